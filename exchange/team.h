@@ -1,0 +1,20 @@
+/* A team of threads that runs many small tasks and waits for them: the only threads in crumb.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TEAM_H
+#define TEAM_H
+
+#include <stddef.h>
+
+struct team;
+
+/* threads >= 1, the caller being one of them. NULL if they cannot be started. */
+struct team *crumb_team_open(unsigned threads);
+void crumb_team_close(struct team *team);
+unsigned crumb_team_threads(const struct team *team);
+
+/* Calls task(arg, i, thread) once for every i in [0, count), thread in [0, threads), and returns when all are done.
+ * Which thread runs which task is not determined, so a result must not depend on it. */
+void crumb_team_run(struct team *team, void (*task)(void *arg, size_t i, unsigned thread), void *arg, size_t count);
+
+#endif
