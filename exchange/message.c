@@ -1,0 +1,113 @@
+/* The header of the exchange's own messages.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include "exchange.h"
+#include "message.h"
+
+static const char magic[4] = {'C', 'R', 'M', 'X'};
+static const uint16_t format = 1;
+static const uint32_t crumb = CRUMB_VERSION_MAJOR << 16 | CRUMB_VERSION_MINOR << 8 | CRUMB_VERSION_PATCH;
+
+void crumb_message_head(struct message_head *head, uint32_t rank, uint64_t step, uint64_t setup,
+                        uint64_t shares)
+{
+	memcpy(head->magic, magic, sizeof magic);
+	head->format = format;
+	head->crumb = crumb;
+	head->rank = rank;
+	head->zero = 0;
+	head->step = step;
+	head->setup = setup;
+	head->shares = shares;
+}
+
+static const char *describe(int error)
+{
+	switch (error) {
+	case CRUMB_EMEMORY:
+		return "out of memory";
+	case CRUMB_EPEER:
+		return "another rank has left";
+	default:
+		return crumb_strerror(error);
+	}
+}
+
+int crumb_message_check(const struct message_head *mine, crumb_span message, uint32_t from, char *why,
+                        size_t cap)
+{
+	struct message_head its = {0};
+	const unsigned long long step = mine->step;
+
+	if (message.len >= sizeof its)
+		memcpy(&its, message.data, sizeof its);
+	if (message.len < sizeof its || memcmp(its.magic, magic, sizeof magic)) {
+		snprintf(why, cap, "step %llu: rank %u sent no message of an exchange (%zu bytes)", step,
+		         from, message.len);
+		return CRUMB_EFRAME;
+	}
+	if (its.format != format || its.crumb != crumb) {
+		snprintf(why, cap,
+		         "step %llu: rank %u runs crumb %u.%u.%u, messages of format %u; here %u.%u.%u, %u",
+		         step, from, its.crumb >> 16, its.crumb >> 8 & 255, its.crumb & 255, its.format,
+		         crumb >> 16, crumb >> 8 & 255, crumb & 255, format);
+		return CRUMB_EVERSION;
+	}
+	if (its.error) {
+		snprintf(why, cap, "step %llu: rank %u: %s", step, from, describe(its.error));
+		return its.error < 0 ? its.error : CRUMB_EFRAME;
+	}
+	if (its.step != mine->step || its.phase != mine->phase) {
+		snprintf(why, cap, "step %llu: rank %u sent a message of step %llu", step, from,
+		         (unsigned long long)its.step);
+		return CRUMB_EFRAME;
+	}
+	if (its.setup != mine->setup || its.rank != from || its.zero) {
+		snprintf(
+		        why, cap,
+		        "step %llu: rank %u has another model, policy, seed or number of learners than rank %u",
+		        step, from, mine->rank);
+		return CRUMB_EFRAME;
+	}
+	if (its.shares != mine->shares) {
+		snprintf(why, cap, "step %llu: rank %u weights the learners otherwise than rank %u", step,
+		         from, mine->rank);
+		return CRUMB_EFRAME;
+	}
+	return 0;
+}
+
+const uint8_t *crumb_message_body(crumb_span message, size_t body)
+{
+	struct message_head its;
+
+	if (message.len - sizeof its < body)
+		return NULL;
+	memcpy(&its, message.data, sizeof its);
+	const uint8_t *data = (const uint8_t *)message.data + sizeof its;
+	return crumb_hash(0, data, body) == its.sum ? data : NULL;
+}
+
+/* The finaliser of splitmix64 over h + x + an odd constant: so that neither zeros nor order get lost. */
+uint64_t crumb_mix(uint64_t h, uint64_t x)
+{
+	h = (h ^ x) + 0x9e3779b97f4a7c15u;
+	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+	h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+	return h ^ h >> 31;
+}
+
+uint64_t crumb_hash(uint64_t h, const void *data, size_t len)
+{
+	const unsigned char *byte = data;
+
+	h = crumb_mix(h, len);
+	for (size_t at = 0; at < len; at += 8) {
+		uint64_t x = 0;
+		memcpy(&x, byte + at, len - at < 8 ? len - at : 8);
+		h = crumb_mix(h, x);
+	}
+	return h;
+}

@@ -1,0 +1,48 @@
+/* The header of the exchange's own messages: who sends it, at which step of which exchange, and whether it
+ * has failed. What the exchange needs beside frames travels here, never in a frame. Private to exchange/.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef MESSAGE_H
+#define MESSAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <crumb.h>
+
+enum message_phase { MESSAGE_VOTE = 1, MESSAGE_FRAMES = 2 };
+
+/* On the wire as it is here, little-endian, without gaps. magic, format and crumb stay where they are in
+ * every format. */
+struct message_head {
+	char magic[4];   /* "CRMX" */
+	uint16_t format; /* of the exchange's messages */
+	uint16_t phase;  /* enum message_phase */
+	uint32_t crumb;  /* major << 16 | minor << 8 | patch of the library */
+	uint32_t rank;   /* of the sender */
+	int32_t error;   /* 0, or why the sender cannot take part: then nothing follows */
+	uint32_t zero;
+	uint64_t step;   /* calls of crumb_exchange_mean before this one */
+	uint64_t setup;  /* hash of slice table, codecs, learners and seed */
+	uint64_t shares; /* hash of the learners' weights */
+	uint64_t sum;    /* hash of what follows, frames excepted: they have checksums */
+};
+
+/* Fills all of a head but phase, error and sum. */
+void crumb_message_head(struct message_head *head, uint32_t rank, uint64_t step, uint64_t setup,
+                        uint64_t shares);
+
+/* Judges what rank from sent, against mine, which holds what its head should say: 0, the sender's error, or
+ * CRUMB_EVERSION or CRUMB_EFRAME when it is no message of this step of this exchange; then why (cap bytes)
+ * gets a line. */
+int crumb_message_check(const struct message_head *mine, crumb_span message, uint32_t from, char *why,
+                        size_t cap);
+
+/* The body bytes that follow the head of a message that was checked, or NULL if it is shorter or they are
+ * damaged. */
+const uint8_t *crumb_message_body(crumb_span message, size_t body);
+
+/* The next value of a hash that was h, after x; and after len bytes. */
+uint64_t crumb_mix(uint64_t h, uint64_t x);
+uint64_t crumb_hash(uint64_t h, const void *data, size_t len);
+
+#endif

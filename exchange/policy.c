@@ -1,0 +1,144 @@
+/* Policies: text -> one codec per kind. The only file above src/ that knows codecs by name: raw, which sends
+ * what no rule covers, and those that were published with the classifier's weights left out.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <stdbool.h>
+#include <string.h>
+#include "policy.h"
+
+static const char *const kind_names[CRUMB_KINDS] = {
+        [CRUMB_CONV] = "conv",           [CRUMB_FC] = "fc",     [CRUMB_LSTM] = "lstm",
+        [CRUMB_EMBEDDING] = "embedding", [CRUMB_BIAS] = "bias", [CRUMB_BATCHNORM] = "batchnorm",
+        [CRUMB_LAST] = "last",
+};
+
+static const char raw_name[] = "raw";
+static const char *const last_stays_raw[] = {"terngrad"}; /* NeurIPS 2017, section 5 */
+
+const char *crumb_kind_name(enum crumb_kind kind)
+{
+	return (unsigned)kind < CRUMB_KINDS ? kind_names[kind] : "?";
+}
+
+static crumb_codec raw_codec(void)
+{
+	crumb_codec raw = {0};
+
+	crumb_parse(&raw, raw_name, NULL);
+	return raw;
+}
+
+static bool published_without_last(const crumb_codec *codec)
+{
+	char spec[CRUMB_SPEC_MAX];
+	const int length = crumb_print(codec, spec, sizeof spec);
+	const size_t name = length < 0 ? 0 : strcspn(spec, ":");
+
+	for (size_t i = 0; i < sizeof last_stays_raw / sizeof last_stays_raw[0]; i++)
+		if (strlen(last_stays_raw[i]) == name && !memcmp(spec, last_stays_raw[i], name))
+			return true;
+	return false;
+}
+
+/* Parses the spec at *at, which ends at ';' or with the text, and moves *at to its end; on error, to the
+ * offender. */
+static int parse_spec(crumb_codec *codec, const char **at)
+{
+	char spec[CRUMB_SPEC_MAX];
+	const char *bad = spec;
+	const size_t length = strcspn(*at, ";");
+
+	if (length >= sizeof spec) {
+		*at += sizeof spec - 1;
+		return CRUMB_ESPEC;
+	}
+	memcpy(spec, *at, length);
+	spec[length] = 0;
+	const int error = crumb_parse(codec, spec, &bad);
+	*at += error ? (size_t)(bad - spec) : length;
+	return error;
+}
+
+/* Parses KIND[,KIND...]= at *at into a set of bits and moves *at past the '='; on error, to the offender. */
+static int parse_kinds(unsigned *kinds, const char **at)
+{
+	*kinds = 0;
+	do {
+		const size_t length = strspn(*at, "abcdefghijklmnopqrstuvwxyz");
+		int kind = 0;
+		while (kind < CRUMB_KINDS &&
+		       (strlen(kind_names[kind]) != length || memcmp(*at, kind_names[kind], length)))
+			kind++;
+		if (kind == CRUMB_KINDS)
+			return CRUMB_ESPEC;
+		*kinds |= 1u << kind;
+		*at += length;
+		if (**at != ',' && **at != '=')
+			return CRUMB_ESPEC;
+	} while (*(*at)++ == ',');
+	return 0;
+}
+
+static int parse_rules(struct policy *policy, const char **at)
+{
+	unsigned named = 0, kinds;
+	crumb_codec codec;
+
+	for (;;) {
+		int error = parse_kinds(&kinds, at);
+		if (!error)
+			error = parse_spec(&codec, at);
+		if (error)
+			return error;
+		for (int kind = 0; kind < CRUMB_KINDS; kind++)
+			if (kinds & ~named & 1u << kind)
+				policy->codec[kind] = codec;
+		named |= kinds;
+		if (!**at)
+			break;
+		++*at;
+	}
+	if (!(named & 1u << CRUMB_LAST))
+		policy->codec[CRUMB_LAST] = policy->codec[CRUMB_FC];
+	return 0;
+}
+
+static int parse_single(struct policy *policy, const char **at)
+{
+	static const enum crumb_kind weights[] = {CRUMB_CONV, CRUMB_FC, CRUMB_LSTM, CRUMB_EMBEDDING};
+	crumb_codec codec;
+	const int error = parse_spec(&codec, at);
+
+	if (error || **at)
+		return error ? error : CRUMB_ESPEC;
+	for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++)
+		policy->codec[weights[i]] = codec;
+	if (!published_without_last(&codec))
+		policy->codec[CRUMB_LAST] = codec;
+	return 0;
+}
+
+int crumb_policy_parse(struct policy *policy, const char *text, const char **bad)
+{
+	struct policy parsed;
+	const char *at = text;
+
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		parsed.codec[kind] = raw_codec();
+	/* A spec's name is followed by ':' or nothing, a rule's first kind by ',' or '='. */
+	const size_t word = strcspn(text, ":,=;");
+	const bool single = text[word] == ':' || !text[word];
+	const int error = single ? parse_single(&parsed, &at) : parse_rules(&parsed, &at);
+	if (!error)
+		*policy = parsed;
+	else if (bad)
+		*bad = at;
+	return error;
+}
+
+crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kind, size_t n)
+{
+	const crumb_codec *codec = &policy->codec[kind];
+
+	return crumb_bound(codec, n) < n * sizeof(float) ? *codec : raw_codec();
+}

@@ -1,0 +1,112 @@
+/* Ranks as threads of this process. A swap is a meeting: the last rank to come hands all messages round, as
+ * spans of the senders' memory. A rank that has left counts as come, and then the meeting fails; nobody waits
+ * for it.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <pthread.h>
+#include <stdlib.h>
+#include "exchange.h"
+#include "transport.h"
+
+struct seat {
+	struct transport net; /* first: a rank's transport is its seat */
+	struct meeting *meeting;
+	const crumb_span *out;
+	crumb_span *in;
+	bool left;
+};
+
+struct meeting {
+	pthread_mutex_t mutex;
+	pthread_cond_t over;
+	unsigned ranks, come, left;
+	unsigned long number;
+	int result; /* of the last one; the next cannot end before everyone has read it */
+	struct seat seat[];
+};
+
+static void meet(struct meeting *m)
+{
+	m->result = m->left ? CRUMB_EPEER : 0;
+	if (!m->result) {
+		for (unsigned from = 0; from < m->ranks; from++)
+			for (unsigned to = 0; to < m->ranks; to++)
+				m->seat[to].in[from] = m->seat[from].out[to];
+	}
+	m->come = 0;
+	m->number++;
+	pthread_cond_broadcast(&m->over);
+}
+
+static int threads_swap(struct transport *net, const crumb_span *out, crumb_span *in)
+{
+	struct seat *seat = (struct seat *)net;
+	struct meeting *m = seat->meeting;
+
+	int result = CRUMB_EPEER;
+
+	pthread_mutex_lock(&m->mutex);
+	if (!seat->left) {
+		const unsigned long number = m->number;
+		seat->out = out;
+		seat->in = in;
+		if (++m->come + m->left == m->ranks)
+			meet(m);
+		while (m->number == number)
+			pthread_cond_wait(&m->over, &m->mutex);
+		result = m->result;
+	}
+	pthread_mutex_unlock(&m->mutex);
+	return result;
+}
+
+static void threads_leave(struct transport *net)
+{
+	struct seat *seat = (struct seat *)net;
+	struct meeting *m = seat->meeting;
+
+	pthread_mutex_lock(&m->mutex);
+	if (!seat->left) {
+		seat->left = true;
+		m->left++;
+		if (m->come > 0 && m->come + m->left == m->ranks)
+			meet(m);
+	}
+	pthread_mutex_unlock(&m->mutex);
+}
+
+int crumb_threads_open(struct transport **net, unsigned ranks)
+{
+	if (ranks < 1)
+		return CRUMB_EINVAL;
+	struct meeting *m = calloc(1, sizeof *m + ranks * sizeof m->seat[0]);
+	if (!m)
+		return CRUMB_EMEMORY;
+	pthread_mutex_init(&m->mutex, NULL);
+	pthread_cond_init(&m->over, NULL);
+	m->ranks = ranks;
+	for (unsigned r = 0; r < ranks; r++) {
+		m->seat[r] = (struct seat){
+		        .net = {.rank = r,
+		                .ranks = ranks,
+		                .shares_memory = true,
+		                .swap = threads_swap,
+		                .leave = threads_leave},
+		        .meeting = m,
+		};
+		net[r] = &m->seat[r].net;
+	}
+	return 0;
+}
+
+void crumb_threads_close(struct transport **net, unsigned ranks)
+{
+	if (ranks < 1 || !net[0])
+		return;
+	struct meeting *m = ((struct seat *)net[0])->meeting;
+	pthread_cond_destroy(&m->over);
+	pthread_mutex_destroy(&m->mutex);
+	free(m);
+	for (unsigned r = 0; r < ranks; r++)
+		net[r] = NULL;
+}
