@@ -1,0 +1,40 @@
+/* Whole files in, and files out that appear whole or not at all. A path of "-" is standard input or output.
+ * Every function that returns int gives STATUS_OK, or STATUS_FAILED after a message that names the file.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FILE_H
+#define FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* size bytes, 64-byte aligned; free(data). */
+struct file {
+	uint8_t *data;
+	size_t size;
+};
+int file_read(struct file *file, const char *path);
+
+/* Do both paths lead to one file? Neither need exist. */
+bool file_same(const char *a, const char *b);
+
+/* A file under a temporary name beside its own. A path that exists and is no regular file (a pipe, a device)
+ * and standard output are written in place. */
+struct output {
+	const char *path; /* as the user wrote it */
+	char *target;     /* path with symbolic links resolved; NULL when written in place */
+	char *temporary;  /* NULL when written in place */
+	int fd;
+};
+int output_open(struct output *output, const char *path);
+int output_write(struct output *output, const void *data, size_t size);
+/* All bytes on the disk, so that nothing but the rename of output_commit is left to fail. */
+int output_settle(struct output *output);
+/* The file takes its name, on the disk too. */
+int output_commit(struct output *output);
+/* After any of these has failed, or instead of output_commit: the temporary file goes. Also frees after a
+ * commit. */
+void output_close(struct output *output);
+
+#endif

@@ -1,0 +1,98 @@
+/* crumb list: every codec and its keys.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "command.h"
+#include "json.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+enum { OPTION_JSON = OPTION_LONG };
+static const struct option_info options[] = {
+        {OPTION_JSON, "json", NULL, "JSON Lines: one object a codec"},
+        {0, NULL, NULL, NULL},
+};
+
+static void print_json_key(const crumb_key_info *key)
+{
+	fputs("{\"name\": ", stdout);
+	json_string(stdout, key->name);
+	fputs(", \"default\": ", stdout);
+	json_float(stdout, key->fallback);
+	fputs(", \"min\": ", stdout);
+	json_float(stdout, key->min);
+	fputs(", \"max\": ", stdout);
+	json_float(stdout, key->max);
+	for (size_t i = 0; key->choices && i <= (size_t)key->max; i++) {
+		fputs(i ? ", " : ", \"choices\": [", stdout);
+		json_string(stdout, key->choices[i]);
+	}
+	fputs(key->choices ? "]}" : "}", stdout);
+}
+
+static void print_json(const crumb_codec_info *codec)
+{
+	fputs("{\"name\": ", stdout);
+	json_string(stdout, codec->name);
+	printf(", \"id\": %u, \"brief\": ", (unsigned)codec->id);
+	json_string(stdout, codec->brief);
+	fputs(", \"keys\": [", stdout);
+	for (size_t k = 0; k < codec->keys; k++) {
+		fputs(k ? ", " : "", stdout);
+		print_json_key(&codec->key[k]);
+	}
+	fputs("], \"residual\": ", stdout);
+	json_bool(stdout, codec->flags & CRUMB_RESIDUAL);
+	fputs(", \"random\": ", stdout);
+	json_bool(stdout, codec->flags & CRUMB_RANDOM);
+	fputs(", \"fixed\": ", stdout);
+	json_bool(stdout, codec->flags & CRUMB_FIXED);
+	fputs("}\n", stdout);
+}
+
+static void print_text_key(const crumb_key_info *key)
+{
+	char value[128], range[128] = "";
+	if (key->choices) {
+		size_t length = 0;
+		for (size_t i = 0; i <= (size_t)key->max && length < sizeof range; i++)
+			length += (size_t)snprintf(range + length, sizeof range - length, "%s%s",
+			                           i ? "|" : "", key->choices[i]);
+		snprintf(value, sizeof value, "%s=%s", key->name, key->choices[(size_t)key->fallback]);
+	} else {
+		snprintf(range, sizeof range, "%.7g .. %.7g", (double)key->min, (double)key->max);
+		snprintf(value, sizeof value, "%s=%.6g", key->name, (double)key->fallback);
+	}
+	printf("    %-18s %-22s %s\n", value, range, key->brief);
+}
+
+static void print_text(const crumb_codec_info *codec)
+{
+	printf("%-10s %s%s%s%s\n", codec->name, codec->brief,
+	       codec->flags & CRUMB_RESIDUAL ? " [residual]" : "",
+	       codec->flags & CRUMB_RANDOM ? " [random]" : "",
+	       codec->flags & CRUMB_FIXED ? " [fixed length]" : "");
+	for (size_t k = 0; k < codec->keys; k++)
+		print_text_key(&codec->key[k]);
+}
+
+static int run(int argc, char **argv)
+{
+	bool json = false;
+	const char *value;
+	for (int id; (id = command_option(&list_command, argc, argv, &value)) != OPTION_END;) {
+		if (id == OPTION_BAD)
+			return STATUS_USAGE;
+		json = true;
+	}
+	if (optind < argc)
+		return command_usage(&list_command, "it takes no file: %s", argv[optind]);
+	const crumb_codec_info *codec;
+	for (size_t i = 0; (codec = crumb_list(i)); i++)
+		(json ? print_json : print_text)(codec);
+	return STATUS_OK;
+}
+
+const struct command list_command = {
+        "list", "[--json]", "show every codec with its keys, their defaults and ranges", NULL, options, run,
+};

@@ -1,0 +1,52 @@
+/* crumb: the command-line tool. This file finds the command; each command has its own.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct command *const commands[] = {&list_command, &pack_command, &unpack_command, &peek_command,
+                                                 &bench_command};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: crumb COMMAND [OPTION]... [FILE]...\nsend less gradient: compress, expand and look at gradients\n\n",
+	      to);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->brief);
+	fputs("\n\"crumb COMMAND --help\" shows a command's options; \"crumb --version\" the version.\n"
+	      "The file name - means standard input or output. Exit status: 0, 1 (failed), 2 (usage).\n",
+	      to);
+}
+
+static void print_version(void)
+{
+	printf("crumb %s, frame format %d, instruction set %s of", crumb_version(), CRUMB_FORMAT,
+	       crumb_isa());
+	for (size_t i = 0; command_isa(i); i++)
+		printf(" %s", command_isa(i));
+	putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		print_usage(stderr);
+		return STATUS_USAGE;
+	}
+	if (!strcmp(argv[1], "--help")) {
+		print_usage(stdout);
+		return command_finish(STATUS_OK);
+	}
+	if (!strcmp(argv[1], "--version")) {
+		print_version();
+		return command_finish(STATUS_OK);
+	}
+	for (size_t i = 0; i < COMMANDS; i++)
+		if (!strcmp(argv[1], commands[i]->name))
+			return command_finish(commands[i]->run(argc - 1, argv + 1));
+	fprintf(stderr, "crumb: there is no command \"%s\"\nTry \"crumb --help\".\n", argv[1]);
+	return STATUS_USAGE;
+}
