@@ -1,0 +1,61 @@
+/* From the text of --data to samples in memory.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "data.h"
+#include "digits.h"
+#include "idx.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void normalise(struct data *data)
+{
+	const size_t n = data->train.count * shape_count(data->shape);
+	uint64_t sum = 0, squares = 0;
+	for (size_t i = 0; i < n; i++) {
+		sum += data->train.pixel[i];
+		squares += (uint64_t)data->train.pixel[i] * data->train.pixel[i];
+	}
+	const double mean = (double)sum / (double)n, variance = (double)squares / (double)n - mean * mean;
+	data->mean = (float)mean;
+	data->scale = variance > 0 ? (float)(1 / sqrt(variance)) : 1.0f;
+}
+
+int data_open(struct data *data, const char *source, char *why, size_t cap)
+{
+	*data = (struct data){0};
+	int result;
+	if (strcmp(source, "digits") == 0) {
+		result = digits_make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+	} else if (strncmp(source, "mnist:", 6) == 0) {
+		result = idx_load_mnist(data, source + 6, why, cap);
+	} else {
+		snprintf(why, cap, "no data \"%s\": digits or mnist:DIR", source);
+		return -1;
+	}
+	if (result == 0)
+		normalise(data);
+	return result;
+}
+
+void data_close(struct data *data)
+{
+	free(data->train.pixel);
+	free(data->train.label);
+	free(data->test.pixel);
+	free(data->test.label);
+	*data = (struct data){0};
+}
+
+void data_batch(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
+                float *input)
+{
+	const size_t pixels = shape_count(data->shape);
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *pixel = from->pixel + index[i] * pixels;
+		for (size_t k = 0; k < pixels; k++)
+			input[i * pixels + k] = ((float)pixel[k] - data->mean) * data->scale;
+	}
+}

@@ -1,0 +1,33 @@
+/* Labelled images, in memory, split into a training and a test set.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef DATA_H
+#define DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "shape.h"
+
+struct samples {
+	size_t count;
+	uint8_t *pixel; /* [count][channels][height][width] */
+	uint8_t *label; /* [count], below data.classes */
+};
+
+struct data {
+	struct shape shape;
+	int classes;
+	float mean, scale; /* a network sees (pixel - mean) * scale: mean 0 and variance 1 over the training
+	                      set */
+	struct samples train, test;
+};
+
+/* source: "digits" or "mnist:DIR". 0, or -1 with a line in why. On any outcome data_close may follow. */
+int data_open(struct data *data, const char *source, char *why, size_t cap);
+void data_close(struct data *data);
+
+/* Writes what a network sees of these n samples. */
+void data_batch(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
+                float *input);
+
+#endif

@@ -1,0 +1,33 @@
+/* What each type of layer records on a tape; one file a type.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LAYERS_H
+#define LAYERS_H
+
+#include <stdbool.h>
+#include "net.h"
+#include "tape.h"
+
+/* A layer at work on one batch. Tensors between layers are what tape_tensor says. */
+struct stage {
+	const struct net_layer *l;
+	int batch;
+	dnnl_memory_t x, y;            /* in and out */
+	dnnl_primitive_desc_t forward; /* the layer's own, for its backward */
+	dnnl_memory_t workspace;
+};
+
+/* From stage->l, batch and x to the rest of the stage. */
+void conv_forward(struct tape *tape, struct stage *stage);
+void max_pool_forward(struct tape *tape, struct stage *stage);
+void fc_forward(struct tape *tape, struct stage *stage);
+void relu_forward(struct tape *tape, struct stage *stage);
+
+/* From dy, the gradient of the loss by y, to the parameters' gradient; returns the gradient by x, or NULL
+ * where it was not asked for. */
+dnnl_memory_t conv_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t max_pool_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t fc_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t relu_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+
+#endif

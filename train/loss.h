@@ -1,0 +1,18 @@
+/* Softmax and cross-entropy.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LOSS_H
+#define LOSS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* logits: [n][classes]. Returns the sum of the n losses; NaN where logits are. *errors (may be NULL): how
+ * many samples' largest logit is not their label's, ties and NaNs counted as errors. */
+double loss_sum(const float *logits, const uint8_t *label, size_t n, size_t classes, size_t *errors);
+
+/* gradient: [n][classes], of weight * loss_sum by the logits. */
+void loss_gradient(const float *logits, const uint8_t *label, size_t n, size_t classes, float weight,
+                   float *gradient);
+
+#endif

@@ -1,0 +1,101 @@
+/* Layer shapes, parameter layout and initial values.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "net.h"
+#include "random.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct shape shape_after(const struct layer *layer, struct shape in)
+{
+	switch (layer->type) {
+	case LAYER_CONV:
+		return (struct shape){layer->units, in.height - layer->size + 1, in.width - layer->size + 1};
+	case LAYER_MAX_POOL:
+		return (struct shape){in.channels, in.height / layer->size, in.width / layer->size};
+	case LAYER_FC:
+		return (struct shape){layer->units, 1, 1};
+	case LAYER_RELU:
+		break;
+	}
+	return in;
+}
+
+static size_t weights_per_unit(const struct net_layer *l)
+{
+	switch (l->layer.type) {
+	case LAYER_CONV:
+		return (size_t)l->in.channels * (size_t)l->layer.size * (size_t)l->layer.size;
+	case LAYER_FC:
+		return shape_count(l->in);
+	case LAYER_MAX_POOL:
+	case LAYER_RELU:
+		break;
+	}
+	return 0;
+}
+
+static size_t take(struct net *net, size_t n, size_t run, enum crumb_kind kind)
+{
+	const size_t at = net->parameters;
+	net->slice[net->slice_count++] = (struct crumb_slice){.at = at, .n = n, .run = run, .kind = kind};
+	net->parameters += n;
+	return at;
+}
+
+static void place_parameters(struct net *net, struct net_layer *l, bool last)
+{
+	const size_t run = weights_per_unit(l), units = (size_t)l->layer.units;
+	if (run == 0)
+		return;
+	const enum crumb_kind kind = l->layer.type == LAYER_CONV ? CRUMB_CONV : last ? CRUMB_LAST : CRUMB_FC;
+	l->weights = units * run;
+	l->weights_at = take(net, l->weights, run, kind);
+	l->bias = units;
+	l->bias_at = take(net, units, 0, CRUMB_BIAS);
+}
+
+int net_open(struct net *net, const struct model *model, struct shape input, char *why, size_t cap)
+{
+	if (model->layer_count > NET_MAX_LAYERS) {
+		snprintf(why, cap, "%s has more than %d layers", model->name, NET_MAX_LAYERS);
+		return -1;
+	}
+	*net = (struct net){.model = model, .input = input, .layer_count = model->layer_count};
+	struct shape shape = input;
+	for (size_t i = 0; i < model->layer_count; i++) {
+		struct net_layer *l = &net->layer[i];
+		l->layer = model->layers[i];
+		l->in = shape;
+		l->out = shape = shape_after(&l->layer, shape);
+		if (shape.channels < 1 || shape.height < 1 || shape.width < 1) {
+			snprintf(why, cap, "an input of %d x %d x %d is too small for %s", input.channels,
+			         input.height, input.width, model->name);
+			return -1;
+		}
+		place_parameters(net, l, i + 1 == model->layer_count);
+	}
+	net->classes = (int)shape_count(shape);
+	return 0;
+}
+
+void net_init(const struct net *net, uint64_t seed, float *param)
+{
+	for (size_t i = 0; i < net->layer_count; i++) {
+		const struct net_layer *l = &net->layer[i];
+		if (l->weights == 0)
+			continue;
+		const bool relu = i + 1 < net->layer_count && net->layer[i + 1].layer.type == LAYER_RELU;
+		const int window = l->layer.type == LAYER_CONV ? l->layer.size * l->layer.size : 1;
+		const double fan_in = (double)(l->weights / l->bias);
+		const double fan_out = (double)l->layer.units * window;
+		const float range = (float)sqrt(6 / (relu ? fan_in : fan_in + fan_out));
+		struct random random = random_stream(seed, RANDOM_WEIGHTS, i);
+		for (size_t k = 0; k < l->weights; k++)
+			param[l->weights_at + k] = random_between(&random, -range, range);
+		memset(param + l->bias_at, 0, l->bias * sizeof *param);
+	}
+}

@@ -1,0 +1,43 @@
+/* A network laid out for one shape of input: where each layer's parameters lie in one flat array, which is
+ * also the layout of its gradient. Knows nothing of how layers are computed; that is pass.h.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef NET_H
+#define NET_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <exchange.h>
+#include "model.h"
+#include "shape.h"
+
+/* A layer in its place. Weights are [units][channels][height][width] (fc: [units][inputs]), bias is [units].
+ */
+struct net_layer {
+	struct layer layer;
+	struct shape in, out;
+	size_t weights_at,
+	        weights; /* first parameter and how many; 0 of them in a layer without parameters */
+	size_t bias_at, bias;
+};
+
+#define NET_MAX_LAYERS 64
+
+struct net {
+	const struct model *model;
+	struct shape input;
+	int classes;
+	size_t layer_count;
+	struct net_layer layer[NET_MAX_LAYERS];
+	size_t parameters;
+	size_t slice_count;
+	struct crumb_slice slice[2 * NET_MAX_LAYERS]; /* weights, bias, weights, bias, ... as they lie */
+};
+
+/* 0, or -1 with a line in why when the input is too small for the network. */
+int net_open(struct net *net, const struct model *model, struct shape input, char *why, size_t cap);
+
+/* Initial parameters, net->parameters floats: He's range before a relu, Glorot's elsewhere; biases 0. */
+void net_init(const struct net *net, uint64_t seed, float *param);
+
+#endif

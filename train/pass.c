@@ -1,0 +1,113 @@
+/* A network's layers recorded on a tape, first to last and then last to first.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "pass.h"
+#include "layers.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+struct pass {
+	struct tape *tape;
+	dnnl_memory_t input, logits, logits_gradient;
+	struct stage stage[NET_MAX_LAYERS];
+};
+
+static const struct {
+	void (*forward)(struct tape *tape, struct stage *stage);
+	dnnl_memory_t (*backward)(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
+	                          bool want_dx);
+} layer_types[] = {
+        [LAYER_CONV] = {conv_forward, conv_backward},
+        [LAYER_MAX_POOL] = {max_pool_forward, max_pool_backward},
+        [LAYER_FC] = {fc_forward, fc_backward},
+        [LAYER_RELU] = {relu_forward, relu_backward},
+};
+
+/* Plain, as the caller of pass_input and pass_logits sees it. */
+static dnnl_memory_desc_t plain(struct tape *tape, size_t batch, struct shape s)
+{
+	return tape_plain(tape, 4, (const int[]){(int)batch, s.channels, s.height, s.width});
+}
+
+static void record(struct pass *pass, const struct net *net, size_t batch)
+{
+	struct tape *tape = pass->tape;
+	const struct shape out = net->layer[net->layer_count - 1].out;
+	const dnnl_memory_desc_t plain_in = plain(tape, batch, net->input),
+	                         plain_out = plain(tape, batch, out);
+	const dnnl_memory_desc_t in = tape_tensor(tape, (int)batch, net->input);
+	const dnnl_memory_desc_t gradient = tape_tensor(tape, (int)batch, out);
+	pass->input = tape_memory(tape, &plain_in);
+	dnnl_memory_t x = tape_convert(tape, pass->input, &in);
+	for (size_t i = 0; i < net->layer_count; i++) {
+		struct stage *stage = &pass->stage[i];
+		*stage = (struct stage){.l = &net->layer[i], .batch = (int)batch, .x = x};
+		layer_types[stage->l->layer.type].forward(tape, stage);
+		x = stage->y;
+	}
+	pass->logits = tape_convert(tape, x, &plain_out);
+	tape_turn(tape);
+	pass->logits_gradient = tape_memory(tape, &plain_out);
+	dnnl_memory_t dy = tape_convert(tape, pass->logits_gradient, &gradient);
+	for (size_t i = net->layer_count; i-- > 0;) {
+		const struct stage *stage = &pass->stage[i];
+		dy = layer_types[stage->l->layer.type].backward(tape, stage, dy, i > 0);
+	}
+}
+
+struct pass *pass_open(const struct net *net, size_t batch, char *why, size_t cap)
+{
+	struct pass *pass = calloc(1, sizeof *pass);
+	if (!pass || !(pass->tape = tape_open())) {
+		snprintf(why, cap, "out of memory");
+		pass_close(pass);
+		return NULL;
+	}
+	record(pass, net, batch);
+	if (tape_ready(pass->tape) < 0) {
+		snprintf(why, cap, "%s with batches of %zu: %s", net->model->name, batch,
+		         tape_why(pass->tape));
+		pass_close(pass);
+		return NULL;
+	}
+	return pass;
+}
+
+void pass_close(struct pass *pass)
+{
+	if (!pass)
+		return;
+	tape_close(pass->tape);
+	free(pass);
+}
+
+float *pass_input(struct pass *pass)
+{
+	return tape_data(pass->input);
+}
+
+const float *pass_logits(const struct pass *pass)
+{
+	return tape_data(pass->logits);
+}
+
+float *pass_logits_gradient(struct pass *pass)
+{
+	return tape_data(pass->logits_gradient);
+}
+
+int pass_forward(struct pass *pass, const float *param)
+{
+	return tape_forward(pass->tape, param);
+}
+
+int pass_backward(struct pass *pass, float *grad)
+{
+	return tape_backward(pass->tape, grad);
+}
+
+const char *pass_why(const struct pass *pass)
+{
+	return tape_why(pass->tape);
+}

@@ -1,0 +1,31 @@
+/* Forward and backward through a network for a fixed batch size. One pass belongs to one thread at a time,
+ * and everything it computes is computed by that thread.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PASS_H
+#define PASS_H
+
+#include "net.h"
+
+struct pass;
+
+/* net must outlive it. NULL with a line in why. */
+struct pass *pass_open(const struct net *net, size_t batch, char *why, size_t cap);
+void pass_close(struct pass *pass);
+
+/* [batch][channels][height][width], for the caller to fill. */
+float *pass_input(struct pass *pass);
+
+/* Computes the logits from the input and net->parameters floats. 0 or -1. */
+int pass_forward(struct pass *pass, const float *param);
+const float *pass_logits(const struct pass *pass); /* [batch][classes] */
+
+/* Computes grad, net->parameters floats, overwritten, from the loss's gradient by the logits, which the
+ * caller has filled in after pass_forward. 0 or -1. */
+float *pass_logits_gradient(struct pass *pass);
+int pass_backward(struct pass *pass, float *grad);
+
+/* What failed. */
+const char *pass_why(const struct pass *pass);
+
+#endif

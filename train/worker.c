@@ -1,0 +1,122 @@
+/* Samples go through the network in micro-batches, small enough that activations stay in cache.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "worker.h"
+#include "loss.h"
+#include "pass.h"
+#include "split.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MOST 32 /* samples a micro-batch */
+
+struct worker {
+	const struct net *net;
+	const struct data *data;
+	struct pass *pass[MOST + 1]; /* by batch size, made when first needed */
+	float *part;                 /* the gradient of the second and later micro-batches */
+	char why[160];
+};
+
+struct worker *worker_open(const struct net *net, const struct data *data)
+{
+	struct worker *worker = calloc(1, sizeof *worker);
+	if (!worker)
+		return NULL;
+	worker->net = net;
+	worker->data = data;
+	worker->part = malloc(net->parameters * sizeof *worker->part);
+	if (!worker->part) {
+		worker_close(worker);
+		return NULL;
+	}
+	return worker;
+}
+
+void worker_close(struct worker *worker)
+{
+	if (!worker)
+		return;
+	for (size_t i = 0; i <= MOST; i++)
+		pass_close(worker->pass[i]);
+	free(worker->part);
+	free(worker);
+}
+
+const char *worker_why(const struct worker *worker)
+{
+	return worker->why;
+}
+
+static struct pass *pass_for(struct worker *worker, size_t batch)
+{
+	if (!worker->pass[batch])
+		worker->pass[batch] = pass_open(worker->net, batch, worker->why, sizeof worker->why);
+	return worker->pass[batch];
+}
+
+static int failed(struct worker *worker, const struct pass *pass)
+{
+	snprintf(worker->why, sizeof worker->why, "%s", pass_why(pass));
+	return -1;
+}
+
+/* Runs n samples forward. NULL on failure. */
+static struct pass *forward(struct worker *worker, const float *param, const struct samples *from,
+                            const uint32_t *index, size_t n, uint8_t *label)
+{
+	struct pass *pass = pass_for(worker, n);
+	if (!pass)
+		return NULL;
+	data_batch(worker->data, from, index, n, pass_input(pass));
+	for (size_t i = 0; i < n; i++)
+		label[i] = from->label[index[i]];
+	if (pass_forward(pass, param) < 0) {
+		failed(worker, pass);
+		return NULL;
+	}
+	return pass;
+}
+
+int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n, float *grad,
+                    double *loss)
+{
+	const size_t classes = (size_t)worker->net->classes, parts = (n + MOST - 1) / MOST;
+	uint8_t label[MOST];
+	double sum = 0;
+	for (size_t p = 0; p < parts; p++) {
+		const size_t first = split_first(n, parts, p), size = split_size(n, parts, p);
+		struct pass *pass = forward(worker, param, &worker->data->train, index + first, size, label);
+		if (!pass)
+			return -1;
+		const float *logits = pass_logits(pass);
+		sum += loss_sum(logits, label, size, classes, NULL);
+		loss_gradient(logits, label, size, classes, 1.0f / (float)n, pass_logits_gradient(pass));
+		if (pass_backward(pass, p == 0 ? grad : worker->part) < 0)
+			return failed(worker, pass);
+		for (size_t i = 0; p > 0 && i < worker->net->parameters; i++)
+			grad[i] += worker->part[i];
+	}
+	*loss = sum / (double)n;
+	return 0;
+}
+
+int worker_errors(struct worker *worker, const float *param, size_t first, size_t n, size_t *errors)
+{
+	uint8_t label[MOST];
+	uint32_t index[MOST];
+	*errors = 0;
+	for (size_t done = 0, size; done < n; done += size) {
+		size = n - done < MOST ? n - done : MOST;
+		for (size_t i = 0; i < size; i++)
+			index[i] = (uint32_t)(first + done + i);
+		struct pass *pass = forward(worker, param, &worker->data->test, index, size, label);
+		if (!pass)
+			return -1;
+		size_t wrong;
+		loss_sum(pass_logits(pass), label, size, (size_t)worker->net->classes, &wrong);
+		*errors += wrong;
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* What one thread needs to compute a learner's gradient, or errors on a part of the test set.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef WORKER_H
+#define WORKER_H
+
+#include "data.h"
+#include "net.h"
+
+struct worker;
+
+/* net and data must outlive it. NULL when out of memory. */
+struct worker *worker_open(const struct net *net, const struct data *data);
+void worker_close(struct worker *worker);
+
+/* The gradient (net->parameters floats, overwritten) of the mean loss over these n training samples, and that
+ * loss. A pure function of param and the samples. 0, or -1 and worker_why. */
+int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n, float *grad,
+                    double *loss);
+
+/* How many of the n test samples from first on are misjudged. 0, or -1 and worker_why. */
+int worker_errors(struct worker *worker, const float *param, size_t first, size_t n, size_t *errors);
+
+const char *worker_why(const struct worker *worker);
+
+#endif
