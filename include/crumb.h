@@ -8,7 +8,8 @@
  *
  * The library allocates nothing, prints nothing, starts no thread and reads no environment. Functions are
  * reentrant; two threads may use two packers at once, or decode into two accumulators. One packer belongs to
- * one thread at a time. Errors are negative values of enum crumb_error; whatever returns one has changed nothing.
+ * one thread at a time. Errors are negative values of enum crumb_error; whatever returns one has changed
+ * nothing.
  *
  * Little-endian hosts only. The frame format is doc/FORMAT.md; the algorithms are doc/CODECS.md.
  *
@@ -26,11 +27,11 @@ extern "C" {
 #define CRUMB_VERSION_MAJOR 0
 #define CRUMB_VERSION_MINOR 1
 #define CRUMB_VERSION_PATCH 0
-#define CRUMB_FORMAT        1  /* version of the frames that this library writes and reads */
-#define CRUMB_MAX_KEYS      8  /* most keys that a codec has */
-#define CRUMB_MAX_FACTS     6  /* most facts that a frame carries for its decoder */
+#define CRUMB_FORMAT        1   /* version of the frames that this library writes and reads */
+#define CRUMB_MAX_KEYS      8   /* most keys that a codec has */
+#define CRUMB_MAX_FACTS     6   /* most facts that a frame carries for its decoder */
 #define CRUMB_SPEC_MAX      256 /* a canonical spec and its terminating zero fit in this */
-#define CRUMB_HEADER_BYTES  32 /* a frame is a header and a payload */
+#define CRUMB_HEADER_BYTES  32  /* a frame is a header and a payload */
 
 #if defined(__GNUC__)
 #define CRUMB_API __attribute__((visibility("default")))
@@ -59,7 +60,8 @@ CRUMB_API const char *crumb_strerror(int error);
 /* The type of a gradient's elements. Residuals and accumulators are always CRUMB_F32. */
 enum crumb_dtype { CRUMB_F32 = 0, CRUMB_F16 = 1, CRUMB_BF16 = 2 };
 
-/* ---- codec: what to do ---------------------------------------------------------------------------------- */
+/* ---- codec: what to do ----------------------------------------------------------------------------------
+ */
 
 /* A value; copy it freely. value[k] belongs to key k of the codec's crumb_codec_info. */
 typedef struct crumb_codec {
@@ -87,9 +89,10 @@ typedef struct crumb_key_info {
 
 enum crumb_codec_flags {
 	CRUMB_RESIDUAL = 1, /* the packer keeps what was not sent */
-	CRUMB_RANDOM = 2,   /* the frame depends on the packer's seed and step; its mean is the (clipped) gradient */
-	CRUMB_FIXED = 4,    /* the length of a frame depends on the number of elements only */
-	CRUMB_AGREES = 8    /* some settings want crumb_measure and crumb_agree */
+	CRUMB_RANDOM =
+	        2, /* the frame depends on the packer's seed and step; its mean is the (clipped) gradient */
+	CRUMB_FIXED = 4, /* the length of a frame depends on the number of elements only */
+	CRUMB_AGREES = 8 /* some settings want crumb_measure and crumb_agree */
 };
 
 typedef struct crumb_codec_info {
@@ -104,7 +107,8 @@ typedef struct crumb_codec_info {
 /* The i-th codec, in order of id; NULL past the last one. */
 CRUMB_API const crumb_codec_info *crumb_list(size_t i);
 
-/* ---- packer: who remembers ------------------------------------------------------------------------------ */
+/* ---- packer: who remembers ------------------------------------------------------------------------------
+ */
 
 /* A flat, pointer-free block in the caller's memory, 16-byte aligned (64 is fastest): a checkpoint is fwrite,
  * and a block that was read back is checked with crumb_packer_check. */
@@ -115,8 +119,10 @@ CRUMB_API size_t crumb_packer_size(const crumb_codec *codec, size_t n);
 
 /* Initialises the caller's crumb_packer_size() bytes: nothing owed, step 0.
  * run: contiguous elements of one output unit (a column of 1-bit SGD); 0 when there is no such thing.
- * seed: from which random codecs round; give every learner and tensor its own, or their errors do not cancel. */
-CRUMB_API int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run, uint64_t seed);
+ * seed: from which random codecs round; give every learner and tensor its own, or their errors do not cancel.
+ */
+CRUMB_API int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run,
+                                uint64_t seed);
 
 /* 0 if the size bytes are a packer that this library can go on with, else CRUMB_EPACKER or CRUMB_EVERSION. */
 CRUMB_API int crumb_packer_check(const crumb_packer *packer, size_t size);
@@ -130,40 +136,41 @@ CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 
 /* Some settings want all learners to agree on a few numbers before they pack (TernGrad's shared scaler,
- * NeurIPS 2017 section 3.2). crumb_agree_count says how many floats are due before the next crumb_pack, 0 when none;
- * crumb_measure writes this learner's; crumb_agree takes those of all learners, learner after learner, in the
- * same order everywhere. crumb_pack answers CRUMB_EAGREE while floats are due. */
+ * NeurIPS 2017 section 3.2). crumb_agree_count says how many floats are due before the next crumb_pack, 0
+ * when none; crumb_measure writes this learner's; crumb_agree takes those of all learners, learner after
+ * learner, in the same order everywhere. crumb_pack answers CRUMB_EAGREE while floats are due. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, float *stat);
 CRUMB_API int crumb_agree(crumb_packer *packer, const float *stat, size_t learners);
 
-/* ---- frame: what travels -------------------------------------------------------------------------------- */
+/* ---- frame: what travels --------------------------------------------------------------------------------
+ */
 
 /* Bytes of the longest frame for n elements; 0 if the codec is not valid. */
 CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 
 enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* the caller has asked crumb_finite: skip the check */
 
-/* Packs the gradient (n elements of dtype, as given to crumb_packer_init) into dst (cap >= crumb_bound bytes),
- * moves the residual and the step on, and returns the length of the frame. */
-CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags, void *dst,
-			     size_t cap);
+/* Packs the gradient (n elements of dtype, as given to crumb_packer_init) into dst (cap >= crumb_bound
+ * bytes), moves the residual and the step on, and returns the length of the frame. */
+CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags,
+                             void *dst, size_t cap);
 
 /* acc[i] += weight * decoded[i]: plain decoding is this on zeros, averaging N workers is N calls with 1/N.
- * src: a frame and whatever follows it, len bytes in all. Trusts nothing, and checks all of the frame before it
- * touches acc. Returns the length of the frame. */
+ * src: a frame and whatever follows it, len bytes in all. Trusts nothing, and checks all of the frame before
+ * it touches acc. Returns the length of the frame. */
 CRUMB_API int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n);
 
 typedef struct crumb_frame {
-	crumb_codec codec;    /* id, and the keys that the frame carries; the others at their defaults */
-	uint64_t n;           /* elements */
-	uint64_t bytes;       /* of the whole frame */
-	uint64_t sent;        /* elements that decode to something other than zero by their code */
-	size_t facts;         /* how many of fact[] are used */
+	crumb_codec codec; /* id, and the keys that the frame carries; the others at their defaults */
+	uint64_t n;        /* elements */
+	uint64_t bytes;    /* of the whole frame */
+	uint64_t sent;     /* elements that decode to something other than zero by their code */
+	size_t facts;      /* how many of fact[] are used */
 	struct {
 		const char *name; /* such as "threshold" or "scale" */
 		double value;
-	} fact[CRUMB_MAX_FACTS];  /* what the frame carries for its decoder */
+	} fact[CRUMB_MAX_FACTS]; /* what the frame carries for its decoder */
 } crumb_frame;
 
 /* Checks a frame as crumb_unpack_add does, and says what it is. Returns its length. */
@@ -174,20 +181,24 @@ typedef struct crumb_span {
 	size_t len;
 } crumb_span;
 
-/* Adds frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of exact
- * integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. cap >= crumb_sum_bound(count, n). */
+/* Adds frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
+ * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. cap >=
+ * crumb_sum_bound(count, n). */
 CRUMB_API int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap);
 CRUMB_API size_t crumb_sum_bound(size_t count, size_t n);
 
-/* 0, or CRUMB_ENONFINITE if crumb_pack would refuse the gradient; so that workers can vote before they pack. */
+/* 0, or CRUMB_ENONFINITE if crumb_pack would refuse the gradient; so that workers can vote before they pack.
+ */
 CRUMB_API int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype);
 
-/* ---- library -------------------------------------------------------------------------------------------- */
+/* ---- library --------------------------------------------------------------------------------------------
+ */
 
 CRUMB_API const char *crumb_version(void);
 
-/* The instruction set in use: "portable", "sse2", "avx2", "avx512" or "neon"; chosen at first use. All write the
- * same bytes. crumb_set_isa takes one of these names, or NULL for the best one; meant for tests and benchmarks. */
+/* The instruction set in use: "portable", "sse2", "avx2", "avx512" or "neon"; chosen at first use. All write
+ * the same bytes. crumb_set_isa takes one of these names, or NULL for the best one; meant for tests and
+ * benchmarks. */
 CRUMB_API const char *crumb_isa(void);
 CRUMB_API int crumb_set_isa(const char *name);
 

@@ -1,0 +1,134 @@
+/* What a codec is to the rest of the library, and what it sees of packers and frames.
+ *
+ * A codec file is compiled once per instruction set; PER_ISA(name) is its name there. The API (crumb.c) has
+ * checked everything before it calls a codec: arguments, space, finiteness, and of a frame the header and the
+ * checksums.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CODEC_H
+#define CODEC_H
+
+#include <stdbool.h>
+#include "crumb.h"
+
+#ifndef V16_ISA
+#define V16_ISA portable
+#endif
+#define PASTE_(a, b)  a##_##b
+#define PASTE(a, b)   PASTE_(a, b)
+#define PER_ISA(name) PASTE(crumb_##name, V16_ISA)
+
+/* The flat block behind a packer; the codec's floats follow it. With CRUMB_RESIDUAL the first n are the
+ * residual. */
+struct crumb_packer {
+	char magic[8];
+	uint64_t size; /* of the whole block */
+	crumb_codec codec;
+	uint64_t n, run, seed;
+	uint64_t step;     /* frames packed */
+	uint32_t agreed;   /* the numbers that this step's crumb_pack wants are in the codec's floats */
+	uint32_t measured; /* crumb_measure has been called for this step */
+	uint64_t zero[4];
+};
+_Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
+
+static inline float *packer_floats(struct crumb_packer *p)
+{
+	return (float *)(p + 1);
+}
+
+/* A frame whose header and checksums are in order. */
+struct frame {
+	uint32_t id;
+	uint16_t flags;
+	uint64_t n;
+	size_t size; /* of the payload */
+	const uint8_t *payload;
+};
+
+struct codec {
+	crumb_codec_info info;
+	/* Whether a combination of values, each in its range, is one that the codec takes; NULL: any. */
+	bool (*accepts)(const crumb_codec *codec);
+	/* Floats of memory that a packer has. */
+	size_t (*floats)(const crumb_codec *codec, size_t n);
+	/* Most bytes of a payload; n > 0. */
+	size_t (*bound)(const crumb_codec *codec, size_t n);
+	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. Cannot fail. */
+	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+	               uint16_t *flags);
+	/* Whether flags and payload are well-formed; n > 0. The three below are called on such frames only.
+	 */
+	bool (*check)(const struct frame *frame);
+	void (*unpack_add)(const struct frame *frame, float weight, float *acc);
+	/* Sets codec values, sent and facts; the rest is done. */
+	void (*describe)(const struct frame *frame, crumb_frame *out);
+
+	/* The rest only where learners agree, or where frames can be added. */
+	size_t (*agree_count)(const struct crumb_packer *p);
+	void (*measure)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat);
+	void (*agree)(struct crumb_packer *p, const float *stat, size_t learners);
+	/* The sum of checked frames of one n: its payload's size, or CRUMB_EAGREE if they cannot be added. */
+	size_t (*sum_bound)(size_t count, size_t n);
+	int64_t (*sum)(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags);
+};
+
+/* What is compiled once per instruction set. */
+struct isa {
+	const char *name;
+	const struct codec *const *codecs; /* in order of id, which begins at 1; NULL at the end */
+	bool (*finite)(const void *grad, size_t n, enum crumb_dtype type);
+	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1). */
+	uint32_t (*checksum)(const uint8_t *data, size_t size);
+};
+
+extern const struct isa crumb_isa_portable, crumb_isa_sse2, crumb_isa_avx2, crumb_isa_avx512, crumb_isa_neon;
+
+/* isa.c: the one in use. */
+const struct isa *crumb_isa_now(void);
+
+/* spec.c: whether each value is in its range, and the codec of that id; NULL if there is none. */
+const struct codec *crumb_codec_find(uint32_t id);
+const struct codec *crumb_codec_valid(const crumb_codec *codec);
+
+/* The value of a fact or a key on its way into a crumb_frame. */
+static inline void frame_fact(crumb_frame *out, const char *name, double value)
+{
+	out->fact[out->facts].name = name;
+	out->fact[out->facts++].value = value;
+}
+
+static inline bool usable(float x)
+{
+	return x <= 0x1p120f && x >= -0x1p120f;
+}
+
+static inline float get_f32(const uint8_t *src)
+{
+	float x;
+	__builtin_memcpy(&x, src, sizeof x);
+	return x;
+}
+static inline uint32_t get_u32(const uint8_t *src)
+{
+	uint32_t x;
+	__builtin_memcpy(&x, src, sizeof x);
+	return x;
+}
+static inline uint8_t *put_f32(uint8_t *dst, float x)
+{
+	__builtin_memcpy(dst, &x, sizeof x);
+	return dst + sizeof x;
+}
+static inline uint8_t *put_u32(uint8_t *dst, uint32_t x)
+{
+	__builtin_memcpy(dst, &x, sizeof x);
+	return dst + sizeof x;
+}
+
+static inline size_t divide_up(size_t a, size_t b)
+{
+	return a / b + (a % b != 0);
+}
+
+#endif

@@ -1,0 +1,106 @@
+/* half: the gradient in 16 bits, bf16 or f16.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include "gate.h"
+#include "v16.h"
+
+enum { TYPE }; /* the key */
+enum { FLAG_F16 = 1 };
+static const char *const types[] = {"bf16", "f16", NULL};
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec, (void)n;
+	return 0;
+}
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return 2 * n;
+}
+
+/* What the gate lets in is far from bf16's largest number; f16's is 65504. */
+V16_FN void store(bool f16, uint8_t *dst, v16f x)
+{
+	const v16f most = v16_set(65504);
+	if (f16)
+		v16_store_f16(dst, v16_max(v16_min(x, most), v16_sub(v16_set(0), most)));
+	else
+		v16_store_bf16(dst, x);
+}
+
+V16_FN size_t pack_type(const struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
+                        uint8_t *dst)
+{
+	const bool f16 = p->codec.value[TYPE] != 0;
+	const size_t n = p->n;
+	size_t i = 0;
+	for (; i + V16 <= n; i += V16)
+		store(f16, dst + 2 * i, v16_load(type, grad, i));
+	uint8_t few[2 * V16];
+	store(f16, few, v16_load_few(type, grad, i, n - i));
+	memcpy(dst + 2 * i, few, 2 * (n - i));
+	return 2 * n;
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	*flags = p->codec.value[TYPE] != 0 ? FLAG_F16 : 0;
+#define PACK(T) pack_type(p, grad, T, dst)
+	V16_BY_TYPE(type, PACK);
+}
+
+static enum crumb_dtype type_of(const struct frame *frame)
+{
+	return frame->flags & FLAG_F16 ? CRUMB_F16 : CRUMB_BF16;
+}
+
+static bool check(const struct frame *frame)
+{
+	return !(frame->flags & ~FLAG_F16) && frame->size / 2 == frame->n && frame->size % 2 == 0 &&
+	       PER_ISA(finite)(frame->payload, frame->n, type_of(frame));
+}
+
+V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, float weight, float *acc)
+{
+	const v16f w = v16_set(weight);
+	size_t i = 0;
+	for (; i + V16 <= frame->n; i += V16)
+		v16_storef(acc + i,
+		           v16_add(v16_loadf(acc + i), v16_mul(w, v16_load(type, frame->payload, i))));
+	const size_t rest = frame->n - i;
+	const v16f value = v16_mul(w, v16_load_few(type, frame->payload, i, rest));
+	v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	if (frame->flags & FLAG_F16)
+		unpack_type(frame, CRUMB_F16, weight, acc);
+	else
+		unpack_type(frame, CRUMB_BF16, weight, acc);
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	out->codec.value[TYPE] = frame->flags & FLAG_F16 ? 1 : 0;
+	out->sent = frame->n;
+}
+
+const struct codec PER_ISA(half) = {
+        .info = {.id = 2,
+                 .flags = CRUMB_FIXED,
+                 .name = "half",
+                 .brief = "16 bits an element, rounded to nearest",
+                 .keys = 1,
+                 .key = {{"type", "the 16-bit type", 0, 0, 1, 1, types}}},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = check,
+        .unpack_add = unpack_add,
+        .describe = describe,
+};

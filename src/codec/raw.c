@@ -1,0 +1,71 @@
+/* raw: the gradient as it is, in f32.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include "gate.h"
+#include "v16.h"
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec, (void)n;
+	return 0;
+}
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return 4 * n;
+}
+
+V16_FN size_t pack_type(const struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
+                        uint8_t *dst)
+{
+	const size_t n = p->n;
+	float *out = (float *)dst;
+	size_t i = 0;
+	for (; i + V16 <= n; i += V16)
+		v16_storef(out + i, v16_load(type, grad, i));
+	v16_storef_few(out + i, v16_load_few(type, grad, i, n - i), n - i);
+	return 4 * n;
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	(void)flags;
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
+	V16_BY_TYPE(type, PACK);
+}
+
+static bool check(const struct frame *frame)
+{
+	return !frame->flags && frame->size / 4 == frame->n && frame->size % 4 == 0 &&
+	       PER_ISA(finite)(frame->payload, frame->n, CRUMB_F32);
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	const float *src = (const float *)frame->payload;
+	const v16f w = v16_set(weight);
+	size_t i = 0;
+	for (; i + V16 <= frame->n; i += V16)
+		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_mul(w, v16_loadf(src + i))));
+	const size_t rest = frame->n - i;
+	const v16f sum = v16_add(v16_loadf_few(acc + i, rest), v16_mul(w, v16_loadf_few(src + i, rest)));
+	v16_storef_few(acc + i, sum, rest);
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	out->sent = frame->n;
+}
+
+const struct codec PER_ISA(raw) = {
+        .info = {.id = 1, .flags = CRUMB_FIXED, .name = "raw", .brief = "f32 as it is"},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = check,
+        .unpack_add = unpack_add,
+        .describe = describe,
+};

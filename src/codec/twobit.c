@@ -1,0 +1,132 @@
+/* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include "v16.h"
+
+enum { THRESHOLD }; /* the key */
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return n;
+}
+
+static size_t code_bytes(size_t n)
+{
+	return 4 * divide_up(n, V16);
+}
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return 4 + code_bytes(n);
+}
+
+/* x = r + g; the codes of sixteen elements, and what is left of x. */
+V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
+{
+	const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
+	*left = v16_sub(x, v16_of_bits(v16_ori(v16_keepi(up, v16_bits_of(t)),
+	                                       v16_keepi(down, v16_bits_of(minus_t)))));
+	const uint16_t plus = v16_bits(up);
+	uint32_t code = v16_spread(plus) | v16_spread(plus | v16_bits(down)) << 1;
+	/* The first of a byte's four elements is in its most significant bits. */
+	code = (code & 0x33333333u) << 2 | (code >> 2 & 0x33333333u);
+	return (code & 0x0F0F0F0Fu) << 4 | (code >> 4 & 0x0F0F0F0Fu);
+}
+
+V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
+{
+	const float threshold = p->codec.value[THRESHOLD];
+	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
+	float *r = packer_floats(p);
+	const size_t n = p->n;
+	uint8_t *code = put_f32(dst, threshold);
+	v16f left;
+	size_t i = 0;
+	for (; i + V16 <= n; i += V16) {
+		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
+		code = put_u32(code, quantize(x, t, minus_t, &left));
+		v16_storef(r + i, left);
+	}
+	if (i < n) {
+		const v16f x = v16_add(v16_loadf_few(r + i, n - i), v16_load_few(type, grad, i, n - i));
+		code = put_u32(code, quantize(x, t, minus_t, &left));
+		v16_storef_few(r + i, left, n - i);
+	}
+	return (size_t)(code - dst);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	(void)flags;
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
+	V16_BY_TYPE(type, PACK);
+}
+
+static bool check(const struct frame *frame)
+{
+	if (frame->flags || frame->size != 4 + code_bytes(frame->n))
+		return false;
+	const float t = get_f32(frame->payload);
+	if (!(t > 0) || !usable(t))
+		return false;
+	const uint8_t *code = frame->payload + 4;
+	const size_t size = frame->size - 4;
+	uint32_t bad = 0;
+	for (size_t i = 0; i < size; i += 4) {
+		const uint32_t x = get_u32(code + i);
+		bad |= x & ~(x >> 1) & 0x55555555u;
+	}
+	/* Elements past n: whole bytes, and the low bits of the last one that is used. */
+	for (size_t i = frame->n / 4; i < size; i++) {
+		const size_t used = i == frame->n / 4 ? frame->n % 4 : 0;
+		bad |= code[i] & (0xFFu >> 2 * used);
+	}
+	return !bad;
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	static const uint32_t place[V16] = {6, 4, 2, 0, 14, 12, 10, 8, 22, 20, 18, 16, 30, 28, 26, 24};
+	const float v = weight * get_f32(frame->payload);
+	const float value[V16] = {0, 0, -v, v};
+	const v16t table = v16_table(value);
+	const v16i shift = v16_loadi(place), three = v16_seti(3);
+	const uint8_t *code = frame->payload + 4;
+	size_t i = 0;
+	for (; i + V16 <= frame->n; i += V16, code += 4) {
+		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(code)), shift), three);
+		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_lookup8(table, at)));
+	}
+	const size_t rest = frame->n - i;
+	if (rest) {
+		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(code)), shift), three);
+		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, at)), rest);
+	}
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	out->codec.value[THRESHOLD] = get_f32(frame->payload);
+	frame_fact(out, "threshold", get_f32(frame->payload));
+	for (size_t i = 4; i < frame->size; i += 4)
+		out->sent += (uint64_t)__builtin_popcount(get_u32(frame->payload + i) & 0xAAAAAAAAu);
+}
+
+const struct codec PER_ISA(twobit) = {
+        .info = {.id = 3,
+                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
+                 .name = "twobit",
+                 .brief = "-threshold, 0 or +threshold in 2 bits (MXNet)",
+                 .keys = 1,
+                 .key = {{"threshold", "the quantum", 0.5f, 0x1p-100f, 0x1p100f, 0, NULL}}},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = check,
+        .unpack_add = unpack_add,
+        .describe = describe,
+};

@@ -1,0 +1,10 @@
+/* CRC-32C. SPDX-License-Identifier: MIT */
+#ifndef CRC32C_H
+#define CRC32C_H
+
+#include "codec.h"
+
+/* Of a payload: the CRC of the CRCs of its 4 KiB blocks (doc/FORMAT.md, 1). */
+uint32_t PER_ISA(checksum)(const uint8_t *data, size_t size);
+
+#endif

@@ -1,0 +1,204 @@
+/* The API: checks everything once, then hands over to the codec.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include "frame.h"
+#include <math.h>
+
+#define STRING_(x) #x
+#define STRING(x)  STRING_(x)
+
+const char *crumb_version(void)
+{
+	return STRING(CRUMB_VERSION_MAJOR) "." STRING(CRUMB_VERSION_MINOR) "." STRING(CRUMB_VERSION_PATCH);
+}
+
+const char *crumb_strerror(int error)
+{
+	switch (error) {
+	case CRUMB_EINVAL:
+		return "invalid argument";
+	case CRUMB_ESPEC:
+		return "no such codec, key or value";
+	case CRUMB_ESPACE:
+		return "the destination is smaller than the bound";
+	case CRUMB_ENONFINITE:
+		return "a NaN, an infinity, or a magnitude above 2^120";
+	case CRUMB_EFRAME:
+		return "not a frame, or its payload is not well-formed";
+	case CRUMB_ESHORT:
+		return "the frame is cut short";
+	case CRUMB_ECHECKSUM:
+		return "the frame is damaged: its checksum does not match";
+	case CRUMB_EVERSION:
+		return "of a format or a codec that this version does not know";
+	case CRUMB_ELENGTH:
+		return "the frame is of another number of elements";
+	case CRUMB_EAGREE:
+		return "the learners have not agreed on what this codec shares";
+	case CRUMB_EPACKER:
+		return "not a packer, or a damaged one";
+	case CRUMB_EISA:
+		return "no such instruction set on this machine";
+	default:
+		return error < 0 ? "unknown error" : "no error";
+	}
+}
+
+static bool known(enum crumb_dtype dtype)
+{
+	return dtype == CRUMB_F32 || dtype == CRUMB_F16 || dtype == CRUMB_BF16;
+}
+
+int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype)
+{
+	if ((!grad && n) || !known(dtype))
+		return CRUMB_EINVAL;
+	return crumb_isa_now()->finite(grad, n, dtype) ? 0 : CRUMB_ENONFINITE;
+}
+
+/* ---- agreement ------------------------------------------------------------------------------------------
+ */
+
+size_t crumb_agree_count(const crumb_packer *packer)
+{
+	const struct codec *c = crumb_codec_find(packer->codec.id);
+	return c && c->agree_count && !packer->agreed && packer->n ? c->agree_count(packer) : 0;
+}
+
+int crumb_measure(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, float *stat)
+{
+	if (!packer || !stat || !known(dtype) || !crumb_agree_count(packer))
+		return CRUMB_EINVAL;
+	const int error = crumb_finite(grad, (size_t)packer->n, dtype);
+	if (error)
+		return error;
+	crumb_codec_find(packer->codec.id)->measure(packer, grad, dtype, stat);
+	packer->measured = 1;
+	return 0;
+}
+
+int crumb_agree(crumb_packer *packer, const float *stat, size_t learners)
+{
+	if (!packer || !stat || !learners || !packer->measured)
+		return CRUMB_EINVAL;
+	const size_t count = crumb_agree_count(packer);
+	if (!count)
+		return CRUMB_EINVAL;
+	const int error = crumb_finite(stat, count * learners, CRUMB_F32);
+	if (error)
+		return error;
+	crumb_codec_find(packer->codec.id)->agree(packer, stat, learners);
+	packer->agreed = 1;
+	return 0;
+}
+
+/* ---- pack -----------------------------------------------------------------------------------------------
+ */
+
+size_t crumb_bound(const crumb_codec *codec, size_t n)
+{
+	const struct codec *c = crumb_codec_valid(codec);
+	if (!c || (uint64_t)n >> 48)
+		return 0;
+	return CRUMB_HEADER_BYTES + (n ? c->bound(codec, n) : 0);
+}
+
+int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags, void *dst,
+                   size_t cap)
+{
+	if (!packer || !dst || !known(dtype) || flags & ~(unsigned)CRUMB_KNOWN_FINITE || (!grad && packer->n))
+		return CRUMB_EINVAL;
+	const size_t n = (size_t)packer->n;
+	const struct codec *c = crumb_codec_find(packer->codec.id);
+	if (!c)
+		return CRUMB_EPACKER;
+	if (cap < crumb_bound(&packer->codec, n))
+		return CRUMB_ESPACE;
+	if (crumb_agree_count(packer))
+		return CRUMB_EAGREE;
+	if (!(flags & CRUMB_KNOWN_FINITE) && !crumb_isa_now()->finite(grad, n, dtype))
+		return CRUMB_ENONFINITE;
+
+	uint16_t frame_flags = 0;
+	const size_t size =
+	        n ? c->pack(packer, grad, dtype, (uint8_t *)dst + CRUMB_HEADER_BYTES, &frame_flags) : 0;
+	packer->step++;
+	packer->agreed = packer->measured = 0;
+	return crumb_frame_seal(dst, c->info.id, frame_flags, n, size);
+}
+
+/* ---- unpack ---------------------------------------------------------------------------------------------
+ */
+
+int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n)
+{
+	if (!src || (!acc && n) || !isfinite(weight))
+		return CRUMB_EINVAL;
+	struct frame frame;
+	const int64_t length = crumb_frame_open(&frame, src, len);
+	if (length < 0)
+		return length;
+	if (frame.n != n)
+		return CRUMB_ELENGTH;
+	if (n)
+		crumb_codec_find(frame.id)->unpack_add(&frame, weight, acc);
+	return length;
+}
+
+int64_t crumb_peek(crumb_frame *out, const void *src, size_t len)
+{
+	if (!out || !src)
+		return CRUMB_EINVAL;
+	struct frame frame;
+	const int64_t length = crumb_frame_open(&frame, src, len);
+	if (length < 0)
+		return length;
+	const struct codec *c = crumb_codec_find(frame.id);
+	*out = (crumb_frame){.codec = {.id = frame.id}, .n = frame.n, .bytes = (uint64_t)length};
+	for (size_t k = 0; k < c->info.keys; k++)
+		out->codec.value[k] = c->info.key[k].fallback;
+	if (frame.n)
+		c->describe(&frame, out);
+	return length;
+}
+
+/* ---- sum ------------------------------------------------------------------------------------------------
+ */
+
+size_t crumb_sum_bound(size_t count, size_t n)
+{
+	size_t most = 0;
+	const struct codec *const *codecs = crumb_isa_now()->codecs;
+	for (size_t i = 0; codecs[i]; i++) {
+		const size_t size = codecs[i]->sum_bound ? codecs[i]->sum_bound(count, n) : 0;
+		most = size > most ? size : most;
+	}
+	return CRUMB_HEADER_BYTES + (n ? most : 0);
+}
+
+int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
+{
+	enum { MOST = 256 }; /* frames are opened on the stack */
+	if (!frames || !dst || count < 1 || count > MOST)
+		return CRUMB_EINVAL;
+	struct frame open[MOST];
+	for (size_t i = 0; i < count; i++) {
+		const int64_t length = crumb_frame_open(&open[i], frames[i].data, frames[i].len);
+		if (length < 0)
+			return length;
+		if (open[i].n != open[0].n)
+			return CRUMB_ELENGTH;
+		if (open[i].id != open[0].id)
+			return CRUMB_EAGREE;
+	}
+	const struct codec *c = crumb_codec_find(open[0].id);
+	if (!c->sum)
+		return CRUMB_EAGREE;
+	const size_t n = (size_t)open[0].n;
+	if (cap < crumb_sum_bound(count, n))
+		return CRUMB_ESPACE;
+	uint16_t flags = 0;
+	const int64_t size = n ? c->sum(open, count, (uint8_t *)dst + CRUMB_HEADER_BYTES, &flags) : 0;
+	return size < 0 ? size : crumb_frame_seal(dst, c->info.id, flags, n, (size_t)size);
+}

@@ -1,0 +1,67 @@
+/* The envelope of a frame (doc/FORMAT.md, 1).
+ *
+ * SPDX-License-Identifier: MIT */
+#include "frame.h"
+#include <string.h>
+
+static const uint8_t magic[4] = {'C', 'R', 'M', 'B'};
+
+/* The header as it stands in memory: every field lies on a multiple of its size. */
+struct header {
+	uint8_t magic[4];
+	uint8_t format, id;
+	uint16_t flags;
+	uint64_t n, size;
+	uint32_t payload_sum, header_sum;
+};
+_Static_assert(sizeof(struct header) == CRUMB_HEADER_BYTES, "the header has no holes");
+
+/* A checksum of less than a block is the CRC of its CRC; for the header the CRC itself is wanted. */
+static uint32_t header_crc(const struct header *h)
+{
+	uint32_t crc = ~0u;
+	const uint8_t *byte = (const uint8_t *)h;
+	for (size_t i = 0; i < offsetof(struct header, header_sum); i++) {
+		crc ^= byte[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (0x82F63B78u & (0u - (crc & 1)));
+	}
+	return ~crc;
+}
+
+int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size)
+{
+	struct header h = {.format = CRUMB_FORMAT, .id = (uint8_t)id, .flags = flags, .n = n, .size = size};
+	memcpy(h.magic, magic, sizeof magic);
+	h.payload_sum = crumb_isa_now()->checksum(dst + sizeof h, size);
+	h.header_sum = header_crc(&h);
+	memcpy(dst, &h, sizeof h);
+	return (int64_t)(sizeof h + size);
+}
+
+int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len)
+{
+	struct header h;
+	if (len < sizeof h)
+		return len < sizeof magic || !memcmp(src, magic, sizeof magic) ? CRUMB_ESHORT : CRUMB_EFRAME;
+	memcpy(&h, src, sizeof h);
+	if (memcmp(h.magic, magic, sizeof magic) != 0)
+		return CRUMB_EFRAME;
+	if (h.header_sum != header_crc(&h))
+		return CRUMB_ECHECKSUM;
+	if (h.format != CRUMB_FORMAT)
+		return CRUMB_EVERSION;
+	if (h.n >> 48 || h.size >> 52)
+		return CRUMB_EFRAME;
+	if (h.size > len - sizeof h)
+		return CRUMB_ESHORT;
+	const struct codec *codec = crumb_codec_find(h.id);
+	if (!codec)
+		return CRUMB_EVERSION;
+	*frame = (struct frame){h.id, h.flags, h.n, (size_t)h.size, src + sizeof h};
+	if (crumb_isa_now()->checksum(frame->payload, frame->size) != h.payload_sum)
+		return CRUMB_ECHECKSUM;
+	if (h.n == 0 ? h.size != 0 : !codec->check(frame))
+		return CRUMB_EFRAME;
+	return (int64_t)(sizeof h + frame->size);
+}

@@ -1,0 +1,14 @@
+/* The envelope of a frame (doc/FORMAT.md, 1). SPDX-License-Identifier: MIT */
+#ifndef FRAME_H
+#define FRAME_H
+
+#include "codec.h"
+
+/* Writes the header before the payload of size bytes that stands at dst + CRUMB_HEADER_BYTES; returns the
+ * length of all. */
+int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size);
+
+/* Checks header, checksums and payload of the frame at src. Returns its length or an error. */
+int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len);
+
+#endif

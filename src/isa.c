@@ -1,0 +1,86 @@
+/* Which instruction set runs.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include <stdatomic.h>
+#include <string.h>
+
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "crumb runs on little-endian hosts only: frames, packers and gradients are little-endian"
+#endif
+
+static bool always(void)
+{
+	return true;
+}
+#ifdef CRUMB_HAVE_AVX2
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+	       __builtin_cpu_supports("sse4.2");
+}
+#endif
+#ifdef CRUMB_HAVE_AVX512
+static bool has_avx512(void)
+{
+	return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+	       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
+}
+#endif
+
+/* Best first. */
+static const struct {
+	const struct isa *isa;
+	bool (*here)(void);
+} choices[] = {
+#ifdef CRUMB_HAVE_AVX512
+        {&crumb_isa_avx512, has_avx512},
+#endif
+#ifdef CRUMB_HAVE_AVX2
+        {&crumb_isa_avx2, has_avx2},
+#endif
+#ifdef CRUMB_HAVE_SSE2
+        {&crumb_isa_sse2, always},
+#endif
+#ifdef CRUMB_HAVE_NEON
+        {&crumb_isa_neon, always},
+#endif
+        {&crumb_isa_portable, always},
+};
+
+/* The library's only state. Two threads that find it empty store the same value. */
+static _Atomic(const struct isa *) chosen;
+
+static const struct isa *choose(const char *name)
+{
+	for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+		if ((!name || !strcmp(name, choices[i].isa->name)) && choices[i].here())
+			return choices[i].isa;
+	return NULL;
+}
+
+const struct isa *crumb_isa_now(void)
+{
+	const struct isa *isa = atomic_load_explicit(&chosen, memory_order_relaxed);
+	if (!isa) {
+		isa = choose(NULL);
+		atomic_store_explicit(&chosen, isa, memory_order_relaxed);
+	}
+	return isa;
+}
+
+const char *crumb_isa(void)
+{
+	return crumb_isa_now()->name;
+}
+
+int crumb_set_isa(const char *name)
+{
+	const struct isa *isa = choose(name);
+	if (!isa)
+		return CRUMB_EISA;
+	atomic_store_explicit(&chosen, isa, memory_order_relaxed);
+	return 0;
+}

@@ -1,0 +1,74 @@
+/* Packers: the memory of one tensor on one worker.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include <string.h>
+
+/* The last character is the version of the block. */
+static const char magic[8] = "CRMBPK\0\1";
+
+static size_t block_size(const struct codec *c, const crumb_codec *codec, size_t n)
+{
+	return sizeof(struct crumb_packer) + sizeof(float) * c->floats(codec, n);
+}
+
+static bool countable(size_t n)
+{
+	return !((uint64_t)n >> 48);
+}
+
+size_t crumb_packer_size(const crumb_codec *codec, size_t n)
+{
+	const struct codec *c = crumb_codec_valid(codec);
+	return c && countable(n) ? block_size(c, codec, n) : 0;
+}
+
+int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run, uint64_t seed)
+{
+	const size_t size = crumb_packer_size(codec, n);
+	if (!packer || !size)
+		return CRUMB_EINVAL;
+	memset(packer, 0, size);
+	memcpy(packer->magic, magic, sizeof magic);
+	packer->size = size;
+	packer->codec = *codec;
+	packer->n = n;
+	packer->run = run;
+	packer->seed = seed;
+	return 0;
+}
+
+int crumb_packer_check(const crumb_packer *packer, size_t size)
+{
+	if (!packer || size < sizeof *packer || memcmp(packer->magic, magic, sizeof magic - 1) != 0)
+		return CRUMB_EPACKER;
+	if (packer->magic[sizeof magic - 1] != magic[sizeof magic - 1])
+		return CRUMB_EVERSION;
+	const struct codec *c = crumb_codec_valid(&packer->codec);
+	if (!c || packer->size != size || !countable(packer->n) || packer->agreed > 1 ||
+	    packer->measured > 1 || (packer->zero[0] | packer->zero[1] | packer->zero[2] | packer->zero[3]))
+		return CRUMB_EPACKER;
+	if (block_size(c, &packer->codec, packer->n) != size)
+		return CRUMB_EPACKER;
+	return crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32) ? CRUMB_EPACKER
+	                                                                                    : 0;
+}
+
+const crumb_codec *crumb_packer_codec(const crumb_packer *packer)
+{
+	return &packer->codec;
+}
+size_t crumb_packer_count(const crumb_packer *packer)
+{
+	return (size_t)packer->n;
+}
+uint64_t crumb_packer_step(const crumb_packer *packer)
+{
+	return packer->step;
+}
+
+float *crumb_packer_residual(crumb_packer *packer)
+{
+	const struct codec *c = crumb_codec_find(packer->codec.id);
+	return c && c->info.flags & CRUMB_RESIDUAL ? packer_floats(packer) : NULL;
+}

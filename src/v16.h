@@ -1,0 +1,357 @@
+/* Sixteen lanes on every machine: the vocabulary in which codecs are written.
+ *
+ * A group of sixteen elements is one AVX-512 register, two AVX2, four SSE2 or sixteen scalars. The header of
+ * an instruction set defines a *part* (a register of V16_LANES lanes) and operations p_... on it; this file
+ * makes the sixteen-lane operations of them. Every operation gives the same bits on every instruction set:
+ * there is no fused multiply-add, no reciprocal estimate, no flush to zero.
+ *
+ * v16f: 16 f32. v16i: 16 u32. v16m: a mask, of whatever shape the machine compares into. v16t: a table of 16
+ * f32.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef V16_H
+#define V16_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "crumb.h"
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+#if defined(V16_PORTABLE)
+#include "v16_portable.h"
+#elif defined(__AVX512VBMI2__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
+#include "v16_avx512.h"
+#elif defined(__AVX2__) && defined(__BMI2__) && defined(__F16C__)
+#include "v16_avx2.h"
+#elif defined(V16_SSE2)
+#include "v16_sse2.h"
+#else
+#include "v16_portable.h"
+#endif
+
+enum { V16 = 16 };
+
+/* Calls the statement once a part, with the part's number in the constant k. */
+#define V16_PART(i, ...)        \
+	{                       \
+		enum { k = i }; \
+		__VA_ARGS__;    \
+	}
+#if V16_LANES == 16
+#define EACH_PART(...) V16_PART(0, __VA_ARGS__)
+#elif V16_LANES == 8
+#define EACH_PART(...) V16_PART(0, __VA_ARGS__) V16_PART(1, __VA_ARGS__)
+#elif V16_LANES == 4
+#define EACH_PART(...) \
+	V16_PART(0, __VA_ARGS__) V16_PART(1, __VA_ARGS__) V16_PART(2, __VA_ARGS__) V16_PART(3, __VA_ARGS__)
+#else
+#define EACH_PART(...)                  \
+	for (int k = 0; k < V16; k++) { \
+		__VA_ARGS__;            \
+	}
+#endif
+
+enum { V16_PARTS = 16 / V16_LANES };
+typedef struct {
+	pf p[V16_PARTS];
+} v16f;
+typedef struct {
+	pi p[V16_PARTS];
+} v16i;
+typedef struct {
+	pm p[V16_PARTS];
+} v16m;
+
+#if V16_LANES > 1
+#define V16_FN static inline __attribute__((always_inline, unused))
+#else
+#define V16_FN                        \
+	static inline __attribute__(( \
+	        unused)) /* sixteen scalars a value: inlined all, it would compile for a minute */
+#endif
+
+#define V16_UNARY(name, R, A)                                  \
+	V16_FN R v16_##name(A a)                               \
+	{                                                      \
+		R r;                                           \
+		EACH_PART(r.p[k] = p_##name(a.p[k])) return r; \
+	}
+#define V16_BINARY(name, R, A)                                         \
+	V16_FN R v16_##name(A a, A b)                                  \
+	{                                                              \
+		R r;                                                   \
+		EACH_PART(r.p[k] = p_##name(a.p[k], b.p[k])) return r; \
+	}
+
+/* clang-format off */
+V16_BINARY(add, v16f, v16f)  /* a + b */
+V16_BINARY(sub, v16f, v16f)
+V16_BINARY(mul, v16f, v16f)
+V16_BINARY(min, v16f, v16f)  /* of numbers: a < b ? a : b */
+V16_BINARY(max, v16f, v16f)  /* a > b ? a : b */
+V16_UNARY(abs, v16f, v16f)
+V16_BINARY(ge, v16m, v16f)   /* a >= b */
+V16_BINARY(gt, v16m, v16f)
+V16_BINARY(ne, v16m, v16f)
+V16_UNARY(negative, v16m, v16f) /* the sign bit, that of -0 too */
+V16_BINARY(both, v16m, v16m)    /* a and b */
+V16_BINARY(either, v16m, v16m)  /* a or b */
+
+V16_BINARY(addi, v16i, v16i)    /* modulo 2^32 */
+V16_BINARY(subi, v16i, v16i)
+V16_BINARY(muli, v16i, v16i)
+V16_BINARY(andi, v16i, v16i)
+V16_BINARY(ori, v16i, v16i)
+V16_BINARY(xori, v16i, v16i)
+V16_BINARY(shrv, v16i, v16i)    /* a >> b, lane by lane, b < 32 */
+V16_UNARY(float_of, v16f, v16i) /* of a number below 2^31, rounded */
+V16_UNARY(bits_of, v16i, v16f)  /* the same 32 bits */
+V16_UNARY(of_bits, v16f, v16i)
+/* clang-format on */
+
+V16_FN v16f v16_set(float x)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_set(x)) return r;
+}
+V16_FN v16i v16_seti(uint32_t x)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_seti(x)) return r;
+}
+V16_FN v16f v16_loadf(const float *src)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_loadf(src + k * V16_LANES)) return r;
+}
+V16_FN void v16_storef(float *dst, v16f a){EACH_PART(p_storef(dst + k * V16_LANES, a.p[k]))} V16_FN v16i
+        v16_loadi(const uint32_t *src)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_loadi(src + k * V16_LANES)) return r;
+}
+V16_FN void v16_storei(uint32_t *dst, v16i a){EACH_PART(p_storei(dst + k * V16_LANES, a.p[k]))}
+
+/* Numbers of one and two bytes; what is stored must fit. */
+V16_FN v16i v16_load_u8(const uint8_t *src)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_load_u8(src + k * V16_LANES)) return r;
+}
+V16_FN void v16_store_u8(uint8_t *dst, v16i a){EACH_PART(p_store_u8(dst + k * V16_LANES, a.p[k]))} V16_FN v16i
+        v16_load_u16(const void *src)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_load_u16((const uint8_t *)src + 2 * k * V16_LANES)) return r;
+}
+V16_FN void v16_store_u16(void *dst,
+                          v16i a){EACH_PART(p_store_u16((uint8_t *)dst + 2 * k * V16_LANES, a.p[k]))}
+
+#define v16_shr(a, s) v16_shr_((a), (s)) /* by a constant below 32 */
+#define v16_shl(a, s) v16_shl_((a), (s))
+V16_FN v16i v16_shr_(v16i a, int s)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_shr(a.p[k], s)) return r;
+}
+V16_FN v16i v16_shl_(v16i a, int s)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_shl(a.p[k], s)) return r;
+}
+V16_FN v16i v16_rotl(v16i a, int s)
+{
+	return v16_ori(v16_shl(a, s), v16_shr(a, 32 - s));
+}
+
+/* m ? a : b, and m ? a : 0 */
+V16_FN v16f v16_pick(v16m m, v16f a, v16f b)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_pick(m.p[k], a.p[k], b.p[k])) return r;
+}
+V16_FN v16i v16_keepi(v16m m, v16i a)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_keepi(m.p[k], a.p[k])) return r;
+}
+V16_FN v16f v16_keep(v16m m, v16f a)
+{
+	return v16_of_bits(v16_keepi(m, v16_bits_of(a)));
+}
+
+/* A mask as 16 bits, lane 0 in bit 0, and back. */
+V16_FN uint16_t v16_bits(v16m m)
+{
+	uint32_t bits = 0;
+	EACH_PART(bits |= (uint32_t)p_bits(m.p[k]) << (k * V16_LANES)) return (uint16_t)bits;
+}
+V16_FN v16m v16_mask(uint16_t bits)
+{
+	v16m r;
+	EACH_PART(r.p[k] = p_mask((bits >> (k * V16_LANES)) & ((1u << V16_LANES) - 1))) return r;
+}
+V16_FN uint16_t v16_first(size_t count)
+{
+	return (uint16_t)((1u << count) - 1);
+} /* count <= 16 */
+
+/* A table of 16 (lookup) or 8 (lookup8) f32 and its entries by number. */
+V16_FN v16t v16_table(const float *entries)
+{
+	return p_table(entries);
+}
+V16_FN v16f v16_lookup(v16t t, v16i at)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_lookup(t, at.p[k])) return r;
+}
+V16_FN v16f v16_lookup8(v16t t, v16i at)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_lookup8(t, at.p[k])) return r;
+}
+
+/* The lanes added from lane 0 to lane 15, starting with lane 0; and the greatest lane. */
+V16_FN float v16_fold(v16f a)
+{
+	float lane[V16];
+	v16_storef(lane, a);
+	float sum = lane[0];
+	for (int i = 1; i < V16; i++)
+		sum += lane[i];
+	return sum;
+}
+V16_FN float v16_top(v16f a)
+{
+	float lane[V16];
+	v16_storef(lane, a);
+	float top = lane[0];
+	for (int i = 1; i < V16; i++)
+		top = lane[i] > top ? lane[i] : top;
+	return top;
+}
+
+/* ---- f16 and bf16 ---------------------------------------------------------------------------------------
+ */
+
+V16_FN v16f v16_load_bf16(const void *src)
+{
+	return v16_of_bits(v16_shl(v16_load_u16(src), 16));
+}
+
+/* Rounded to nearest even; no NaN, no infinity, nothing that rounds to one. */
+V16_FN void v16_store_bf16(void *dst, v16f a)
+{
+	const v16i x = v16_bits_of(a);
+	const v16i odd = v16_andi(v16_shr(x, 16), v16_seti(1));
+	v16_store_u16(dst, v16_shr(v16_addi(x, v16_addi(odd, v16_seti(0x7FFF))), 16));
+}
+
+#ifdef P_HAS_F16
+V16_FN v16f v16_load_f16(const void *src)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_load_f16((const uint8_t *)src + 2 * k * V16_LANES)) return r;
+}
+V16_FN void v16_store_f16(void *dst,
+                          v16f a){EACH_PART(p_store_f16((uint8_t *)dst + 2 * k * V16_LANES, a.p[k]))}
+#else
+V16_FN v16f v16_load_f16(const void *src)
+{
+	const v16i h = v16_load_u16(src);
+	const v16i sign = v16_shl(v16_andi(h, v16_seti(0x8000)), 16);
+	const v16i rest = v16_shl(v16_andi(h, v16_seti(0x7FFF)), 13);
+	const v16f value = v16_mul(v16_of_bits(rest), v16_set(0x1p112f));
+	const v16m special = v16_ge(value, v16_set(0x1p16f)); /* an infinity or a NaN */
+	const v16i bits = v16_ori(v16_bits_of(value), v16_keepi(special, v16_seti(0x7F800000)));
+	return v16_of_bits(v16_ori(bits, sign));
+}
+/* Rounded to nearest even; |a| <= 65504. */
+V16_FN void v16_store_f16(void *dst, v16f a)
+{
+	const v16i sign = v16_andi(v16_shr(v16_bits_of(a), 16), v16_seti(0x8000));
+	const v16f size = v16_abs(a);
+	const v16m normal = v16_ge(size, v16_set(0x1p-14f));
+	const v16i x = v16_bits_of(size);
+	const v16i odd = v16_andi(v16_shr(x, 13), v16_seti(1));
+	const v16i rounded = v16_addi(x, v16_addi(odd, v16_seti(0x0FFF)));
+	const v16i high = v16_shr(v16_subi(rounded, v16_seti(112u << 23)), 13);
+	const v16i low = v16_subi(v16_bits_of(v16_add(size, v16_set(0.5f))), v16_seti(0x3F000000));
+	const v16f half = v16_pick(normal, v16_of_bits(high), v16_of_bits(low));
+	v16_store_u16(dst, v16_ori(v16_bits_of(half), sign));
+}
+#endif
+
+/* ---- gradients of any type ------------------------------------------------------------------------------
+ */
+
+V16_FN size_t v16_width(enum crumb_dtype type)
+{
+	return type == CRUMB_F32 ? 4 : 2;
+}
+
+/* The sixteen elements from number i. */
+V16_FN v16f v16_load(enum crumb_dtype type, const void *src, size_t i)
+{
+	if (type == CRUMB_F32)
+		return v16_loadf((const float *)src + i);
+	const uint8_t *at = (const uint8_t *)src + 2 * i;
+	return type == CRUMB_F16 ? v16_load_f16(at) : v16_load_bf16(at);
+}
+/* The count < 16 elements from number i; zeros in the other lanes. */
+V16_FN v16f v16_load_few(enum crumb_dtype type, const void *src, size_t i, size_t count)
+{
+	float few[V16] = {0};
+	memcpy(few, (const uint8_t *)src + v16_width(type) * i, v16_width(type) * count);
+	return v16_load(type, few, 0);
+}
+V16_FN void v16_storef_few(float *dst, v16f a, size_t count)
+{
+	float few[V16];
+	v16_storef(few, a);
+	memcpy(dst, few, count * sizeof *few);
+}
+V16_FN v16f v16_loadf_few(const float *src, size_t count)
+{
+	return v16_load_few(CRUMB_F32, src, 0, count);
+}
+
+/* return CALL with TYPE, a constant, in place of the run-time type: one loop a type. */
+#define V16_BY_TYPE(type, CALL)                  \
+	do {                                     \
+		switch (type) {                  \
+		case CRUMB_F16:                  \
+			return CALL(CRUMB_F16);  \
+		case CRUMB_BF16:                 \
+			return CALL(CRUMB_BF16); \
+		default:                         \
+			return CALL(CRUMB_F32);  \
+		}                                \
+	} while (0)
+
+/* ---- bits -----------------------------------------------------------------------------------------------
+ */
+
+/* Bit i of the 16 goes to bit 2i. */
+V16_FN uint32_t v16_spread(uint16_t bits)
+{
+#ifdef __BMI2__
+	return _pdep_u32(bits, 0x55555555u);
+#else
+	uint32_t x = bits;
+	x = (x | x << 8) & 0x00FF00FFu;
+	x = (x | x << 4) & 0x0F0F0F0Fu;
+	x = (x | x << 2) & 0x33333333u;
+	return (x | x << 1) & 0x55555555u;
+#endif
+}
+
+#endif
