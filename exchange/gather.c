@@ -51,10 +51,11 @@ static void check_piece(void *arg, size_t i, unsigned thread)
 	const float *grad = x->grad[l] + x->slice[s].at;
 
 	(void)thread;
-	piece->length = crumb_finite(grad, x->slice[s].n, CRUMB_F32);
-	if (!piece->length && column->due)
+	if (column->due) /* measuring checks, too */
 		piece->length = crumb_measure(piece->packer, grad, CRUMB_F32,
 		                              own_floats(x) + x->own * column->due_before + l * column->due);
+	else
+		piece->length = crumb_finite(grad, x->slice[s].n, CRUMB_F32);
 }
 
 /* The first error of this rank's pieces. */

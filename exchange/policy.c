@@ -59,18 +59,35 @@ static int parse_spec(crumb_codec *codec, const char **at)
 	return error;
 }
 
+/* The kind that the length characters at text name; if none, CRUMB_KINDS, and *good of them begin some kind's
+ * name. */
+static int find_kind(const char *text, size_t length, size_t *good)
+{
+	*good = 0;
+	for (int kind = 0; kind < CRUMB_KINDS; kind++) {
+		const char *name = kind_names[kind];
+		size_t same = 0;
+		while (same < length && name[same] == text[same])
+			same++;
+		if (same == length && !name[same])
+			return kind;
+		*good = same > *good ? same : *good;
+	}
+	return CRUMB_KINDS;
+}
+
 /* Parses KIND[,KIND...]= at *at into a set of bits and moves *at past the '='; on error, to the offender. */
 static int parse_kinds(unsigned *kinds, const char **at)
 {
 	*kinds = 0;
 	do {
+		size_t good;
 		const size_t length = strspn(*at, "abcdefghijklmnopqrstuvwxyz");
-		int kind = 0;
-		while (kind < CRUMB_KINDS &&
-		       (strlen(kind_names[kind]) != length || memcmp(*at, kind_names[kind], length)))
-			kind++;
-		if (kind == CRUMB_KINDS)
+		const int kind = find_kind(*at, length, &good);
+		if (kind == CRUMB_KINDS) {
+			*at += good;
 			return CRUMB_ESPEC;
+		}
 		*kinds |= 1u << kind;
 		*at += length;
 		if (**at != ',' && **at != '=')

@@ -1,0 +1,2 @@
+crumb_test(test_policy test_policy.c)
+crumb_test(test_team test_team.c)
