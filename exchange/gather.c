@@ -120,8 +120,9 @@ static int swap_message(struct crumb_exchange *x, enum message_phase phase, int 
 	const int dead = swap(x, (crumb_span){message, error ? sizeof *head : len});
 	if (dead)
 		return dead;
+	const size_t cap = x->why[0] ? 0 : sizeof x->why; /* the first reason is the best */
 	for (unsigned r = 0; r < x->ranks; r++) {
-		const int refused = crumb_message_check(head, x->in[r], r, x->why, sizeof x->why);
+		const int refused = crumb_message_check(head, x->in[r], r, x->why, cap);
 		if (refused)
 			return refused;
 	}
@@ -305,6 +306,8 @@ int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, cons
 	x->grad = grad;
 	x->share = share;
 	x->mean = mean;
+	if (!x->failed)
+		x->why[0] = 0;
 	x->count_sent = stats->steps % SENT_EVERY == 0;
 	lap(x, &before);
 	int error = x->failed ? x->failed : check(x);

@@ -1,0 +1,767 @@
+/* The exchange: whatever the ranks, threads and codecs, the mean has the bits of plain crumb calls, one after
+ * another; and whatever fails, every rank hears of it and none waits in vain.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include "exchange.h"
+#include "policy.h"
+#include "team.h"
+#include "transport.h"
+
+enum { SLICES = 10, LEARNERS = 4, STEPS = 3, MOST_RANKS = 5, NONE = 1000 };
+static const uint64_t seed = 1;
+
+/* ---- the model: every kind, an empty slice, slices too short to shrink -------------------------------- */
+
+static struct crumb_slice slices[SLICES] = {
+        {.n = 500, .run = 25, .kind = CRUMB_CONV},
+        {.n = 20, .kind = CRUMB_BIAS},
+        {.n = 4099, .kind = CRUMB_CONV},
+        {.n = 0, .kind = CRUMB_BATCHNORM},
+        {.n = 8011, .run = 50, .kind = CRUMB_FC},
+        {.n = 1, .kind = CRUMB_BIAS},
+        {.n = 257, .kind = CRUMB_LSTM},
+        {.n = 16, .kind = CRUMB_EMBEDDING},
+        {.n = 1000, .run = 100, .kind = CRUMB_LAST},
+        {.n = 100, .kind = CRUMB_BATCHNORM},
+};
+static size_t total;
+
+static const float even_share[LEARNERS] = {0.25f, 0.25f, 0.25f, 0.25f};
+static const float uneven_share[LEARNERS] = {0.3f, 0.3f, 0.2f, 0.2f};
+
+/* About normal, of another size in every slice; a pure function of learner, step and place. */
+static void make_gradient(float *grad, size_t learner, unsigned step)
+{
+	uint64_t x = crumb_exchange_seed(7, learner, step);
+
+	for (size_t s = 0; s < SLICES; s++) {
+		const float scale = 0.02f * (float)(s + 1);
+		for (size_t i = 0; i < slices[s].n; i++) {
+			float sum = -4;
+			for (int k = 0; k < 8; k++) {
+				x ^= x << 13;
+				x ^= x >> 7;
+				x ^= x << 17;
+				sum += (float)(x >> 40) * 0x1p-24f;
+			}
+			grad[slices[s].at + i] = scale * sum;
+		}
+	}
+}
+
+static struct policy parse_policy(const char *text)
+{
+	struct policy policy;
+	const char *bad = NULL;
+
+	if (crumb_policy_parse(&policy, text, &bad))
+		fail_msg("%s: refused at %d", text, (int)(bad - text));
+	return policy;
+}
+
+/* Calls law for a policy of every codec: with its defaults, and with every key at either end of its range. */
+static void for_every_setting(void (*law)(const struct policy *policy, const char *text, bool defaults))
+{
+	for (size_t i = 0; crumb_list(i); i++) {
+		const crumb_codec_info *info = crumb_list(i);
+		for (size_t k = 0; k <= 2 * info->keys; k++) {
+			crumb_codec codec;
+			char spec[CRUMB_SPEC_MAX], text[2 * CRUMB_SPEC_MAX];
+			assert_int_equal(crumb_parse(&codec, info->name, NULL), 0);
+			if (k > 0)
+				codec.value[(k - 1) / 2] =
+				        k % 2 ? info->key[(k - 1) / 2].min : info->key[(k - 1) / 2].max;
+			if (crumb_print(&codec, spec, sizeof spec) < 0)
+				continue; /* the codec does not accept this key's end with the others'
+				             defaults */
+			if (k > 0 && !strcmp(spec, info->name))
+				continue;
+			snprintf(text, sizeof text, "conv,fc,lstm,embedding,bias,batchnorm=%s", spec);
+			const struct policy policy = parse_policy(text);
+			law(&policy, spec, k == 0);
+		}
+	}
+}
+
+/* ---- the reference: plain crumb calls -------------------------------------------------------------------
+ */
+
+struct reference {
+	crumb_packer *packer[LEARNERS][SLICES];
+	crumb_codec codec[SLICES];
+	float *grad[LEARNERS];
+	float *mean;
+	uint64_t frame_bytes[CRUMB_KINDS]; /* over all learners and steps */
+};
+
+static void *must(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+static struct reference *reference_open(const struct policy *policy)
+{
+	struct reference *ref = must(calloc(1, sizeof *ref));
+
+	for (size_t l = 0; l < LEARNERS; l++) {
+		ref->grad[l] = must(malloc(total * sizeof(float)));
+		for (size_t s = 0; s < SLICES; s++) {
+			ref->codec[s] = crumb_policy_choose(policy, slices[s].kind, slices[s].n);
+			const size_t size = crumb_packer_size(&ref->codec[s], slices[s].n);
+			ref->packer[l][s] = must(aligned_alloc(64, (size + 63) / 64 * 64));
+			assert_int_equal(crumb_packer_init(ref->packer[l][s], &ref->codec[s], slices[s].n,
+			                                   slices[s].run, crumb_exchange_seed(seed, l, s)),
+			                 0);
+		}
+	}
+	ref->mean = must(malloc(total * sizeof(float)));
+	return ref;
+}
+
+static void reference_close(struct reference *ref)
+{
+	for (size_t l = 0; l < LEARNERS; l++) {
+		free(ref->grad[l]);
+		for (size_t s = 0; s < SLICES; s++)
+			free(ref->packer[l][s]);
+	}
+	free(ref->mean);
+	free(ref);
+}
+
+static void reference_slice(struct reference *ref, size_t s, const float *share)
+{
+	const size_t n = slices[s].n, cap = crumb_bound(&ref->codec[s], n);
+	const size_t due = crumb_agree_count(ref->packer[0][s]);
+	float *stat = must(malloc((LEARNERS * due + 1) * sizeof *stat));
+	uint8_t *frame = must(malloc(cap));
+
+	for (size_t l = 0; l < LEARNERS && due; l++)
+		assert_int_equal(crumb_measure(ref->packer[l][s], ref->grad[l] + slices[s].at, CRUMB_F32,
+		                               stat + l * due),
+		                 0);
+	for (size_t l = 0; l < LEARNERS; l++) {
+		if (due)
+			assert_int_equal(crumb_agree(ref->packer[l][s], stat, LEARNERS), 0);
+		const int64_t length =
+		        crumb_pack(ref->packer[l][s], ref->grad[l] + slices[s].at, CRUMB_F32, 0, frame, cap);
+		assert_true(length >= CRUMB_HEADER_BYTES);
+		ref->frame_bytes[slices[s].kind] += (uint64_t)length;
+		assert_int_equal(
+		        crumb_unpack_add(frame, (size_t)length, share[l], ref->mean + slices[s].at, n),
+		        length);
+	}
+	free(stat);
+	free(frame);
+}
+
+static const float *reference_step(struct reference *ref, const float *share, unsigned step)
+{
+	for (size_t l = 0; l < LEARNERS; l++)
+		make_gradient(ref->grad[l], l, step);
+	memset(ref->mean, 0, total * sizeof(float));
+	for (size_t s = 0; s < SLICES; s++)
+		reference_slice(ref, s, share);
+	return ref->mean;
+}
+
+/* ---- ranks as threads -----------------------------------------------------------------------------------
+ */
+
+struct job {
+	const struct policy *policy;
+	const float *share;
+	unsigned ranks, threads;
+	unsigned nan_step; /* when learner nan_learner gives a NaN; NONE: never */
+	size_t nan_learner;
+	unsigned odd_rank;  /* has another slice table; NONE: nobody */
+	unsigned odd_share; /* weights the learners otherwise */
+	unsigned leaver;    /* leaves after the first step */
+	bool alone;         /* one rank without a transport */
+};
+
+struct rank_run {
+	const struct job *job;
+	struct transport *net;
+	int opened, error[STEPS];
+	float *mean[STEPS];
+	uint64_t packed; /* frames by all its packers */
+	double owed;
+	struct crumb_exchange_stats stats;
+	char why[STEPS][200];
+};
+
+static const struct job plain_job = {.share = even_share,
+                                     .ranks = 1,
+                                     .threads = 1,
+                                     .nan_step = NONE,
+                                     .nan_learner = NONE,
+                                     .odd_rank = NONE,
+                                     .odd_share = NONE,
+                                     .leaver = NONE};
+
+static uint64_t count_packed(struct crumb_exchange *x, size_t own)
+{
+	uint64_t frames = 0;
+
+	for (size_t l = 0; l < own; l++)
+		for (size_t s = 0; s < SLICES; s++)
+			frames += crumb_packer_step(crumb_exchange_packer(x, l, s));
+	return frames;
+}
+
+static void rank_steps(struct rank_run *run, struct crumb_exchange *x)
+{
+	const struct job *job = run->job;
+	const unsigned rank = job->alone ? 0 : run->net->rank;
+	size_t first, own;
+	float *grad[LEARNERS];
+
+	crumb_exchange_learners(x, &first, &own);
+	for (size_t l = 0; l < own; l++)
+		grad[l] = must(malloc(total * sizeof(float)));
+	for (unsigned step = 0; step < STEPS; step++) {
+		if (rank == job->leaver && step == 1) {
+			run->net->leave(run->net);
+			run->error[1] = run->error[2] = CRUMB_EPEER;
+			break;
+		}
+		for (size_t l = 0; l < own; l++) {
+			make_gradient(grad[l], first + l, step);
+			if (step == job->nan_step && first + l == job->nan_learner)
+				grad[l][total / 2] = NAN;
+		}
+		const float *share = rank == job->odd_share ? uneven_share : job->share;
+		run->error[step] = crumb_exchange_mean(x, (const float *const *)grad, share, run->mean[step]);
+		snprintf(run->why[step], sizeof run->why[step], "%s", crumb_exchange_why(x));
+	}
+	run->packed = count_packed(x, own);
+	run->owed = crumb_exchange_residual_norm(x);
+	crumb_exchange_stats(x, &run->stats);
+	for (size_t l = 0; l < own; l++)
+		free(grad[l]);
+}
+
+static void *rank_main(void *arg)
+{
+	struct rank_run *run = arg;
+	const struct job *job = run->job;
+	struct crumb_slice odd[SLICES];
+	struct crumb_exchange *x = NULL;
+	struct team *team = crumb_team_open(job->threads);
+	char why[200] = "";
+
+	memcpy(odd, slices, sizeof odd);
+	odd[2].run = 7;
+	const struct crumb_exchange_config config = {
+	        .slices = !job->alone && run->net->rank == job->odd_rank ? odd : slices,
+	        .slice_count = SLICES,
+	        .policy = job->policy,
+	        .learners = LEARNERS,
+	        .seed = seed,
+	        .net = job->alone ? NULL : run->net,
+	        .team = team,
+	};
+	run->opened = crumb_exchange_open(&x, &config, why, sizeof why);
+	if (!run->opened)
+		rank_steps(run, x);
+	crumb_exchange_close(x);
+	crumb_team_close(team);
+	return NULL;
+}
+
+static void run_job(const struct job *job, struct rank_run *run)
+{
+	struct transport *net[MOST_RANKS];
+	pthread_t thread[MOST_RANKS];
+
+	assert_int_equal(crumb_threads_open(net, job->ranks), 0);
+	for (unsigned r = 0; r < job->ranks; r++) {
+		run[r] = (struct rank_run){.job = job, .net = net[r]};
+		for (unsigned step = 0; step < STEPS; step++)
+			run[r].mean[step] = must(malloc(total * sizeof(float)));
+	}
+	for (unsigned r = 0; r < job->ranks; r++)
+		assert_int_equal(pthread_create(&thread[r], NULL, rank_main, &run[r]), 0);
+	for (unsigned r = 0; r < job->ranks; r++)
+		assert_int_equal(pthread_join(thread[r], NULL), 0);
+	crumb_threads_close(net, job->ranks);
+	assert_null(net[0]);
+	for (unsigned r = 0; r < job->ranks; r++)
+		assert_int_equal(run[r].opened, 0);
+}
+
+static void free_job(struct rank_run *run, unsigned ranks)
+{
+	for (unsigned r = 0; r < ranks; r++)
+		for (unsigned step = 0; step < STEPS; step++)
+			free(run[r].mean[step]);
+}
+
+static void assert_bits(const float *got, const float *expected, const char *text, const struct job *job)
+{
+	for (size_t i = 0; i < total; i++)
+		if (memcmp(&got[i], &expected[i], sizeof *got))
+			fail_msg("%s, %u ranks, %u threads: element %zu is %a, not %a", text, job->ranks,
+			         job->threads, i, (double)got[i], (double)expected[i]);
+}
+
+/* ---- laws -----------------------------------------------------------------------------------------------
+ */
+
+static void assert_same_bits(struct job job, const char *text)
+{
+	struct rank_run run[MOST_RANKS];
+	struct reference *ref = reference_open(job.policy);
+	double owed = 0;
+
+	run_job(&job, run);
+	for (unsigned step = 0; step < STEPS; step++) {
+		const float *expected = reference_step(ref, job.share, step);
+		for (unsigned r = 0; r < job.ranks; r++) {
+			assert_int_equal(run[r].error[step], 0);
+			assert_bits(run[r].mean[step], expected, text, &job);
+		}
+	}
+	for (size_t l = 0; l < LEARNERS; l++)
+		for (size_t s = 0; s < SLICES; s++) {
+			const float *residual = crumb_packer_residual(ref->packer[l][s]);
+			for (size_t i = 0; residual && i < slices[s].n; i++)
+				owed += (double)residual[i] * residual[i];
+		}
+	if (job.ranks == 1)
+		assert_true(fabs(run[0].owed - sqrt(owed / LEARNERS)) <= 1e-9 * run[0].owed);
+	for (unsigned r = 0; r < job.ranks; r++)
+		for (int kind = 0; kind < CRUMB_KINDS; kind++)
+			assert_int_equal(run[r].stats.bytes[kind], ref->frame_bytes[kind] / LEARNERS);
+	free_job(run, job.ranks);
+	reference_close(ref);
+}
+
+static void same_bits_law(const struct policy *policy, const char *text, bool defaults)
+{
+	struct job job = plain_job;
+
+	job.policy = policy;
+	for (job.ranks = 1; job.ranks <= MOST_RANKS; job.ranks++)
+		for (job.threads = 1; job.threads <= 3; job.threads++)
+			if (defaults || (job.ranks == 3 && job.threads == 2))
+				assert_same_bits(job, text);
+	job.ranks = 2;
+	job.threads = 2;
+	job.share = uneven_share;
+	assert_same_bits(job, text);
+	job.ranks = 1;
+	job.alone = true;
+	assert_same_bits(job, text);
+}
+
+static void the_mean_has_the_same_bits_everywhere(void **state)
+{
+	(void)state;
+	for_every_setting(same_bits_law);
+}
+
+static void mixed_policies_have_the_same_bits(void **state)
+{
+	const struct policy policy =
+	        parse_policy("conv=adacomp:bin=50;fc=twobit:threshold=0.05;last=half;lstm=terngrad");
+
+	(void)state;
+	same_bits_law(&policy, "a mixed policy", true);
+}
+
+/* What every learner gave, weighted, is what was applied and what is owed. */
+static void nothing_is_lost_law(const struct policy *policy, const char *text, bool defaults)
+{
+	enum { LONG = 20 };
+	const struct crumb_exchange_config config = {.slices = slices,
+	                                             .slice_count = SLICES,
+	                                             .policy = policy,
+	                                             .learners = LEARNERS,
+	                                             .seed = seed};
+	struct crumb_exchange *x;
+	char why[200];
+	float *grad[LEARNERS], *mean = must(malloc(total * sizeof *mean));
+	double *given = must(calloc(total, sizeof *given)), *size = must(calloc(total, sizeof *size));
+
+	(void)defaults;
+	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
+	for (size_t l = 0; l < LEARNERS; l++)
+		grad[l] = must(malloc(total * sizeof(float)));
+	for (unsigned step = 0; step < LONG; step++) {
+		for (size_t l = 0; l < LEARNERS; l++)
+			make_gradient(grad[l], l, step);
+		assert_int_equal(crumb_exchange_mean(x, (const float *const *)grad, uneven_share, mean), 0);
+		for (size_t i = 0; i < total; i++) {
+			given[i] -= mean[i];
+			size[i] += fabs((double)mean[i]);
+			for (size_t l = 0; l < LEARNERS; l++) {
+				given[i] += (double)uneven_share[l] * grad[l][i];
+				size[i] += fabs((double)grad[l][i]);
+			}
+		}
+	}
+	for (size_t s = 0; s < SLICES; s++) {
+		if (!crumb_packer_residual(crumb_exchange_packer(x, 0, s)))
+			continue; /* what such a codec loses is its own law */
+		for (size_t i = 0; i < slices[s].n; i++) {
+			const size_t at = slices[s].at + i;
+			double owed = 0;
+			for (size_t l = 0; l < LEARNERS; l++)
+				owed += (double)uneven_share[l] *
+				        crumb_packer_residual(crumb_exchange_packer(x, l, s))[i];
+			if (fabs(given[at] - owed) > 1e-5 * size[at])
+				fail_msg("%s: slice %zu, element %zu: given - applied is %g, owed %g", text,
+				         s, i, given[at], owed);
+		}
+	}
+	crumb_exchange_close(x);
+	for (size_t l = 0; l < LEARNERS; l++)
+		free(grad[l]);
+	free(mean);
+	free(given);
+	free(size);
+}
+
+static void nothing_is_lost(void **state)
+{
+	(void)state;
+	for_every_setting(nothing_is_lost_law);
+}
+
+/* One learner's NaN: every rank skips the step, no packer has packed, and the other steps are as if it had
+ * not been. */
+static void nan_law(const struct policy *policy, const char *text, bool defaults)
+{
+	for (unsigned nan_step = 0; nan_step < STEPS; nan_step += defaults ? 1 : STEPS) {
+		struct job job = plain_job;
+		struct rank_run run[MOST_RANKS];
+		struct reference *ref = reference_open(policy);
+		job.policy = policy;
+		job.ranks = 3;
+		job.threads = 2;
+		job.nan_step = nan_step;
+		job.nan_learner = 2;
+		run_job(&job, run);
+		for (unsigned step = 0; step < STEPS; step++) {
+			const float *expected =
+			        step == nan_step ? NULL : reference_step(ref, job.share, step);
+			for (unsigned r = 0; r < job.ranks; r++) {
+				assert_int_equal(run[r].error[step], expected ? 0 : CRUMB_ENONFINITE);
+				if (expected)
+					assert_bits(run[r].mean[step], expected, text, &job);
+				else
+					assert_non_null(strstr(run[r].why[step], "rank 2"));
+			}
+		}
+		uint64_t packed = 0;
+		for (unsigned r = 0; r < job.ranks; r++) {
+			packed += run[r].packed;
+			assert_int_equal(run[r].stats.steps, STEPS - 1);
+			assert_int_equal(run[r].stats.skipped, 1);
+		}
+		assert_int_equal(packed, LEARNERS * SLICES * (STEPS - 1));
+		free_job(run, job.ranks);
+		reference_close(ref);
+	}
+}
+
+static void a_nan_is_skipped_together(void **state)
+{
+	(void)state;
+	for_every_setting(nan_law);
+}
+
+/* Every rank returns the error from step on, and nobody packs any more. */
+static void assert_refused(const struct job *job, int error, unsigned step, uint64_t packed)
+{
+	struct rank_run run[MOST_RANKS];
+	uint64_t frames = 0;
+
+	run_job(job, run);
+	for (unsigned r = 0; r < job->ranks; r++) {
+		for (unsigned k = 0; k < STEPS; k++)
+			assert_int_equal(run[r].error[k], k < step ? 0 : error);
+		assert_true(r == job->leaver || strlen(run[r].why[step]) > 0);
+		frames += run[r].packed;
+	}
+	assert_int_equal(frames, packed);
+	free_job(run, job->ranks);
+}
+
+static void another_model_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; crumb_list(i); i++) {
+		const struct policy policy = parse_policy(crumb_list(i)->name);
+		for (unsigned ranks = 2; ranks <= MOST_RANKS; ranks++)
+			for (unsigned odd = 0; odd < ranks; odd++) {
+				struct job job = plain_job;
+				job.policy = &policy;
+				job.ranks = ranks;
+				job.odd_rank = odd;
+				assert_refused(&job, CRUMB_EFRAME, 0, 0);
+			}
+	}
+}
+
+static void other_shares_are_refused(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+	struct job job = plain_job;
+
+	(void)state;
+	job.policy = &policy;
+	job.ranks = 3;
+	job.odd_share = 1;
+	assert_refused(&job, CRUMB_EFRAME, 0, 0);
+}
+
+/* A rank that leaves ends the others' waiting, whoever it is. */
+static void a_leaver_keeps_nobody_waiting(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+
+	(void)state;
+	for (unsigned ranks = 2; ranks <= MOST_RANKS; ranks++)
+		for (unsigned leaver = 0; leaver < ranks; leaver++) {
+			struct job job = plain_job;
+			job.policy = &policy;
+			job.ranks = ranks;
+			job.leaver = leaver;
+			assert_refused(&job, CRUMB_EPEER, 1, LEARNERS * SLICES);
+		}
+}
+
+/* ---- one rank over a transport that lies ----------------------------------------------------------------
+ */
+
+struct liar {
+	struct transport net;
+	unsigned swaps, lie; /* how many there were; which one is touched */
+	size_t at;           /* of the touched byte, modulo the length */
+	uint8_t flip;        /* 0: cut the message there instead */
+	uint8_t *message;
+};
+
+static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *in)
+{
+	struct liar *liar = (struct liar *)net;
+
+	in[0] = out[0];
+	if (liar->swaps++ != liar->lie)
+		return 0;
+	/* exactly as long as what is shown, so that a sanitizer sees who reads on */
+	const size_t at = liar->at % out[0].len;
+	free(liar->message);
+	liar->message = must(malloc(out[0].len));
+	memcpy(liar->message, out[0].data, out[0].len);
+	liar->message[at] ^= liar->flip;
+	in[0] = (crumb_span){liar->message, out[0].len};
+	if (!liar->flip) {
+		uint8_t *cut = must(malloc(at + 1));
+		memcpy(cut, liar->message, at);
+		free(liar->message);
+		liar->message = cut;
+		in[0] = (crumb_span){cut, at};
+	}
+	return 0;
+}
+
+static void liar_leave(struct transport *net)
+{
+	(void)net;
+}
+
+static void lie(const struct policy *policy, const char *text, unsigned swap, size_t at, uint8_t flip)
+{
+	struct liar liar = {.net = {.ranks = 1, .swap = liar_swap, .leave = liar_leave},
+	                    .lie = swap,
+	                    .at = at,
+	                    .flip = flip};
+	const struct crumb_exchange_config config = {.slices = slices,
+	                                             .slice_count = SLICES,
+	                                             .policy = policy,
+	                                             .learners = 1,
+	                                             .seed = seed,
+	                                             .net = &liar.net};
+	const float share = 1;
+	struct crumb_exchange *x;
+	char why[200];
+	float *grad = must(malloc(total * sizeof *grad)), *mean = must(malloc(total * sizeof *mean));
+	const float *const grads[] = {grad};
+
+	make_gradient(grad, 0, 0);
+	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
+	const int error = crumb_exchange_mean(x, grads, &share, mean);
+	if (error >= 0)
+		fail_msg("%s: swap %u, byte %zu ^ %d goes unnoticed", text, swap, at, flip);
+	assert_true(strlen(crumb_exchange_why(x)) > 0);
+	assert_int_equal(crumb_exchange_mean(x, grads, &share, mean), error); /* final */
+	crumb_exchange_close(x);
+	free(liar.message);
+	free(grad);
+	free(mean);
+}
+
+/* A flipped bit or a cut, in any place of any message, is an error and no more than that. */
+static void damage_law(const struct policy *policy, const char *text, bool defaults)
+{
+	for (unsigned swap = 0; swap < 2; swap++) {
+		for (size_t at = 0; at < (defaults ? 200 : 20); at++)
+			lie(policy, text, swap, at, (uint8_t)(1u << at % 8));
+		for (size_t k = 0; k < 20; k++) {
+			const size_t at = (size_t)crumb_exchange_seed(3, swap, k);
+			lie(policy, text, swap, at, (uint8_t)(1u << k % 8));
+			lie(policy, text, swap, at, 0);
+		}
+		lie(policy, text, swap, 0, 0);
+	}
+}
+
+static void damage_is_an_error(void **state)
+{
+	(void)state;
+	for_every_setting(damage_law);
+}
+
+/* ---- what it says about itself --------------------------------------------------------------------------
+ */
+
+static void stats_count(void **state)
+{
+	(void)state;
+	for (size_t i = 0; crumb_list(i); i++) {
+		const struct policy policy = parse_policy(crumb_list(i)->name);
+		const struct crumb_exchange_config config = {.slices = slices,
+		                                             .slice_count = SLICES,
+		                                             .policy = &policy,
+		                                             .learners = 1,
+		                                             .seed = seed};
+		const float share = 1;
+		struct crumb_exchange_stats stats;
+		struct crumb_exchange *x;
+		char why[200];
+		float *grad = must(malloc(total * sizeof *grad)), *mean = must(malloc(total * sizeof *mean));
+		const float *const grads[] = {grad};
+		uint64_t n[CRUMB_KINDS] = {0}, nonzero[CRUMB_KINDS] = {0};
+
+		assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
+		for (unsigned step = 0; step < 12; step++) {
+			make_gradient(grad, 0, step);
+			assert_int_equal(crumb_exchange_mean(x, grads, &share, mean), 0);
+			for (size_t s = 0; s < SLICES && step % 10 == 0; s++)
+				for (size_t k = 0; k < slices[s].n; k++)
+					nonzero[slices[s].kind] += mean[slices[s].at + k] != 0;
+		}
+		for (size_t s = 0; s < SLICES; s++)
+			n[slices[s].kind] += slices[s].n;
+		crumb_exchange_stats(x, &stats);
+		assert_int_equal(stats.steps, 12);
+		assert_int_equal(stats.skipped, 0);
+		for (int kind = 0; kind < CRUMB_KINDS; kind++) {
+			assert_int_equal(stats.dense[kind], 12 * 4 * n[kind]);
+			assert_int_equal(stats.elements[kind], 2 * n[kind]);
+			assert_true(stats.sent[kind] >= nonzero[kind] && stats.sent[kind] <= 2 * n[kind]);
+			assert_true(stats.bytes[kind] >= 12 * (n[kind] > 0) * CRUMB_HEADER_BYTES);
+		}
+		crumb_exchange_reset_stats(x);
+		crumb_exchange_stats(x, &stats);
+		assert_int_equal(stats.steps, 0);
+		assert_int_equal(stats.bytes[CRUMB_FC], 0);
+		crumb_exchange_close(x);
+		free(grad);
+		free(mean);
+	}
+}
+
+static void a_wrong_slice_table_is_refused(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+
+	(void)state;
+	for (int fault = 0; fault < 5; fault++) {
+		struct crumb_slice wrong[SLICES];
+		struct crumb_exchange *x = NULL;
+		char why[200] = "";
+		memcpy(wrong, slices, sizeof wrong);
+		struct transport net = {.rank = fault == 4, .ranks = 1};
+		const struct crumb_exchange_config config = {.slices = wrong,
+		                                             .slice_count = SLICES,
+		                                             .policy = &policy,
+		                                             .learners = fault == 3 ? 0 : 1,
+		                                             .net = &net};
+		if (fault == 0)
+			wrong[4].at++;
+		if (fault == 1)
+			wrong[0].n--;
+		if (fault == 2)
+			wrong[5].kind = CRUMB_KINDS;
+		assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), CRUMB_EINVAL);
+		assert_null(x);
+		assert_true(strlen(why) > 0);
+	}
+}
+
+static void learners_are_divided(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+
+	(void)state;
+	for (unsigned ranks = 1; ranks <= MOST_RANKS; ranks++) {
+		size_t next = 0;
+		for (unsigned r = 0; r < ranks; r++) {
+			struct transport net = {.rank = r, .ranks = ranks};
+			const struct crumb_exchange_config config = {.slices = slices,
+			                                             .slice_count = SLICES,
+			                                             .policy = &policy,
+			                                             .learners = LEARNERS,
+			                                             .net = &net};
+			struct crumb_exchange *x;
+			size_t first, count;
+			char why[200];
+			assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
+			crumb_exchange_learners(x, &first, &count);
+			assert_int_equal(first, next);
+			assert_true(count >= LEARNERS / ranks && count <= (LEARNERS + ranks - 1) / ranks);
+			next += count;
+			crumb_exchange_close(x);
+		}
+		assert_int_equal(next, LEARNERS);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(the_mean_has_the_same_bits_everywhere),
+	        cmocka_unit_test(mixed_policies_have_the_same_bits),
+	        cmocka_unit_test(nothing_is_lost),
+	        cmocka_unit_test(a_nan_is_skipped_together),
+	        cmocka_unit_test(another_model_is_refused),
+	        cmocka_unit_test(other_shares_are_refused),
+	        cmocka_unit_test(a_leaver_keeps_nobody_waiting),
+	        cmocka_unit_test(damage_is_an_error),
+	        cmocka_unit_test(stats_count),
+	        cmocka_unit_test(a_wrong_slice_table_is_refused),
+	        cmocka_unit_test(learners_are_divided),
+	};
+	for (size_t s = 0; s < SLICES; s++) {
+		slices[s].at = total;
+		total += slices[s].n;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
