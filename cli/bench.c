@@ -33,7 +33,7 @@ static const char *const kernel_keys[KERNELS] = {"pack_gbps",   "read_gbps",  "p
                                                  "unpack_gbps", "scale_gbps", "memcpy_gbps"};
 enum { GRADIENTS_LOG2 = 2, GRADIENTS = 1 << GRADIENTS_LOG2, ROUNDS = 21 };
 enum { WARM_STEPS = 3, WARM_STEPS_RESIDUAL = 40 };
-static const size_t least_elements = 1 << 21; /* of one timing, so that the clock's own cost does not show */
+static const size_t least_elements = 1 << 20; /* of one timing, so that the clock's own cost does not show */
 
 /* Everything of n elements, allocated once. */
 struct bench {

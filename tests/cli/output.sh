@@ -1,0 +1,68 @@
+# Where output goes, and that a failed write loses nothing. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+need_numpy
+"$PYTHON" -c 'import numpy as np
+for i in range(3): np.save(f"g{i}.npy", np.random.default_rng(i).standard_normal(2000).astype("f4"))'
+spec=adacomp:bin=50
+
+# What every other way has to give.
+for i in 0 1 2; do
+	check "step $i" "$CRUMB" pack -c $spec --state want.state "g$i.npy" -o "want$i"
+done
+holds "the steps differ" sh -c '! cmp -s want0 want1'
+
+# Standard input and output.
+"$CRUMB" pack -c $spec - -o - <g0.npy >piped
+holds "pack - -o -" cmp piped want0
+"$CRUMB" pack -c $spec g0.npy -o - | "$CRUMB" unpack - -o - >sum.npy
+check "unpack -" "$CRUMB" unpack want0 -o named.npy
+holds "unpack - -o -" cmp sum.npy named.npy
+"$CRUMB" peek - <want0 >peeked
+holds "peek -" grep -q '^-: ' peeked
+cat want0 want1 want2 >all
+check "concatenated frames" "$CRUMB" unpack all -o a.npy
+check "the same frames by name" "$CRUMB" unpack want0 want1 want2 -o b.npy
+holds "the same sum" cmp a.npy b.npy
+
+# A full disk: nothing moves, and the step can be repeated.
+if [ -c /dev/full ]; then
+	cp want.state before
+	refused 1 "No space left on device" "$CRUMB" pack -c $spec --state want.state g0.npy -o /dev/full
+	holds "the state has not moved" cmp want.state before
+	"$CRUMB" pack -c $spec --state want.state g0.npy -o - >/dev/full 2>stderr
+	holds "status on a full standard output" test $? = 1
+	holds "the state has not moved" cmp want.state before
+	refused 1 "No space left on device" "$CRUMB" unpack want0 -o /dev/full
+	for command in list "list --json" "peek want0" "peek --json want0" "pack --help" --help --version; do
+		"$CRUMB" $command >/dev/full 2>stderr
+		holds "status of $command on a full disk" test $? = 1
+		holds "message of $command on a full disk" grep -q "No space left on device" stderr
+	done
+fi
+# The state cannot be written: no frame appears.
+mkdir folder
+refused 1 "folder: Is a directory" "$CRUMB" pack -c $spec --state folder g0.npy -o out
+holds "no frame" test ! -e out
+(
+	ulimit -f 8 # KiB or half of it: less than the state of 2,000 elements
+	trap '' XFSZ
+	"$CRUMB" pack -c $spec --state small.state g0.npy -o out 2>stderr
+	test $? = 1
+)
+holds "status when the state is cut short" test $? = 0
+holds "message when the state is cut short" grep -q "small.state: File too large" stderr
+holds "no frame and no state" test ! -e out -a ! -e small.state
+
+# A file is replaced whole: other names of the old one keep it, a link stays a link, modes stay.
+cp want0 old && ln old kept && chmod 640 old
+check "replace" "$CRUMB" pack -c $spec g1.npy -o old
+holds "the old file lives on under its other name" cmp kept want0
+holds "the mode stays" test "$(stat -c %a old)" = 640
+ln -s old link
+check "replace through a link" "$CRUMB" pack -c $spec g0.npy -o link
+holds "the link stays" test -h link
+holds "and leads to the new frame" cmp old want0
+check "a device is written, not replaced" "$CRUMB" pack -c $spec g0.npy -o /dev/null
+holds "/dev/null is still one" test -c /dev/null
+holds "no temporary file is left" sh -c '! ls | grep "\.tmp$"'
+finish
