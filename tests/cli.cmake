@@ -1,0 +1,38 @@
+# The tool's tests, tests/cli/*.sh and *.py, and the house's own, tests/house/*.sh: what is built, not what it does.
+# SPDX-License-Identifier: MIT
+add_executable(library_run cli/library_run.c)
+target_link_libraries(library_run PRIVATE crumb_static)
+
+# A Python that has NumPy: the one in the path may be another than the package's.
+foreach(python python3 /usr/bin/python3)
+	execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE no_numpy OUTPUT_QUIET ERROR_QUIET)
+	if(no_numpy STREQUAL "0")
+		break()
+	endif()
+endforeach()
+
+set(script_environment
+	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${python} SOURCE=${PROJECT_SOURCE_DIR}
+	CC=${CMAKE_C_COMPILER} STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>)
+
+# script_test(label interpreter script): status 77 is a skip.
+function(script_test label interpreter script)
+	get_filename_component(name ${script} NAME_WE)
+	add_test(NAME ${label}_${name} COMMAND ${interpreter} ${script})
+	set_tests_properties(${label}_${name} PROPERTIES ENVIRONMENT "${script_environment}" LABELS ${label}
+		SKIP_RETURN_CODE 77 TIMEOUT 600)
+endfunction()
+
+file(GLOB cli_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*.sh)
+list(REMOVE_ITEM cli_scripts ${CMAKE_CURRENT_SOURCE_DIR}/cli/check.sh)
+foreach(script IN LISTS cli_scripts)
+	script_test(cli sh ${script})
+endforeach()
+script_test(cli ${python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
+
+if(NOT CRUMB_SANITIZE) # sanitizers add symbols of their own, and the rest does not depend on them
+	file(GLOB house_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/house/*.sh)
+	foreach(script IN LISTS house_scripts)
+		script_test(house sh ${script})
+	endforeach()
+endif()

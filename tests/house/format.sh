@@ -1,0 +1,14 @@
+# Every C file is as clang-format 14 writes it; other versions differ in details. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+if ! clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
+	echo "skipped: no clang-format 14 here"
+	exit 77
+fi
+find "$SOURCE"/include "$SOURCE"/src "$SOURCE"/exchange "$SOURCE"/train "$SOURCE"/cli "$SOURCE"/tests \
+	-name '*.[ch]' >files
+holds "there are files" test -s files
+while read -r file; do
+	check "$file" clang-format --dry-run -Werror "$file"
+done <files
+finish

@@ -1,0 +1,29 @@
+# The library's sources alone, without its build, are a portable libcrumb. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+cat >smoke.c <<'END'
+#include <crumb.h>
+#include <stdlib.h>
+#include <string.h>
+int main(void)
+{
+	static const float grad[5] = {0.5f, -0.5f, 0.25f, 1, 0};
+	float sum[5] = {0};
+	unsigned char frame[256];
+	crumb_codec codec;
+	crumb_packer *packer;
+	if (strcmp(crumb_isa(), "portable") || crumb_parse(&codec, "twobit", 0) || crumb_bound(&codec, 5) > sizeof frame)
+		return 1;
+	packer = aligned_alloc(64, (crumb_packer_size(&codec, 5) + 63) / 64 * 64);
+	if (!packer || crumb_packer_init(packer, &codec, 5, 0, 1))
+		return 2;
+	const int64_t length = crumb_pack(packer, grad, CRUMB_F32, 0, frame, sizeof frame);
+	if (length < 0 || crumb_unpack_add(frame, (size_t)length, 1, sum, 5) != length)
+		return 3;
+	free(packer);
+	return sum[0] == 0.5f && sum[1] == -0.5f && sum[2] == 0 && sum[3] == 0.5f && sum[4] == 0 ? 0 : 4;
+}
+END
+check "cc src/*.c src/codec/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/codec/*.c smoke.c -o smoke
+check "and it works" ./smoke
+finish

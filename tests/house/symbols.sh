@@ -1,0 +1,16 @@
+# Every symbol that the libraries define for others begins with crumb_. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+nm -D --defined-only "$SHARED" | awk '{ print $NF }' | sed 's/@.*//' >shared
+nm -g --defined-only "$STATIC" 2>/dev/null | awk 'NF == 3 { print $NF }' >static
+for library in shared static; do
+	holds "$library: there are symbols" test -s $library
+	grep -v '^crumb_' $library >others
+	holds "$library: only crumb_: $(tr '\n' ' ' <others)" test ! -s others
+done
+
+# The shared library exports what the header declares, and nothing else.
+sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$SOURCE/include/crumb.h" | sort >declared
+sort shared >exported
+holds "exports are what crumb.h declares: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
+finish
