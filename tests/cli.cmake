@@ -4,15 +4,16 @@ add_executable(library_run cli/library_run.c)
 target_link_libraries(library_run PRIVATE crumb_static)
 
 # A Python that has NumPy: the one in the path may be another than the package's.
-foreach(python python3 /usr/bin/python3)
-	execute_process(COMMAND ${python} -c "import numpy" RESULT_VARIABLE no_numpy OUTPUT_QUIET ERROR_QUIET)
-	if(no_numpy STREQUAL "0")
-		break()
+set(script_python python3)
+foreach(candidate /usr/bin/python3 python3)
+	execute_process(COMMAND ${candidate} -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+	if(status STREQUAL "0")
+		set(script_python ${candidate})
 	endif()
 endforeach()
 
 set(script_environment
-	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${python} SOURCE=${PROJECT_SOURCE_DIR}
+	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${script_python} SOURCE=${PROJECT_SOURCE_DIR}
 	CC=${CMAKE_C_COMPILER} STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>)
 
 # script_test(label interpreter script): status 77 is a skip.
@@ -28,7 +29,7 @@ list(REMOVE_ITEM cli_scripts ${CMAKE_CURRENT_SOURCE_DIR}/cli/check.sh)
 foreach(script IN LISTS cli_scripts)
 	script_test(cli sh ${script})
 endforeach()
-script_test(cli ${python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
+script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
 
 if(NOT CRUMB_SANITIZE) # sanitizers add symbols of their own, and the rest does not depend on them
 	file(GLOB house_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/house/*.sh)
