@@ -1,0 +1,241 @@
+/* One table of options: parsing, defaults and --help all come from it.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "options.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum type { TEXT, COUNT, SEED, REAL, MODEL, SCHEDULE, CODEC, HELP, VERSION };
+
+struct option {
+	const char *name, *value, *brief, *fallback;
+	enum type type;
+	size_t offset; /* of the field in struct options */
+	double min, max;
+};
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct option table[] = {
+        {"model", "NAME", "the network", "lenet", MODEL, FIELD(model), 0, 0},
+        {"data", "SOURCE", "digits (drawn by the program) or mnist:DIR (IDX files, gzipped or plain)",
+         "digits", TEXT, FIELD(data), 0, 0},
+        {"learners", "N", "how many learners share a batch", "8", COUNT, FIELD(learners), 1, 65536},
+        {"batch", "N", "samples a step, over all learners; the rest of an epoch is left out", "100", COUNT,
+         FIELD(batch), 1, 1e9},
+        {"epochs", "N", "how often to go through the training set", "5", COUNT, FIELD(epochs), 1, 1e6},
+        {"lr", "X", "initial learning rate", "0.02", REAL, FIELD(lr), 0, 1e6},
+        {"momentum", "X", "of stochastic gradient descent", "0.9", REAL, FIELD(momentum), 0, 0.999999},
+        {"weight-decay", "X", "times the parameters is added to the gradient", "0", REAL, FIELD(weight_decay),
+         0, 1e6},
+        {"schedule", "TEXT", "constant, step:every=10,factor=0.1 (epochs), poly:power=1 or cosine",
+         "constant", SCHEDULE, FIELD(schedule), 0, 0},
+        {"seed", "N", "of initial weights, order of samples and random codecs", "1", SEED, FIELD(seed), 0, 0},
+        {"codec", "SPEC", "a codec, or a policy KIND[,KIND...]=SPEC;...; several run one after another",
+         "raw", CODEC, FIELD(codec), 0, 0},
+        {"threads", "N", "worker threads, by default one a CPU; results do not depend on it", NULL, COUNT,
+         FIELD(threads), 1, 1024},
+        {"log", "FILE.jsonl", "writes an event an epoch, and one at the end of each codec's run", NULL, TEXT,
+         FIELD(log), 0, 0},
+        {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
+        {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
+};
+
+#define OPTIONS (sizeof table / sizeof *table)
+
+static void print_help(void)
+{
+	printf("Usage: crumb-train [OPTION]...\n"
+	       "Trains a network on the mean of its learners' compressed gradients, and says what was sent for it.\n\n");
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &table[i];
+		const int used = printf("  --%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+		printf("%*s%s", used < 24 ? 24 - used : 1, "", o->brief);
+		printf(o->fallback ? " [%s]\n" : "\n", o->fallback);
+	}
+	printf("\nNetworks:\n");
+	const struct model *model;
+	for (size_t i = 0; (model = model_list(i)); i++)
+		printf("  %-21s %s\n", model->name, model->brief);
+	printf("\nKinds of a policy:");
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		printf(" %s", crumb_kind_name(kind));
+	printf("\nCodecs:");
+	const crumb_codec_info *info;
+	for (size_t i = 0; (info = crumb_list(i)); i++)
+		printf(" %s", info->name);
+	printf(" (crumb list says more)\n"
+	       "Exit status: 0, 1 (failed), 2 (wrong usage).\n");
+}
+
+static int wrong(const struct option *o, const char *text)
+{
+	fprintf(stderr, "crumb-train: --%s: ", o->name);
+	if (o->type == COUNT)
+		fprintf(stderr, "\"%s\" is no whole number from %.0f to %.0f\n", text, o->min, o->max);
+	else if (o->type == SEED)
+		fprintf(stderr, "\"%s\" is no whole number below 2^64\n", text);
+	else if (o->type == REAL)
+		fprintf(stderr, "\"%s\" is no number from %g to %g\n", text, o->min, o->max);
+	else
+		fprintf(stderr, "no %s \"%s\"\n", o->brief, text);
+	return -1;
+}
+
+/* Shows the text with a caret under its first offending character. */
+static int wrong_at(const struct option *o, const char *text, const char *bad)
+{
+	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n  %s\n  ", o->name,
+	        text);
+	for (const char *c = text; c < bad; c++)
+		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
+			fputc(*c == '\t' ? '\t' : ' ', stderr);
+	fprintf(stderr, "^\n");
+	return -1;
+}
+
+static bool parse_whole(const char *text, uint64_t *value)
+{
+	char *end;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
+}
+
+static int set_count(const struct option *o, void *field, const char *text)
+{
+	uint64_t value;
+	if (!parse_whole(text, &value) || (double)value < o->min || (double)value > o->max)
+		return wrong(o, text);
+	*(size_t *)field = (size_t)value;
+	return 0;
+}
+
+static int set_real(const struct option *o, void *field, const char *text)
+{
+	char *end;
+	const double value = strtod(text, &end);
+	if (end == text || *end || !(value >= o->min && value <= o->max))
+		return wrong(o, text);
+	*(double *)field = value;
+	return 0;
+}
+
+static int add_codec(struct options *options, const struct option *o, const char *text)
+{
+	const char *bad = text;
+	if (options->codec_count == OPTIONS_MOST_CODECS) {
+		fprintf(stderr, "crumb-train: more than %d times --codec\n", OPTIONS_MOST_CODECS);
+		return -1;
+	}
+	if (crumb_policy_parse(&options->codec[options->codec_count].policy, text, &bad) < 0)
+		return wrong_at(o, text, bad);
+	options->codec[options->codec_count++].text = text;
+	return 0;
+}
+
+static int set(struct options *options, const struct option *o, const char *text)
+{
+	void *field = (char *)options + o->offset;
+	const char *bad = text;
+	switch (o->type) {
+	case TEXT:
+		*(const char **)field = text;
+		return 0;
+	case COUNT:
+		return set_count(o, field, text);
+	case SEED:
+		return parse_whole(text, field) ? 0 : wrong(o, text);
+	case REAL:
+		return set_real(o, field, text);
+	case MODEL:
+		options->model = model_find(text);
+		return options->model ? 0 : wrong(o, text);
+	case SCHEDULE:
+		return schedule_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
+	case CODEC:
+		return add_codec(options, o, text);
+	case HELP:
+	case VERSION:
+		break;
+	}
+	return 0;
+}
+
+static const struct option *find(const char *name, size_t length)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
+			return &table[i];
+	return NULL;
+}
+
+static int take_defaults(struct options *options)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (table[i].fallback && table[i].type != CODEC &&
+		    set(options, &table[i], table[i].fallback) < 0)
+			return -1;
+	cpu_set_t cpus;
+	options->threads = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
+	return 0;
+}
+
+static int complete(struct options *options)
+{
+	if (options->learners > options->batch) {
+		fprintf(stderr, "crumb-train: a batch of %zu leaves some of %zu learners without a sample\n",
+		        options->batch, options->learners);
+		return -1;
+	}
+	const struct option *codec = find("codec", 5);
+	return options->codec_count > 0 ? 0 : add_codec(options, codec, codec->fallback);
+}
+
+static enum options_result parse(struct options *options, int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *name = argv[i] + 2, *value = NULL;
+		if (strncmp(argv[i], "--", 2) != 0) {
+			fprintf(stderr, "crumb-train: \"%s\" is no option\n", argv[i]);
+			return OPTIONS_WRONG;
+		}
+		const size_t length = strcspn(name, "=");
+		const struct option *o = find(name, length);
+		if (!o || (!o->value && name[length] == '=')) {
+			fprintf(stderr, "crumb-train: no option \"%s\"\n", argv[i]);
+			return OPTIONS_WRONG;
+		}
+		if (o->type == HELP)
+			print_help();
+		if (o->type == VERSION)
+			printf("crumb-train %s\n", crumb_version());
+		if (!o->value)
+			return OPTIONS_DONE;
+		value = name[length] == '=' ? name + length + 1 : argv[++i];
+		if (!value) {
+			fprintf(stderr, "crumb-train: --%s wants %s\n", o->name, o->value);
+			return OPTIONS_WRONG;
+		}
+		if (set(options, o, value) < 0)
+			return OPTIONS_WRONG;
+	}
+	return complete(options) < 0 ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+enum options_result options_parse(struct options *options, int argc, char **argv)
+{
+	*options = (struct options){0};
+	const enum options_result result =
+	        take_defaults(options) < 0 ? OPTIONS_WRONG : parse(options, argc, argv);
+	if (result == OPTIONS_WRONG)
+		fprintf(stderr, "Try \"crumb-train --help\".\n");
+	return result;
+}

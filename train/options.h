@@ -1,0 +1,40 @@
+/* The command line of crumb-train.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <policy.h>
+#include "model.h"
+#include "schedule.h"
+
+#define OPTIONS_MOST_CODECS 64
+
+struct options {
+	const struct model *model;
+	const char *data; /* texts point into argv */
+	size_t learners;
+	size_t batch; /* over all learners */
+	size_t epochs;
+	double lr, momentum, weight_decay;
+	struct schedule schedule;
+	uint64_t seed;
+	struct {
+		const char *text;
+		struct policy policy;
+	} codec[OPTIONS_MOST_CODECS];
+	size_t codec_count;
+	size_t threads;
+	const char *log; /* NULL: none */
+};
+
+enum options_result {
+	OPTIONS_RUN,  /* options are complete and within their ranges */
+	OPTIONS_DONE, /* --help or --version has been answered */
+	OPTIONS_WRONG /* standard error says what is wrong */
+};
+enum options_result options_parse(struct options *options, int argc, char **argv);
+
+#endif

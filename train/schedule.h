@@ -1,0 +1,22 @@
+/* The learning rate over the course of a training: constant, step, poly or cosine.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef SCHEDULE_H
+#define SCHEDULE_H
+
+enum schedule_type { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_POLY, SCHEDULE_COSINE };
+
+struct schedule {
+	enum schedule_type type;
+	double every, factor; /* step: times factor every so many epochs */
+	double power;         /* poly: (1 - progress) to this power */
+};
+
+/* Parses "constant", "step:every=E,factor=F", "poly:power=P" or "cosine"; keys not named take their defaults.
+ * 0, or -1 with *bad at the first offending character. */
+int schedule_parse(struct schedule *schedule, const char *text, const char **bad);
+
+/* The rate at `epoch` (0 at the start, with a fraction within an epoch) of `epochs`. */
+double schedule_rate(const struct schedule *schedule, double initial, double epoch, double epochs);
+
+#endif

@@ -1,0 +1,28 @@
+/* Trains a network with one codec: gradients of all learners, their mean through the exchange, the optimizer.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef TRAIN_H
+#define TRAIN_H
+
+#include "data.h"
+#include "log.h"
+#include "net.h"
+#include "options.h"
+#include "report.h"
+
+struct team;
+
+/* What the runs of all codecs share; the caller's. */
+struct train_setting {
+	const struct options *options;
+	const struct data *data;
+	const struct net *net;
+	struct team *team;
+	struct log *log;
+};
+
+/* Trains with the options' codec of this index. Everything but its seconds is a pure function of the options
+ * and the data, whatever the threads. 0 and *run, or -1 with a line in why. */
+int train_run(const struct train_setting *setting, size_t codec, struct report *run, char *why, size_t cap);
+
+#endif
