@@ -24,6 +24,6 @@ int main(void)
 	return sum[0] == 0.5f && sum[1] == -0.5f && sum[2] == 0 && sum[3] == 0.5f && sum[4] == 0 ? 0 : 4;
 }
 END
-check "cc src/*.c src/codec/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/codec/*.c smoke.c -o smoke
+check "cc src/*.c src/codec/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/codec/*.c smoke.c -o smoke -lm
 check "and it works" ./smoke
 finish
