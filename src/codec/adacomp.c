@@ -253,7 +253,7 @@ static bool check(const struct frame *frame)
 		return false;
 	const float scale = get_f32(frame->payload);
 	const size_t bin = get_u32(frame->payload + 4);
-	if (!usable(scale) || scale < 0 || signbit(scale) || !bin || bin >= 1u << 30)
+	if (!isfinite(scale) || signbit(scale) || !bin || bin >= 1u << 30)
 		return false;
 	const size_t width = symbol_width(bin);
 	const uint8_t *src = frame->payload + 8, *end = frame->payload + frame->size;

@@ -378,7 +378,7 @@ static bool check(const struct frame *frame)
 		return false;
 	for (size_t b = 0; b < p.scalers; b++) {
 		const float s = get_f32(p.scaler + 4 * b);
-		if (!usable(s) || s < 0 || (s == 0 && signbit(s)))
+		if (!usable(s) || signbit(s))
 			return false;
 	}
 	if (p.planes)

@@ -1,0 +1,137 @@
+/* The envelope, against the format document.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "cases.h"
+#include "frame.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* CRC-32C bit by bit, as the document defines it. */
+static uint32_t crc(const uint8_t *data, size_t size)
+{
+	uint32_t c = 0xFFFFFFFF;
+	for (size_t i = 0; i < size; i++)
+		for (int bit = 0; bit < 8; bit++) {
+			const uint32_t out = (c ^ (uint32_t)data[i] >> bit) & 1;
+			c = c >> 1 ^ (out ? 0x82F63B78u : 0);
+		}
+	return ~c;
+}
+
+static uint32_t checksum(const uint8_t *data, size_t size)
+{
+	uint8_t *list = malloc(4 * (size / 4096 + 1));
+	size_t blocks = 0;
+	for (size_t i = 0; i < size; i += 4096, blocks++) {
+		const uint32_t c = crc(data + i, size - i < 4096 ? size - i : 4096);
+		memcpy(list + 4 * blocks, &c, 4);
+	}
+	const uint32_t all = crc(list, 4 * blocks);
+	free(list);
+	return all;
+}
+
+static void checksums_are_the_documents(void **state)
+{
+	(void)state;
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	assert_int_equal(crc((const uint8_t *)"123456789", 9), 0xE3069283u);
+	static const size_t size[] = {0, 1, 7, 8, 9, 4095, 4096, 4097, 16383, 16384, 16385, 3 * 16384 + 5000};
+	uint8_t *data = malloc(60000);
+	uint64_t chance = 1;
+	for (size_t i = 0; i < 60000; i++)
+		data[i] = (uint8_t)(case_random(&chance) >> 30);
+	for (size_t i = 0; i < isas; i++) {
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		for (size_t s = 0; s < sizeof size / sizeof *size; s++)
+			for (size_t at = 0; at < 3; at++) /* any alignment */
+				assert_int_equal(crumb_isa_now()->checksum(data + at, size[s]),
+				                 checksum(data + at, size[s]));
+	}
+	crumb_set_isa(NULL);
+	free(data);
+}
+
+static size_t raw_frame(uint8_t *dst, size_t n)
+{
+	crumb_codec raw;
+	assert_int_equal(crumb_parse(&raw, "raw", NULL), 0);
+	float g[64] = {1, 2, 3};
+	crumb_packer *p = case_packer(&raw, n, 0);
+	const int64_t len = crumb_pack(p, g, CRUMB_F32, 0, dst, 1000);
+	assert_int_equal(len, CRUMB_HEADER_BYTES + 4 * n);
+	free(p);
+	return (size_t)len;
+}
+
+static void header_is_the_documents(void **state)
+{
+	(void)state;
+	uint8_t frame[1000];
+	raw_frame(frame, 3);
+	static const uint8_t head[24] = {0x43, 0x52, 0x4D, 0x42, 1, 1, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 12};
+	assert_memory_equal(frame, head, sizeof head);
+	uint32_t sum[2];
+	memcpy(sum, frame + 24, 8);
+	assert_int_equal(sum[0], checksum(frame + 32, 12));
+	assert_int_equal(sum[1], crc(frame, 28));
+}
+
+/* Each refusal has its own error. */
+static void refusals(void **state)
+{
+	(void)state;
+	uint8_t frame[1000];
+	float acc[3] = {0};
+	static const struct {
+		size_t at;
+		uint8_t value;
+		int error;
+	} wrong[] = {{0, 'X', CRUMB_EFRAME},   {4, 2, CRUMB_EVERSION}, {5, 0, CRUMB_EVERSION},
+	             {5, 255, CRUMB_EVERSION}, {6, 1, CRUMB_EFRAME},   {7, 1, CRUMB_EFRAME},
+	             {8, 4, CRUMB_EFRAME},     {15, 1, CRUMB_EFRAME},  {16, 11, CRUMB_ECHECKSUM},
+	             {16, 13, CRUMB_ESHORT},   {23, 1, CRUMB_EFRAME},  {24, 0, CRUMB_ECHECKSUM}};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		const size_t len = raw_frame(frame, 3);
+		frame[wrong[i].at] = wrong[i].value;
+		const uint32_t sum = crc(frame, 28); /* the header is in order but for that byte */
+		memcpy(frame + 28, &sum, 4);
+		const int64_t got = crumb_unpack_add(frame, len, 1, acc, 3);
+		if (got != wrong[i].error)
+			fail_msg("byte %zu = %d: %s", wrong[i].at, wrong[i].value, crumb_strerror((int)got));
+	}
+	raw_frame(frame, 3);
+	frame[28] ^= 1;
+	assert_int_equal(crumb_unpack_add(frame, 44, 1, acc, 3), CRUMB_ECHECKSUM);
+	assert_int_equal(crumb_unpack_add(frame, 10, 1, acc, 3), CRUMB_ESHORT);
+	assert_int_equal(crumb_unpack_add("not a frame at all, but long enough", 35, 1, acc, 3),
+	                 CRUMB_EFRAME);
+	assert_true(acc[0] == 0 && acc[1] == 0 && acc[2] == 0);
+}
+
+/* Frames can be concatenated: each call says how far it went. */
+static void frames_follow_each_other(void **state)
+{
+	(void)state;
+	uint8_t frames[1000];
+	float acc[3] = {0};
+	size_t len = raw_frame(frames, 3);
+	len += raw_frame(frames + len, 3);
+	memset(frames + len, 0xAA, 5);
+	const int64_t one = crumb_unpack_add(frames, len + 5, 2, acc, 3);
+	assert_int_equal(one, 44);
+	assert_int_equal(crumb_unpack_add(frames + one, len + 5 - (size_t)one, 1, acc, 3), 44);
+	assert_true(acc[0] == 3 && acc[1] == 6 && acc[2] == 9);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(checksums_are_the_documents),
+	        cmocka_unit_test(header_is_the_documents),
+	        cmocka_unit_test(refusals),
+	        cmocka_unit_test(frames_follow_each_other),
+	};
+	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
+}

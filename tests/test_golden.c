@@ -1,0 +1,148 @@
+/* Golden frames: what format 1 wrote once it reads for ever, and writes again to the byte.
+ *
+ * tests/golden/NAME.crumb holds the frames of two steps, one after the other, of the gradient below; NAME.f32
+ * holds what they decode to, added up. "test_golden write" makes files that are not there; one that is there
+ * is never rewritten.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "cases.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 1003, STEPS = 2 };
+
+static const struct {
+	const char *name, *spec;
+} golden[] = {
+        {"raw", "raw"},
+        {"half", "half"},
+        {"half-f16", "half:type=f16"},
+        {"twobit", "twobit:threshold=0.25"},
+        {"terngrad", "terngrad"},
+        {"terngrad-bits", "terngrad:coding=bits,bucket=256"},
+        {"terngrad-shared", "terngrad:shared=1"},
+        {"adacomp", "adacomp:bin=50"},
+        {"adacomp-500", "adacomp:bin=500"},
+        {"adacomp-wide", "adacomp:bin=20000"},
+};
+enum { GOLDEN = sizeof golden / sizeof *golden };
+
+/* Integers over 2^10, made without the C library's mathematics: small ones, with a large one here and there.
+ */
+static void fill(float g[N], uint64_t seed)
+{
+	for (int i = 0; i < N; i++) {
+		const int64_t x = (int64_t)(case_random(&seed) >> 40) % 1024 - 512;
+		g[i] = (float)(i % 37 ? x : 4 * x) / 1024;
+	}
+}
+
+static size_t frames(size_t which, uint8_t *dst, size_t cap)
+{
+	crumb_codec codec;
+	assert_int_equal(crumb_parse(&codec, golden[which].spec, NULL), 0);
+	crumb_packer *p = case_packer(&codec, N, 2018);
+	size_t at = 0;
+	for (uint64_t step = 0; step < STEPS; step++) {
+		float g[N];
+		size_t len;
+		fill(g, step + 1);
+		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+		assert_true(at + len <= cap);
+		memcpy(dst + at, frame, len);
+		at += len;
+		free(frame);
+	}
+	free(p);
+	return at;
+}
+
+static void decode(const uint8_t *src, size_t len, float out[N])
+{
+	memset(out, 0, N * sizeof *out);
+	for (size_t at = 0; at < len;) {
+		const int64_t one = crumb_unpack_add(src + at, len - at, 1, out, N);
+		assert_true(one > 0);
+		at += (size_t)one;
+	}
+}
+
+static FILE *file(size_t which, const char *suffix, const char *mode)
+{
+	char path[1024];
+	snprintf(path, sizeof path, "%s/%s.%s", GOLDEN_DIR, golden[which].name, suffix);
+	return fopen(path, mode);
+}
+
+static size_t load(size_t which, const char *suffix, void *dst, size_t cap)
+{
+	FILE *f = file(which, suffix, "rb");
+	if (!f)
+		fail_msg("tests/golden/%s.%s is missing", golden[which].name, suffix);
+	const size_t size = fread(dst, 1, cap, f);
+	fclose(f);
+	return size;
+}
+
+static uint8_t written[64 * 1024], kept[64 * 1024];
+
+static void golden_frames_decode(void **state)
+{
+	(void)state;
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	for (size_t i = 0; i < isas; i++) {
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		for (size_t g = 0; g < GOLDEN; g++) {
+			float out[N], want[N + 1];
+			const size_t len = load(g, "crumb", kept, sizeof kept);
+			assert_int_equal(load(g, "f32", want, sizeof want), sizeof out);
+			decode(kept, len, out);
+			assert_memory_equal(out, want, sizeof out);
+		}
+	}
+	crumb_set_isa(NULL);
+}
+
+static void golden_frames_are_written_again(void **state)
+{
+	(void)state;
+	for (size_t g = 0; g < GOLDEN; g++) {
+		const size_t len = load(g, "crumb", kept, sizeof kept);
+		assert_int_equal(frames(g, written, sizeof written), len);
+		assert_memory_equal(written, kept, len);
+	}
+}
+
+static void save(size_t which, const char *suffix, const void *data, size_t size)
+{
+	FILE *f = file(which, suffix, "wbx");
+	if (!f)
+		return;
+	const bool good = fwrite(data, 1, size, f) == size;
+	if (fclose(f) || !good)
+		fail_msg("tests/golden/%s.%s cannot be written", golden[which].name, suffix);
+}
+
+static void write_what_is_missing(void **state)
+{
+	(void)state;
+	for (size_t g = 0; g < GOLDEN; g++) {
+		float out[N];
+		const size_t len = frames(g, written, sizeof written);
+		decode(written, len, out);
+		save(g, "crumb", written, len);
+		save(g, "f32", out, sizeof out);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(golden_frames_decode),
+	                                   cmocka_unit_test(golden_frames_are_written_again)};
+	const struct CMUnitTest writing[] = {cmocka_unit_test(write_what_is_missing)};
+	if (argc > 1 && !strcmp(argv[1], "write"))
+		return cmocka_run_group_tests_name("golden, written", writing, NULL, NULL);
+	return cmocka_run_group_tests_name("golden", tests, NULL, NULL);
+}

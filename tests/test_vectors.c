@@ -1,0 +1,191 @@
+/* The test vectors: what the papers' formulas and the authors' code give.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "cases.h"
+#include "vectors.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The portable build's own functions, for TernGrad with uniform numbers from outside. */
+#define V16_PORTABLE
+#define V16_ISA vectors
+#include "../src/codec/terngrad.c"
+#include "frame.h"
+
+static float number(uint32_t bits)
+{
+	float x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+static void assert_hex(const char *name, const uint8_t *data, size_t size, const char *hex)
+{
+	char text[256] = "";
+	for (size_t i = 0; i < size; i++)
+		snprintf(text + 2 * i, 3, "%02x", data[i]);
+	if (strcmp(text, hex) != 0)
+		fail_msg("%s: %s, expected %s", name, text, hex);
+}
+
+/* A scale is a statistic, which may differ by one unit in the last place; what is not may not. */
+static bool near(float x, float y, float scale)
+{
+	return fabsf(x - y) <= scale * 0x1.8p-23f;
+}
+
+static void frames_and_residuals(void **state)
+{
+	(void)state;
+	for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
+		const struct vector *vector = &vectors[v];
+		const size_t n = vector->n;
+		crumb_codec codec;
+		assert_int_equal(crumb_parse(&codec, vector->spec, NULL), 0);
+		crumb_packer *p = case_packer(&codec, n, 0);
+		const bool exact = !strncmp(vector->spec, "twobit", 6);
+		for (size_t s = 0; s < vector->steps; s++) {
+			const struct vector_step *step = &vector->step[s];
+			float g[32], decoded[32] = {0};
+			for (size_t i = 0; i < n; i++)
+				g[i] = number(step->grad[i]);
+			if (crumb_finite(g, n,
+			                 CRUMB_F32)) { /* the authors' code goes on; this library refuses */
+				uint8_t frame[512];
+				assert_int_equal(crumb_pack(p, g, CRUMB_F32, 0, frame, sizeof frame),
+				                 CRUMB_ENONFINITE);
+				break;
+			}
+			size_t len;
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+			const size_t before = CRUMB_HEADER_BYTES + (exact ? 4 : 8);
+			assert_hex(vector->name, frame + before, len - before, step->codes);
+			assert_int_equal(crumb_unpack_add(frame, len, 1, decoded, n), len);
+			const float *owed = crumb_packer_residual(p);
+			for (size_t i = 0; i < n; i++) {
+				const float sent = number(step->decoded[i]), left = number(step->residual[i]);
+				const float scale = exact ? 0 : fmaxf(fabsf(sent), 1);
+				if (!near(decoded[i], sent, scale) || !near(owed[i], left, 2 * scale))
+					fail_msg("%s, step %zu, element %zu: sent %a, owed %a", vector->name,
+					         s, i, (double)decoded[i], (double)owed[i]);
+			}
+			free(frame);
+		}
+		free(p);
+	}
+}
+
+/* The greatest of a bin is not sent when the gradient opposes its residual, though the paper's prose says it
+ * is. */
+static void the_greatest_can_stay(void **state)
+{
+	(void)state;
+	const float owed[] = {0.9f, -0.5f, 0.2f, 0.1f}, g[] = {-0.4f, 0.1f, 0.1f, 0.1f};
+	crumb_codec codec;
+	assert_int_equal(crumb_parse(&codec, "adacomp:bin=4", NULL), 0);
+	crumb_packer *p = case_packer(&codec, 4, 0);
+	memcpy(crumb_packer_residual(p), owed, sizeof owed);
+	size_t len;
+	uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+	assert_hex("nothing", frame + CRUMB_HEADER_BYTES + 8, len - CRUMB_HEADER_BYTES - 8, "7f");
+	for (int i = 0; i < 4; i++)
+		assert_true(crumb_packer_residual(p)[i] == owed[i] + g[i]);
+	free(frame);
+	free(p);
+}
+
+static void ternary_digits(void **state)
+{
+	(void)state;
+	const float g[V16] = {0.3f, -1.2f, 0.05f, 0.9f, 0, -0.6f, 1.2f},
+	            u[V16] = {0.2f, 0.9f, 0.1f, 0.7f, 0, 0.51f, 0.999f};
+	float scaled[V16];
+	for (int i = 0; i < V16; i++)
+		scaled[i] = u[i] * 0x1p24f;
+	const struct scale s = scale_any(g, CRUMB_F32, 0, 7, 0);
+	assert_true(s.scaler == 1.2f && s.bound == INFINITY);
+	const struct ternary t = ternary_of(s.bound, s.scaler);
+	uint8_t bits[4] = {0}, trits[16] = {0};
+	struct digits to_bits = {.dst = bits, .coding = BITS}, to_trits = {.dst = trits, .coding = TRITS};
+	const v16i digit = ternarise(v16_loadf(g), v16_loadf(scaled), &t);
+	digits_put(&to_bits, digit);
+	digits_put(&to_trits, digit);
+	digits_end(&to_trits);
+	assert_hex("bits", bits, 2, "4910");
+	for (int i = 0; i < 16; i++) { /* one group of five: only the first digit of a byte is set */
+		static const int digits[16] = {1, 2, 0, 1, 0, 0, 1};
+		assert_int_equal(trits[i], (81 * digits[i] * 256 + 242) / 243);
+	}
+}
+
+/* Clipping at 2.5 standard deviations: one element is cut; and a gradient that has none to cut. */
+static void clipping(void **state)
+{
+	(void)state;
+	static const uint32_t bits[] = {0x3dcccccd, 0xbe4ccccd, 0x3e19999a, 0xbd4ccccd, 0x40800000,
+	                                0x00000000, 0x3d4ccccd, 0xbdcccccd, 0x3df5c28f, 0xbd8f5c29};
+	float g[V16] = {0};
+	for (int i = 0; i < 10; i++)
+		g[i] = number(bits[i]);
+	const struct scale cut = scale_any(g, CRUMB_F32, 0, 10, 2.5f);
+	assert_true(near(cut.bound, number(0x4040b5f0), 4) && cut.scaler == cut.bound);
+
+	const float even[V16] = {0.1f, -0.1f, 0.2f, 0.1f, -0.2f, 0.1f};
+	const struct scale whole = scale_any(even, CRUMB_F32, 0, 6, 2.5f);
+	assert_true(whole.scaler == 0.2f && near(whole.bound, number(0x3eafeb4f), 1));
+
+	const float same[V16] = {0.7f, 0.7f, 0.7f}; /* sigma 0: a constant gradient is not lost */
+	assert_true(scale_any(same, CRUMB_F32, 0, 3, 2.5f).scaler == 0.7f);
+}
+
+/* Three workers agree on the scaler 2; their sum is one of seven levels, three bits each. */
+static void scaler_sharing(void **state)
+{
+	(void)state;
+	static const float worker[3][4] = {{0.5f, -0.25f, 0, 1}, {-2, 0.5f, 0.5f, 0}, {1, 1, -1, 0.25f}};
+	static const int8_t sum_of[4] = {1, 0, 0, 2};
+	static const uint8_t ternary[3] = {0x41, 0x12, 0x61}; /* the vector's digits, two bits each */
+	crumb_codec codec;
+	assert_int_equal(crumb_parse(&codec, "terngrad:clip=0,shared=1,coding=bits", NULL), 0);
+	crumb_packer *p[3];
+	float stat[3], mean[4] = {0};
+	for (int w = 0; w < 3; w++) {
+		p[w] = case_packer(&codec, 4, 0);
+		assert_int_equal(crumb_measure(p[w], worker[w], CRUMB_F32, &stat[w]), 0);
+	}
+	assert_true(stat[0] == 1 && stat[1] == 2 && stat[2] == 1);
+	uint8_t frame[3][128], out[128];
+	crumb_span span[3];
+	for (int w = 0; w < 3; w++) {
+		assert_int_equal(crumb_agree(p[w], stat, 3), 0);
+		const int64_t len = crumb_pack(p[w], worker[w], CRUMB_F32, 0, frame[w], sizeof frame[w]);
+		assert_true(len > 0);
+		/* The vector's uniform numbers are not this library's: put its digits in place of what was
+		 * drawn. */
+		frame[w][len - 4] = ternary[w];
+		memset(frame[w] + len - 3, 0, 3);
+		crumb_frame_seal(frame[w], 4, (uint16_t)(BITS | FLAG_SHARED), 4,
+		                 (size_t)len - CRUMB_HEADER_BYTES);
+		span[w] = (crumb_span){frame[w], (size_t)len};
+	}
+	assert_int_equal(crumb_sum_bound(3, 4) <= sizeof out, 1);
+	const int64_t len = crumb_sum(span, 3, out, sizeof out);
+	assert_int_equal(len, CRUMB_HEADER_BYTES + 12 + 3 * 2);
+	assert_int_equal(crumb_unpack_add(out, (size_t)len, 1.0f / 3, mean, 4), len);
+	for (int i = 0; i < 4; i++)
+		assert_true(mean[i] == 1.0f / 3 * 2 * sum_of[i]);
+	for (int w = 0; w < 3; w++)
+		free(p[w]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(frames_and_residuals), cmocka_unit_test(the_greatest_can_stay),
+	        cmocka_unit_test(ternary_digits),       cmocka_unit_test(clipping),
+	        cmocka_unit_test(scaler_sharing),
+	};
+	return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);
+}
