@@ -23,18 +23,27 @@ static void normalise(struct data *data)
 	data->scale = variance > 0 ? (float)(1 / sqrt(variance)) : 1.0f;
 }
 
+static const char mnist[] = "mnist:";
+
+static bool is_mnist(const char *source)
+{
+	return strncmp(source, mnist, strlen(mnist)) == 0;
+}
+
+bool data_is_source(const char *source)
+{
+	return strcmp(source, "digits") == 0 || is_mnist(source);
+}
+
 int data_open(struct data *data, const char *source, char *why, size_t cap)
 {
 	*data = (struct data){0};
-	int result;
-	if (strcmp(source, "digits") == 0) {
-		result = digits_make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
-	} else if (strncmp(source, "mnist:", 6) == 0) {
-		result = idx_load_mnist(data, source + 6, why, cap);
-	} else {
-		snprintf(why, cap, "no data \"%s\": digits or mnist:DIR", source);
+	if (!data_is_source(source)) {
+		snprintf(why, cap, "no data \"%s\"", source);
 		return -1;
 	}
+	const int result = is_mnist(source) ? idx_load_mnist(data, source + strlen(mnist), why, cap)
+	                                    : digits_make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
 	if (result == 0)
 		normalise(data);
 	return result;

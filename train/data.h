@@ -4,6 +4,7 @@
 #ifndef DATA_H
 #define DATA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "shape.h"
@@ -22,7 +23,10 @@ struct data {
 	struct samples train, test;
 };
 
-/* source: "digits" or "mnist:DIR". 0, or -1 with a line in why. On any outcome data_close may follow. */
+/* Whether this is the form of a source: "digits" or "mnist:DIR". */
+bool data_is_source(const char *source);
+
+/* 0, or -1 with a line in why. On any outcome data_close may follow. */
 int data_open(struct data *data, const char *source, char *why, size_t cap);
 void data_close(struct data *data);
 

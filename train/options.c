@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "options.h"
+#include "data.h"
 
 #include <errno.h>
 #include <math.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum type { TEXT, COUNT, SEED, REAL, MODEL, SCHEDULE, CODEC, HELP, VERSION };
+enum type { COUNT, SEED, REAL, MODEL, DATA, SCHEDULE, CODEC, FILE_NAME, HELP, VERSION };
 
 struct option {
 	const char *name, *value, *brief, *fallback;
@@ -24,9 +25,9 @@ struct option {
 #define FIELD(name) offsetof(struct options, name)
 
 static const struct option table[] = {
-        {"model", "NAME", "the network", "lenet", MODEL, FIELD(model), 0, 0},
+        {"model", "NAME", "one of the networks below", "lenet", MODEL, FIELD(model), 0, 0},
         {"data", "SOURCE", "digits (drawn by the program) or mnist:DIR (IDX files, gzipped or plain)",
-         "digits", TEXT, FIELD(data), 0, 0},
+         "digits", DATA, FIELD(data), 0, 0},
         {"learners", "N", "how many learners share a batch", "8", COUNT, FIELD(learners), 1, 65536},
         {"batch", "N", "samples a step, over all learners; the rest of an epoch is left out", "100", COUNT,
          FIELD(batch), 1, 1e9},
@@ -42,8 +43,8 @@ static const struct option table[] = {
          "raw", CODEC, FIELD(codec), 0, 0},
         {"threads", "N", "worker threads, by default one a CPU; results do not depend on it", NULL, COUNT,
          FIELD(threads), 1, 1024},
-        {"log", "FILE.jsonl", "writes an event an epoch, and one at the end of each codec's run", NULL, TEXT,
-         FIELD(log), 0, 0},
+        {"log", "FILE.jsonl", "writes an event an epoch, and one at the end of each codec's run", NULL,
+         FILE_NAME, FIELD(log), 0, 0},
         {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
         {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
 };
@@ -85,7 +86,7 @@ static int wrong(const struct option *o, const char *text)
 	else if (o->type == REAL)
 		fprintf(stderr, "\"%s\" is no number from %g to %g\n", text, o->min, o->max);
 	else
-		fprintf(stderr, "no %s \"%s\"\n", o->brief, text);
+		fprintf(stderr, "no \"%s\"\n", text);
 	return -1;
 }
 
@@ -146,15 +147,18 @@ static int set(struct options *options, const struct option *o, const char *text
 	void *field = (char *)options + o->offset;
 	const char *bad = text;
 	switch (o->type) {
-	case TEXT:
-		*(const char **)field = text;
-		return 0;
 	case COUNT:
 		return set_count(o, field, text);
 	case SEED:
 		return parse_whole(text, field) ? 0 : wrong(o, text);
 	case REAL:
 		return set_real(o, field, text);
+	case DATA:
+		options->data = text;
+		return data_is_source(text) ? 0 : wrong(o, text);
+	case FILE_NAME:
+		options->log = text;
+		return 0;
 	case MODEL:
 		options->model = model_find(text);
 		return options->model ? 0 : wrong(o, text);

@@ -1,0 +1,514 @@
+/* Networks: shapes and slices, the forward pass against plain loops, every layer's gradient against
+ * differences, and gradients that are one thread's work, the same bits whoever computes them.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <team.h>
+
+#include "digits.h"
+#include "loss.h"
+#include "net.h"
+#include "pass.h"
+#include "random.h"
+#include "split.h"
+#include "train.h"
+#include "worker.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void fill(float *to, size_t n, uint64_t seed, float range)
+{
+	struct random r = random_stream(seed, RANDOM_WEIGHTS, 0);
+	for (size_t i = 0; i < n; i++)
+		to[i] = random_between(&r, -range, range);
+}
+
+static float *new_floats(size_t n)
+{
+	float *floats = calloc(n, sizeof *floats);
+	assert_non_null(floats);
+	return floats;
+}
+
+static void open_net(struct net *net, const struct model *model, struct shape input)
+{
+	char why[256];
+	if (net_open(net, model, input, why, sizeof why) < 0)
+		fail_msg("%s", why);
+}
+
+static struct pass *open_pass(const struct net *net, size_t batch)
+{
+	char why[256];
+	struct pass *pass = pass_open(net, batch, why, sizeof why);
+	if (!pass)
+		fail_msg("%s", why);
+	return pass;
+}
+
+/* ---- layout ---- */
+
+static void lenet_is_the_papers(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t n, run;
+		enum crumb_kind kind;
+	} want[] = {{500, 25, CRUMB_CONV},   {20, 0, CRUMB_BIAS},     {25000, 500, CRUMB_CONV},
+	            {50, 0, CRUMB_BIAS},     {400000, 800, CRUMB_FC}, {500, 0, CRUMB_BIAS},
+	            {5000, 500, CRUMB_LAST}, {10, 0, CRUMB_BIAS}};
+	struct net net;
+	open_net(&net, model_find("lenet"), (struct shape){1, 28, 28});
+	assert_int_equal(net.parameters, 431080);
+	assert_int_equal(net.classes, 10);
+	assert_int_equal(net.slice_count, COUNT(want));
+	size_t at = 0;
+	for (size_t s = 0; s < COUNT(want); s++) {
+		assert_int_equal(net.slice[s].at, at);
+		assert_int_equal(net.slice[s].n, want[s].n);
+		assert_int_equal(net.slice[s].run, want[s].run);
+		assert_int_equal(net.slice[s].kind, want[s].kind);
+		at += want[s].n;
+	}
+	assert_int_equal(at, net.parameters);
+}
+
+static void too_small_an_input_is_refused(void **state)
+{
+	(void)state;
+	struct net net;
+	char why[256] = "";
+	assert_int_equal(net_open(&net, model_find("lenet"), (struct shape){1, 12, 12}, why, sizeof why), -1);
+	assert_non_null(strstr(why, "too small"));
+}
+
+static void initial_values_follow_the_seed(void **state)
+{
+	(void)state;
+	struct net net;
+	open_net(&net, model_find("lenet"), (struct shape){1, 28, 28});
+	float *one = new_floats(net.parameters), *same = new_floats(net.parameters),
+	      *two = new_floats(net.parameters);
+	net_init(&net, 1, one);
+	net_init(&net, 1, same);
+	net_init(&net, 2, two);
+	assert_memory_equal(one, same, net.parameters * sizeof *one);
+	assert_memory_not_equal(one, two, net.parameters * sizeof *one);
+
+	const struct net_layer *fc = &net.layer[4]; /* before a relu: variance 2 / fan-in */
+	double squares = 0;
+	for (size_t i = 0; i < fc->weights; i++)
+		squares += (double)one[fc->weights_at + i] * one[fc->weights_at + i];
+	assert_float_equal(squares / (double)fc->weights, 2.0 / 800, 0.02 * 2.0 / 800);
+	for (size_t i = 0; i < fc->bias; i++)
+		assert_true(one[fc->bias_at + i] == 0);
+	free(one);
+	free(same);
+	free(two);
+}
+
+/* ---- forward, by the definition ---- */
+
+static const struct layer every_layer[] = {
+        {.type = LAYER_CONV, .units = 3, .size = 2},
+        {.type = LAYER_RELU},
+        {.type = LAYER_MAX_POOL, .size = 2},
+        {.type = LAYER_CONV, .units = 18, .size = 2},
+        {.type = LAYER_FC, .units = 5},
+        {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 4},
+};
+
+static double *conv_by_hand(const struct net_layer *l, const float *param, const double *x, double *y)
+{
+	const int size = l->layer.size;
+	for (int u = 0; u < l->out.channels; u++)
+		for (int i = 0; i < l->out.height; i++)
+			for (int j = 0; j < l->out.width; j++) {
+				double sum = param[l->bias_at + (size_t)u];
+				for (int c = 0; c < l->in.channels; c++)
+					for (int a = 0; a < size; a++)
+						for (int b = 0; b < size; b++)
+							sum += (double)param[l->weights_at +
+							                     (size_t)(((u * l->in.channels +
+							                                c) * size +
+							                               a) * size +
+							                              b)] *
+							       x[(c * l->in.height + i + a) * l->in.width +
+							         j + b];
+				y[(u * l->out.height + i) * l->out.width + j] = sum;
+			}
+	return y;
+}
+
+static double *pool_by_hand(const struct net_layer *l, const double *x, double *y)
+{
+	const int size = l->layer.size;
+	for (int c = 0; c < l->out.channels; c++)
+		for (int i = 0; i < l->out.height; i++)
+			for (int j = 0; j < l->out.width; j++) {
+				double most = -INFINITY;
+				for (int a = 0; a < size; a++)
+					for (int b = 0; b < size; b++)
+						most = fmax(
+						        most,
+						        x[(c * l->in.height + size * i + a) * l->in.width +
+						          size * j + b]);
+				y[(c * l->out.height + i) * l->out.width + j] = most;
+			}
+	return y;
+}
+
+static double *layer_by_hand(const struct net_layer *l, const float *param, const double *x, double *y)
+{
+	const size_t inputs = shape_count(l->in);
+	switch (l->layer.type) {
+	case LAYER_CONV:
+		return conv_by_hand(l, param, x, y);
+	case LAYER_MAX_POOL:
+		return pool_by_hand(l, x, y);
+	case LAYER_FC:
+		for (size_t u = 0; u < l->bias; u++) {
+			y[u] = param[l->bias_at + u];
+			for (size_t i = 0; i < inputs; i++)
+				y[u] += (double)param[l->weights_at + u * inputs + i] * x[i];
+		}
+		return y;
+	case LAYER_RELU:
+		for (size_t i = 0; i < inputs; i++)
+			y[i] = x[i] > 0 ? x[i] : 0;
+		return y;
+	}
+	return NULL;
+}
+
+static void forward_is_the_definition(void **state)
+{
+	(void)state;
+	enum { BATCH = 3, MOST = 1000 };
+	const struct model model = {"every layer", "", every_layer, COUNT(every_layer)};
+	struct net net;
+	open_net(&net, &model,
+	         (struct shape){2, 9, 8}); /* 8 x 7 after the first: the pool leaves a column out */
+	float *param = new_floats(net.parameters);
+	fill(param, net.parameters, 1, 0.5f);
+	struct pass *pass = open_pass(&net, BATCH);
+	const size_t pixels = shape_count(net.input);
+	fill(pass_input(pass), BATCH * pixels, 2, 1);
+	assert_int_equal(pass_forward(pass, param), 0);
+	for (size_t i = 0; i < BATCH; i++) {
+		double one[MOST], two[MOST], *x = one, *y = two;
+		for (size_t k = 0; k < pixels; k++)
+			x[k] = pass_input(pass)[i * pixels + k];
+		for (size_t l = 0; l < net.layer_count; l++) {
+			double *out = layer_by_hand(&net.layer[l], param, x, y);
+			y = x;
+			x = out;
+		}
+		for (size_t c = 0; c < 4; c++)
+			assert_float_equal(pass_logits(pass)[i * 4 + c], x[c], 1e-5);
+	}
+	pass_close(pass);
+	free(param);
+}
+
+/* ---- backward, by differences ---- */
+
+static double along(struct pass *pass, const float *param, const float *direction, size_t outputs)
+{
+	double sum = 0;
+	assert_int_equal(pass_forward(pass, param), 0);
+	for (size_t k = 0; k < outputs; k++)
+		sum += (double)direction[k] * pass_logits(pass)[k];
+	return sum;
+}
+
+/* The gradient of sum(direction * logits), by every parameter. Between kinks of relu and pool that is linear
+ * in each parameter: a difference is exact but for rounding, and the differences to both sides tell whether
+ * there was a kink. Few parameters may have one. */
+static void check_gradient(const struct layer *layers, size_t count, struct shape input)
+{
+	enum { BATCH = 3 };
+	const float h = 0x1p-9f;
+	const double tolerance = 3e-3;
+	const struct model model = {"tiny", "", layers, count};
+	struct net net;
+	open_net(&net, &model, input);
+	const size_t outputs = BATCH * (size_t)net.classes;
+	float *param = new_floats(net.parameters), *grad = new_floats(net.parameters),
+	      *direction = new_floats(outputs);
+	fill(param, net.parameters, 3, 0.5f);
+	fill(direction, outputs, 4, 1);
+	struct pass *pass = open_pass(&net, BATCH);
+	fill(pass_input(pass), BATCH * shape_count(input), 5, 1);
+
+	const double here = along(pass, param, direction, outputs);
+	memcpy(pass_logits_gradient(pass), direction, outputs * sizeof *direction);
+	assert_int_equal(pass_backward(pass, grad), 0);
+	size_t kinks = 0;
+	for (size_t p = 0; p < net.parameters; p++) {
+		const float old = param[p];
+		param[p] = old + h;
+		const double above = (along(pass, param, direction, outputs) - here) / (double)h;
+		param[p] = old - h;
+		const double below = (here - along(pass, param, direction, outputs)) / (double)h;
+		param[p] = old;
+		if (fabs(above - below) > tolerance * (1 + fabs(above)))
+			kinks++;
+		else if (fabs(0.5 * (above + below) - grad[p]) > tolerance * (1 + fabs(above)))
+			fail_msg("parameter %zu of %zu: differences %g and %g, gradient %g", p,
+			         net.parameters, above, below, (double)grad[p]);
+	}
+	assert_true(20 * kinks <= net.parameters);
+	pass_close(pass);
+	free(param);
+	free(grad);
+	free(direction);
+}
+
+static void gradients_are_differences(void **state)
+{
+	(void)state;
+	static const struct layer fc[] = {{.type = LAYER_FC, .units = 4}};
+	static const struct layer fc_relu_fc[] = {
+	        {.type = LAYER_FC, .units = 7}, {.type = LAYER_RELU}, {.type = LAYER_FC, .units = 4}};
+	static const struct layer conv[] = {{.type = LAYER_CONV, .units = 4, .size = 3}};
+	static const struct layer conv_conv_fc[] = {{.type = LAYER_CONV, .units = 20, .size = 2},
+	                                            {.type = LAYER_CONV, .units = 3, .size = 3},
+	                                            {.type = LAYER_FC, .units = 4}};
+	static const struct layer conv_pool[] = {{.type = LAYER_CONV, .units = 4, .size = 2},
+	                                         {.type = LAYER_MAX_POOL, .size = 2}};
+	check_gradient(fc, COUNT(fc), (struct shape){2, 3, 3});
+	check_gradient(fc_relu_fc, COUNT(fc_relu_fc), (struct shape){1, 4, 3});
+	check_gradient(conv, COUNT(conv), (struct shape){3, 5, 4});
+	check_gradient(conv_conv_fc, COUNT(conv_conv_fc), (struct shape){1, 6, 5});
+	check_gradient(conv_pool, COUNT(conv_pool), (struct shape){2, 6, 7});
+	check_gradient(every_layer, COUNT(every_layer), (struct shape){2, 9, 8});
+}
+
+static void loss_is_cross_entropy(void **state)
+{
+	(void)state;
+	enum { N = 3, CLASSES = 4 };
+	const uint8_t label[N] = {0, 3, 1};
+	float logits[N * CLASSES] = {1, -2, 0.5f, 3, 0, 0, 0, 1, 80, 70, -60, 0}, gradient[N * CLASSES];
+	double sum = 0;
+	for (size_t i = 0; i < N; i++) {
+		double total = 0;
+		for (size_t c = 0; c < CLASSES; c++)
+			total += exp((double)logits[i * CLASSES + c]);
+		sum -= log(exp((double)logits[i * CLASSES + label[i]]) / total);
+	}
+	size_t errors;
+	assert_float_equal(loss_sum(logits, label, N, CLASSES, &errors), sum, 1e-9);
+	assert_int_equal(errors, 2);
+
+	const float h = 0x1p-10f, weight = 0.25f;
+	loss_gradient(logits, label, N, CLASSES, weight, gradient);
+	for (size_t k = 0; k < N * CLASSES; k++) {
+		const float old = logits[k];
+		logits[k] = old + h;
+		const double up = loss_sum(logits, label, N, CLASSES, NULL);
+		logits[k] = old - h;
+		const double down = loss_sum(logits, label, N, CLASSES, NULL);
+		logits[k] = old;
+		assert_float_equal(gradient[k], weight * (up - down) / (2 * (double)h), 1e-5);
+	}
+
+	const float equal[CLASSES] = {1, 1, 1, 1}, strange[CLASSES] = {NAN, 0, 0, 0};
+	loss_sum(equal, label, 1, CLASSES, &errors);
+	assert_int_equal(errors, 1);
+	assert_true(isnan(loss_sum(strange, label, 1, CLASSES, &errors)));
+	assert_int_equal(errors, 1);
+}
+
+/* ---- threads ---- */
+
+static void small_data(struct data *data)
+{
+	char why[256];
+	*data = (struct data){0};
+	assert_int_equal(digits_make(data, 400, 100, why, sizeof why), 0);
+	data->mean = 37;
+	data->scale = 1.0f / 60;
+}
+
+static size_t threads_now(void)
+{
+	size_t n = 0;
+	DIR *tasks = opendir("/proc/self/task");
+	assert_non_null(tasks);
+	for (const struct dirent *entry; (entry = readdir(tasks));)
+		n += entry->d_name[0] != '.';
+	closedir(tasks);
+	return n;
+}
+
+struct crowd {
+	struct worker *worker[3];
+	const float *param;
+	float *grad[8];
+	size_t learners;
+};
+
+static void crowd_task(void *arg, size_t l, unsigned thread)
+{
+	enum { BATCH = 100 };
+	struct crowd *crowd = arg;
+	uint32_t index[BATCH];
+	double loss;
+	const size_t n = split_size(BATCH, crowd->learners, l);
+	for (size_t i = 0; i < n; i++)
+		index[i] = (uint32_t)(3 * (split_first(BATCH, crowd->learners, l) + i));
+	if (worker_gradient(crowd->worker[thread], crowd->param, index, n, crowd->grad[l], &loss) < 0)
+		crowd->grad[l][0] = NAN;
+}
+
+/* Fills `grad`, 8 gradients one after another, on so many threads. */
+static void gradients_on(unsigned threads, const struct net *net, const struct data *data, const float *param,
+                         float *grad)
+{
+	struct crowd crowd = {.param = param, .learners = 8};
+	struct team *team = crumb_team_open(threads);
+	assert_non_null(team);
+	for (unsigned i = 0; i < threads; i++)
+		assert_non_null(crowd.worker[i] = worker_open(net, data));
+	for (size_t l = 0; l < crowd.learners; l++)
+		crowd.grad[l] = grad + l * net->parameters;
+	const size_t before = threads_now();
+	crumb_team_run(team, crowd_task, &crowd, crowd.learners);
+	assert_int_equal(threads_now(), before); /* oneDNN has started none */
+	for (unsigned i = 0; i < threads; i++)
+		worker_close(crowd.worker[i]);
+	crumb_team_close(team);
+}
+
+static void a_gradient_is_one_threads_work(void **state)
+{
+	(void)state;
+	struct data data;
+	struct net net;
+	small_data(&data);
+	open_net(&net, model_find("lenet"), data.shape);
+	float *param = new_floats(net.parameters), *one = new_floats(8 * net.parameters),
+	      *many = new_floats(8 * net.parameters);
+	net_init(&net, 1, param);
+	gradients_on(1, &net, &data, param, one);
+	for (unsigned threads = 2; threads <= 3; threads++) {
+		gradients_on(threads, &net, &data, param, many);
+		assert_memory_equal(one, many, 8 * net.parameters * sizeof *one);
+	}
+	free(param);
+	free(one);
+	free(many);
+	data_close(&data);
+}
+
+static void micro_batches_add_up(void **state)
+{
+	(void)state;
+	enum { N = 70 }; /* three micro-batches */
+	struct data data;
+	struct net net;
+	small_data(&data);
+	open_net(&net, model_find("lenet"), data.shape);
+	float *param = new_floats(net.parameters), *whole = new_floats(net.parameters),
+	      *single = new_floats(net.parameters);
+	double *sum = calloc(net.parameters, sizeof *sum), loss, losses = 0, norm = 0, difference = 0;
+	assert_non_null(sum);
+	net_init(&net, 1, param);
+	struct worker *worker = worker_open(&net, &data);
+	assert_non_null(worker);
+	uint32_t index[N];
+	for (uint32_t i = 0; i < N; i++) {
+		index[i] = (7 * i) % 400;
+		assert_int_equal(worker_gradient(worker, param, &index[i], 1, single, &loss), 0);
+		losses += loss / N;
+		for (size_t k = 0; k < net.parameters; k++)
+			sum[k] += (double)single[k] / N;
+	}
+	assert_int_equal(worker_gradient(worker, param, index, N, whole, &loss), 0);
+	assert_float_equal(loss, losses, 1e-5);
+	for (size_t k = 0; k < net.parameters; k++) {
+		norm += sum[k] * sum[k];
+		difference += (sum[k] - whole[k]) * (sum[k] - whole[k]);
+	}
+	assert_true(norm > 0 && difference < 1e-10 * norm);
+	worker_close(worker);
+	free(param);
+	free(whole);
+	free(single);
+	free(sum);
+	data_close(&data);
+}
+
+/* All that a run reports, which is exact to the last bit of every parameter's history: loss and residual are
+ * sums over everything. */
+static struct report run_on(unsigned threads, const char *policy, const struct data *data,
+                            const struct net *net)
+{
+	static struct options options;
+	char why[256] = "";
+	struct report run;
+	struct log log = {0};
+	options = (struct options){
+	        .learners = 7, .batch = 25, .epochs = 2, .lr = 0.02, .momentum = 0.9, .seed = 3};
+	options.codec[0].text = policy;
+	assert_int_equal(crumb_policy_parse(&options.codec[0].policy, policy, NULL), 0);
+	struct team *team = crumb_team_open(threads);
+	assert_non_null(team);
+	const struct train_setting setting = {&options, data, net, team, &log};
+	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
+		fail_msg("%s", why);
+	crumb_team_close(team);
+	return run;
+}
+
+static void training_does_not_depend_on_threads(void **state)
+{
+	(void)state;
+	struct data data;
+	struct net net;
+	small_data(&data);
+	open_net(&net, model_find("lenet"), data.shape);
+	const char *const policies[] = {"raw", "adacomp", "terngrad"};
+	for (size_t p = 0; p < COUNT(policies); p++) {
+		const struct report one = run_on(1, policies[p], &data, &net);
+		assert_true(one.loss > 0 && one.loss < 2.5);
+		for (unsigned threads = 2; threads <= 3; threads++) {
+			const struct report many = run_on(threads, policies[p], &data, &net);
+			assert_memory_equal(&one.loss, &many.loss, sizeof one.loss);
+			assert_memory_equal(&one.error, &many.error, sizeof one.error);
+			assert_memory_equal(&one.residual_norm, &many.residual_norm,
+			                    sizeof one.residual_norm);
+			assert_int_equal(one.bytes, many.bytes);
+		}
+	}
+	data_close(&data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(lenet_is_the_papers),
+	        cmocka_unit_test(too_small_an_input_is_refused),
+	        cmocka_unit_test(initial_values_follow_the_seed),
+	        cmocka_unit_test(forward_is_the_definition),
+	        cmocka_unit_test(gradients_are_differences),
+	        cmocka_unit_test(loss_is_cross_entropy),
+	        cmocka_unit_test(a_gradient_is_one_threads_work),
+	        cmocka_unit_test(micro_batches_add_up),
+	        cmocka_unit_test(training_does_not_depend_on_threads),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,14 @@
+# The trainer's tests. SPDX-License-Identifier: MIT
+if(NOT TARGET crumb_train)
+	return()
+endif()
+foreach(name test_net test_digits test_idx test_schedule)
+	crumb_test(${name} ${name}.c)
+	target_link_libraries(${name} PRIVATE crumb_train)
+endforeach()
+# As many threads as oneDNN would take if the trainer let it.
+set_tests_properties(test_net PROPERTIES ENVIRONMENT OMP_NUM_THREADS=4)
+
+add_test(NAME train_cli COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_cli.sh)
+set_tests_properties(train_cli PROPERTIES TIMEOUT 600
+	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")

@@ -1,0 +1,142 @@
+# crumb-train as its users meet it: options and their errors, the table, the log, what fails and how.
+# SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+# ---- a small MNIST: a digit is a bright square in its own place, with noise ----
+python3 - <<'END'
+import os, random, struct
+random.seed(1)
+os.mkdir("small")
+for name, count in ("train", 600), ("t10k", 200):
+    images, labels = bytearray(), bytearray()
+    for i in range(count):
+        digit = i % 10
+        image = bytearray(random.randrange(90) for _ in range(784))
+        for y in range(6):
+            for x in range(5):
+                image[(4 + 12 * (digit // 5) + y) * 28 + 2 + 5 * (digit % 5) + x] = 255
+        images += image
+        labels.append(digit)
+    with open(f"small/{name}-images-idx3-ubyte", "wb") as file:
+        file.write(struct.pack(">4I", 0x803, count, 28, 28) + images)
+    with open(f"small/{name}-labels-idx1-ubyte", "wb") as file:
+        file.write(struct.pack(">2I", 0x801, count) + labels)
+END
+small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
+
+# ---- options ----
+check "--help" "$CRUMB_TRAIN" --help
+for option in model data learners batch epochs lr momentum weight-decay schedule seed codec threads log help version; do
+	holds "--help has --$option" grep -q -e "^  --$option" stdout
+done
+check "--version" "$CRUMB_TRAIN" --version
+holds "--version says which" grep -q -E '^crumb-train [0-9]+\.[0-9]+\.[0-9]+$' stdout
+
+refused 2 '"raw" is no option' "$CRUMB_TRAIN" raw
+refused 2 'no option "--codecs"' "$CRUMB_TRAIN" --codecs raw
+refused 2 'no option "--help=1"' "$CRUMB_TRAIN" --help=1
+refused 2 '--lr wants X' "$CRUMB_TRAIN" --lr
+refused 2 'no "lenet5"' "$CRUMB_TRAIN" --model lenet5
+refused 2 'no "letters"' "$CRUMB_TRAIN" --data letters
+for number in 0 -1 1.5 x "" 99999999999999999999; do
+	refused 2 "--learners: \"$number\"" "$CRUMB_TRAIN" --learners "$number"
+	refused 2 "--threads: \"$number\"" "$CRUMB_TRAIN" "--threads=$number"
+done
+for number in -1 x nan inf "" 0.1x; do
+	refused 2 "--lr: \"$number\"" "$CRUMB_TRAIN" --lr "$number"
+done
+refused 2 '--momentum: "1"' "$CRUMB_TRAIN" --momentum 1
+refused 2 '--seed: "-1"' "$CRUMB_TRAIN" --seed -1
+refused 2 'without a sample' "$CRUMB_TRAIN" --batch 7 --learners 8
+
+# A caret stands under the first offending character.
+carets() {
+	refused 2 "$3" "$CRUMB_TRAIN" "$1" "$2"
+	printf '  %s\n' "$2" >want
+	printf '  %*s^\n' "$4" '' >>want
+	sed -n 2,3p stderr >got
+	holds "the caret under $2" cmp want got
+}
+carets --codec 'adacomp:bin=x' 'not understood' 12
+carets --codec 'conv=adacomp:bin=50;fd=raw' 'not understood' 21
+carets --schedule 'step:every=0' 'not understood' 11
+
+# ---- data and files that fail ----
+refused 1 'nowhere/train-images-idx3-ubyte' "$CRUMB_TRAIN" --data mnist:nowhere
+refused 1 'fewer samples' "$CRUMB_TRAIN" --data mnist:small --batch 601
+refused 1 'nowhere/log: No such file' $small --log nowhere/log
+if [ -e /dev/full ]; then
+	refused 1 '/dev/full: No space left' $small --log /dev/full
+	$small --epochs 1 >/dev/full 2>stderr
+	holds "a full standard output is status 1" test $? = 1
+	holds "and says so" grep -q 'standard output: No space left' stderr
+fi
+
+# ---- a comparison ----
+check "three codecs" $small --codec raw --codec 'conv=adacomp:bin=50;fc,last=adacomp:bin=500' --codec terngrad --log log
+holds "a table of a head, a rule and three rows" test "$(wc -l <stdout)" = 5
+holds "raw's row" grep -q -E '^raw +[0-9.]+ %  +[0-9.]+ MB +1\.0 +[0-9.]+ s$' stdout
+holds "the policy's row" grep -q '^conv=adacomp:bin=50;fc,last=adacomp:bin=500 ' stdout
+holds "a line an epoch" test "$(grep -c '^  epoch [12]/2  loss ' stderr)" = 6
+holds "no bar where there is no terminal" sh -c "! grep -q '$(printf '\033')' stderr"
+cat >read_log.py <<'END'
+import json, math
+events = [json.loads(line) for line in open("log")]
+assert [e["event"] for e in events] == 3 * ["epoch", "epoch", "done"]
+dense = 4 * 431080 * 12
+for first, second, done in zip(events[0::3], events[1::3], events[2::3]):
+    for e in first, second, done:
+        assert (e["model"], e["data"], e["learners"], e["batch"], e["seed"]) == ("lenet", "mnist:small", 7, 50, 1)
+        assert e["codec"] == done["codec"] and e["skipped"] == 0 and 0 <= e["error"] <= 1 and 0 < e["loss"] < 3
+        assert set(e["seconds"]) >= {"compute", "pack", "swap", "unpack"} and e["seconds"]["compute"] > 0
+        assert set(e["ratio_by_kind"]) == {"conv", "fc", "last", "bias"}
+        assert 0 < e["sent"] <= 1
+        assert (e["residual_norm"] > 0) == ("adacomp" in e["codec"])
+    assert first["steps"] == second["steps"] == 12 and done["steps"] == 24
+    assert first["bytes"] == first["epoch_bytes"]
+    assert second["bytes"] == done["bytes"] == first["bytes"] + second["epoch_bytes"]
+    for ratio, bytes in (first["ratio"], first["bytes"]), (done["ratio"], done["bytes"] / 2):
+        assert math.isclose(ratio, dense / bytes, rel_tol=1e-6), (ratio, dense / bytes)
+    assert done["error"] == second["error"] and done["loss"] == second["loss"] < first["loss"]
+raw, adacomp, terngrad = events[2::3]
+assert raw["sent"] == 1 and raw["ratio"] < 1 and raw["error"] < 0.1, raw
+assert adacomp["ratio"] > 40 and adacomp["ratio_by_kind"]["bias"] < 1
+assert terngrad["ratio_by_kind"]["last"] < 1 < 13 < terngrad["ratio"]
+END
+check "the log" python3 read_log.py
+
+# ---- the same numbers from any number of threads, others from another seed ----
+cat >strip.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    event = json.loads(line)
+    del event["seconds"], event["seed"]
+    print(json.dumps(event))
+END
+run() {
+	check "$*" $small --codec adacomp --codec terngrad --log log "$@"
+	python3 strip.py log
+}
+run --threads 1 >one
+holds "there are events" test "$(wc -l <one)" = 6
+for threads in 2 3; do
+	run --threads $threads >many
+	holds "$threads threads as one" cmp one many
+done
+run --seed 2 >other
+holds "another seed, other numbers" sh -c "! cmp -s one other"
+
+# ---- gradients that are not finite ----
+refused 1 'every step of epoch' $small --lr 1e6 --epochs 9 --log log
+holds "one line tells of it" test "$(grep -c 'is not finite' stderr)" = 1
+holds "the log counts" python3 -c '
+import json
+last = [json.loads(line) for line in open("log")][-1]
+assert last["event"] == "epoch" and last["skipped"] == last["steps"] + last["skipped"] - last["steps"] > 0
+assert last["loss"] is None, last'
+
+# ---- digits: they are learned, and a codec that sends nothing shows ----
+check "digits" "$CRUMB_TRAIN" --epochs 1 --codec raw --codec twobit:threshold=1e6
+holds "raw learns" sh -c "grep '^raw' stdout | awk '{exit !(\$2 < 15)}'"
+holds "nothing sent is nothing learned" sh -c "grep '^twobit' stdout | awk '{exit !(\$2 > 70)}'"
+finish
