@@ -195,7 +195,7 @@ static int step(struct train *t, double epoch, struct report *report, double *lo
 	if (error == CRUMB_ENONFINITE)
 		return 0;
 	if (error < 0) {
-		snprintf(why, cap, "the exchange fails: %s", crumb_strerror(error));
+		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
 		return -1;
 	}
 	t->rate = (float)schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs);
@@ -252,7 +252,7 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	if (test(t, &report->error, why, cap) < 0)
 		return -1;
 	crumb_exchange_stats(t->exchange, &report->stats);
-	report->loss = loss / (double)(steps - report->stats.skipped); /* 0 / 0 where all were skipped */
+	report->loss = loss / (double)report->stats.steps; /* 0 / 0 where all were skipped */
 	report->residual_norm = crumb_exchange_residual_norm(t->exchange);
 	report->wall_seconds = stopwatch_now() - begin;
 	return 0;
@@ -285,7 +285,7 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		progress_epoch(&t->progress, &epoch);
 		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0)
 			return -1;
-		if (epoch.stats.skipped == steps_per_epoch(s)) {
+		if (epoch.stats.steps == 0) {
 			snprintf(
 			        why, cap,
 			        "%s: every step of epoch %zu was skipped, as no gradient was finite; try a smaller --lr",
