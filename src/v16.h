@@ -24,6 +24,14 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+/* Inlined by force, but not under a sanitizer: with its checks around each value files would compile for
+ * minutes. */
+#ifdef V16_CALLS
+#define V16_INLINE
+#else
+#define V16_INLINE __attribute__((always_inline))
+#endif
+
 #if defined(V16_PORTABLE)
 #include "v16_portable.h"
 #elif defined(__AVX512VBMI2__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
@@ -69,13 +77,7 @@ typedef struct {
 	pm p[V16_PARTS];
 } v16m;
 
-#if V16_LANES > 1
-#define V16_FN static inline __attribute__((always_inline, unused))
-#else
-#define V16_FN                        \
-	static inline __attribute__(( \
-	        unused)) /* sixteen scalars a value: inlined all, it would compile for a minute */
-#endif
+#define V16_FN static inline V16_INLINE __attribute__((unused))
 
 #define V16_UNARY(name, R, A)                                  \
 	V16_FN R v16_##name(A a)                               \

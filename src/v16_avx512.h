@@ -7,7 +7,7 @@
 #include <immintrin.h>
 
 #define V16_LANES 16
-#define P_FN      static inline __attribute__((always_inline, unused))
+#define P_FN      static inline V16_INLINE __attribute__((unused))
 #define P_HAS_F16
 
 typedef __m512 pf;

@@ -5,7 +5,9 @@
 #define V16_PORTABLE_H
 
 #define V16_LANES 1
-#define P_FN      static inline __attribute__((always_inline, unused))
+#undef V16_INLINE
+#define V16_INLINE /* sixteen scalars a value: the compiler chooses, or it compiles for minutes */
+#define P_FN       static inline V16_INLINE __attribute__((unused))
 
 typedef float pf;
 typedef uint32_t pi;

@@ -7,7 +7,7 @@
 #include <emmintrin.h>
 
 #define V16_LANES 4
-#define P_FN      static inline __attribute__((always_inline, unused))
+#define P_FN      static inline V16_INLINE __attribute__((unused))
 
 typedef __m128 pf;
 typedef __m128i pi;
