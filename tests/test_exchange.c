@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include "exchange.h"
+#include "message.h"
 #include "policy.h"
 #include "team.h"
 #include "transport.h"
@@ -552,10 +553,26 @@ static void a_leaver_keeps_nobody_waiting(void **state)
 struct liar {
 	struct transport net;
 	unsigned swaps, lie; /* how many there were; which one is touched */
-	size_t at;           /* of the touched byte, modulo the length */
-	uint8_t flip;        /* 0: cut the message there instead */
+	size_t at;           /* the touched byte, modulo the length */
+	uint8_t flip;        /* what happens to it; 0: the message ends there */
+	bool pad;            /* the message gets one byte more instead; if it has frames, the last one */
 	uint8_t *message;
 };
+
+/* Lengthens the last frame by the byte that follows it, in a message that is otherwise as it should be. */
+static void pad_last_frame(uint8_t *message)
+{
+	struct message_head head;
+	uint8_t *table = message + sizeof head;
+	uint64_t length;
+
+	memcpy(&length, table + (SLICES - 1) * sizeof length, sizeof length);
+	length++;
+	memcpy(table + (SLICES - 1) * sizeof length, &length, sizeof length);
+	memcpy(&head, message, sizeof head);
+	head.sum = crumb_hash(0, table, SLICES * sizeof length);
+	memcpy(message, &head, sizeof head);
+}
 
 static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *in)
 {
@@ -564,20 +581,19 @@ static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *i
 	in[0] = out[0];
 	if (liar->swaps++ != liar->lie)
 		return 0;
-	/* exactly as long as what is shown, so that a sanitizer sees who reads on */
 	const size_t at = liar->at % out[0].len;
+	const size_t len = liar->pad ? out[0].len + 1 : liar->flip ? out[0].len : at;
 	free(liar->message);
-	liar->message = must(malloc(out[0].len));
-	memcpy(liar->message, out[0].data, out[0].len);
-	liar->message[at] ^= liar->flip;
-	in[0] = (crumb_span){liar->message, out[0].len};
-	if (!liar->flip) {
-		uint8_t *cut = must(malloc(at + 1));
-		memcpy(cut, liar->message, at);
-		free(liar->message);
-		liar->message = cut;
-		in[0] = (crumb_span){cut, at};
-	}
+	liar->message =
+	        must(malloc(len + !len)); /* no longer than what is shown: a sanitizer sees who reads on */
+	memcpy(liar->message, out[0].data, len < out[0].len ? len : out[0].len);
+	if (liar->pad)
+		liar->message[len - 1] = 0;
+	else if (liar->flip)
+		liar->message[at] ^= liar->flip;
+	if (liar->pad && liar->at)
+		pad_last_frame(liar->message);
+	in[0] = (crumb_span){liar->message, len};
 	return 0;
 }
 
@@ -586,12 +602,9 @@ static void liar_leave(struct transport *net)
 	(void)net;
 }
 
-static void lie(const struct policy *policy, const char *text, unsigned swap, size_t at, uint8_t flip)
+static void lie(const struct policy *policy, const char *text, struct liar liar)
 {
-	struct liar liar = {.net = {.ranks = 1, .swap = liar_swap, .leave = liar_leave},
-	                    .lie = swap,
-	                    .at = at,
-	                    .flip = flip};
+	liar.net = (struct transport){.ranks = 1, .swap = liar_swap, .leave = liar_leave};
 	const struct crumb_exchange_config config = {.slices = slices,
 	                                             .slice_count = SLICES,
 	                                             .policy = policy,
@@ -608,7 +621,8 @@ static void lie(const struct policy *policy, const char *text, unsigned swap, si
 	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
 	const int error = crumb_exchange_mean(x, grads, &share, mean);
 	if (error >= 0)
-		fail_msg("%s: swap %u, byte %zu ^ %d goes unnoticed", text, swap, at, flip);
+		fail_msg("%s: swap %u, byte %zu ^ %d, pad %d goes unnoticed", text, liar.lie, liar.at,
+		         liar.flip, liar.pad);
 	assert_true(strlen(crumb_exchange_why(x)) > 0);
 	assert_int_equal(crumb_exchange_mean(x, grads, &share, mean), error); /* final */
 	crumb_exchange_close(x);
@@ -617,25 +631,93 @@ static void lie(const struct policy *policy, const char *text, unsigned swap, si
 	free(mean);
 }
 
-/* A flipped bit or a cut, in any place of any message, is an error and no more than that. */
+/* A flipped bit, a cut, or a byte too many, in any place of any message, is an error and no more than that.
+ */
 static void damage_law(const struct policy *policy, const char *text, bool defaults)
 {
 	for (unsigned swap = 0; swap < 2; swap++) {
 		for (size_t at = 0; at < (defaults ? 200 : 20); at++)
-			lie(policy, text, swap, at, (uint8_t)(1u << at % 8));
+			lie(policy, text,
+			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << at % 8)});
 		for (size_t k = 0; k < 20; k++) {
 			const size_t at = (size_t)crumb_exchange_seed(3, swap, k);
-			lie(policy, text, swap, at, (uint8_t)(1u << k % 8));
-			lie(policy, text, swap, at, 0);
+			lie(policy, text,
+			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << k % 8)});
+			lie(policy, text, (struct liar){.lie = swap, .at = at});
 		}
-		lie(policy, text, swap, 0, 0);
+		lie(policy, text, (struct liar){.lie = swap});
+		lie(policy, text, (struct liar){.lie = swap, .pad = true});
 	}
+	lie(policy, text, (struct liar){.lie = 1, .pad = true, .at = 1});
 }
 
 static void damage_is_an_error(void **state)
 {
 	(void)state;
 	for_every_setting(damage_law);
+}
+
+/* ---- randomness -----------------------------------------------------------------------------------------
+ */
+
+/* The variance of the mean over learners that all have the same gradient, summed over its elements. */
+static double variance(const struct policy *policy, size_t learners)
+{
+	enum { DRAWS = 30, MOST = 16 };
+	const struct crumb_exchange_config config = {.slices = slices,
+	                                             .slice_count = SLICES,
+	                                             .policy = policy,
+	                                             .learners = learners,
+	                                             .seed = seed};
+	struct crumb_exchange *x;
+	char why[200];
+	float *grad = must(malloc(total * sizeof *grad)), *mean = must(malloc(total * sizeof *mean));
+	double *sum = must(calloc(total, sizeof *sum)), *squares = must(calloc(total, sizeof *squares));
+	const float *grads[MOST];
+	float share[MOST];
+	double result = 0;
+
+	make_gradient(grad, 0, 0);
+	for (size_t l = 0; l < learners; l++) {
+		grads[l] = grad;
+		share[l] = 1 / (float)learners;
+	}
+	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
+	for (unsigned step = 0; step < DRAWS; step++) {
+		assert_int_equal(crumb_exchange_mean(x, grads, share, mean), 0);
+		for (size_t i = 0; i < total; i++) {
+			sum[i] += mean[i];
+			squares[i] += (double)mean[i] * mean[i];
+		}
+	}
+	for (size_t i = 0; i < total; i++)
+		result += squares[i] / DRAWS - sum[i] / DRAWS * (sum[i] / DRAWS);
+	crumb_exchange_close(x);
+	free(grad);
+	free(mean);
+	free(sum);
+	free(squares);
+	return result;
+}
+
+/* Learners round independently: with one seed for all, averaging them would not help. */
+static void random_errors_average_out(void **state)
+{
+	(void)state;
+	for (size_t i = 0; crumb_list(i); i++) {
+		const struct policy policy = parse_policy(crumb_list(i)->name);
+		if (!(crumb_list(i)->flags & CRUMB_RANDOM))
+			continue;
+		const double one = variance(&policy, 1);
+		assert_true(one > 0);
+		for (size_t learners = 2; learners <= 16; learners *= 2) {
+			const double ratio = one / (variance(&policy, learners) * (double)learners);
+			if (!(ratio > 0.9 && ratio < 1.1))
+				fail_msg(
+				        "%s: the variance of the mean of %zu learners is %g of what it should be",
+				        crumb_list(i)->name, learners, 1 / ratio);
+		}
+	}
 }
 
 /* ---- what it says about itself --------------------------------------------------------------------------
@@ -755,6 +837,7 @@ int main(void)
 	        cmocka_unit_test(other_shares_are_refused),
 	        cmocka_unit_test(a_leaver_keeps_nobody_waiting),
 	        cmocka_unit_test(damage_is_an_error),
+	        cmocka_unit_test(random_errors_average_out),
 	        cmocka_unit_test(stats_count),
 	        cmocka_unit_test(a_wrong_slice_table_is_refused),
 	        cmocka_unit_test(learners_are_divided),
