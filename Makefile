@@ -1,5 +1,6 @@
 # The short way in; CMake does the work. SPDX-License-Identifier: MIT
 PREFIX ?= /usr/local
+MAKEFLAGS += --no-print-directory
 .PHONY: all demo test install clean
 all:
 	@cmake -S . -B build -DBUILD_TESTING=OFF
