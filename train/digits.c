@@ -129,10 +129,14 @@ static void write_digit(struct canvas *canvas, const struct glyph *glyph, struct
 static void clutter(struct canvas *canvas, struct random *r)
 {
 	for (uint64_t n = random_below(r, 4); n > 0; n--) {
-		struct point from = {random_between(r, 0, CANVAS_SIDE), random_between(r, 0, CANVAS_SIDE)};
-		struct point to = {from.x + random_between(r, -9, 9), from.y + random_between(r, -9, 9)};
-		canvas_line(canvas, (struct point[]){from, to}, 2, random_between(r, 0.3f, 1.0f),
-		            random_between(r, 0.3f, 0.9f));
+		struct point from, to; /* one number a statement: C leaves the order within one open */
+		from.x = random_between(r, 0, CANVAS_SIDE);
+		from.y = random_between(r, 0, CANVAS_SIDE);
+		to.x = from.x + random_between(r, -9, 9);
+		to.y = from.y + random_between(r, -9, 9);
+		const float half_width = random_between(r, 0.3f, 1.0f);
+		const float ink = random_between(r, 0.3f, 0.9f);
+		canvas_line(canvas, (struct point[]){from, to}, 2, half_width, ink);
 	}
 }
 

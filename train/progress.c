@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define BAR  24
-#define NAME 28 /* most of a codec's text that fits beside the bar */
+#define BAR  20
+#define NAME 20 /* most of a codec that leaves the line within 80 columns */
 
 void progress_begin(struct progress *p, const char *codec, size_t batch, size_t epochs, size_t steps)
 {
