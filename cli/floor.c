@@ -39,48 +39,27 @@ INLINE void scale(float *acc, float s, size_t n)
 #ifdef __x86_64__
 #define AVX2 __attribute__((target("avx2")))
 
-AVX2 static void add_avx2(float *r, const float *g, size_t n)
-{
-	add(r, g, n);
-}
+AVX2 static void add_avx2(float *r, const float *g, size_t n) { add(r, g, n); }
 
-AVX2 static float sum_avx2(const float *g, size_t n)
-{
-	return sum(g, n);
-}
+AVX2 static float sum_avx2(const float *g, size_t n) { return sum(g, n); }
 
-AVX2 static void scale_avx2(float *acc, float s, size_t n)
-{
-	scale(acc, s, n);
-}
+AVX2 static void scale_avx2(float *acc, float s, size_t n) { scale(acc, s, n); }
 
 void floor_add(float *r, const float *g, size_t n)
 {
 	(__builtin_cpu_supports("avx2") ? add_avx2 : add)(r, g, n);
 }
 
-float floor_sum(const float *g, size_t n)
-{
-	return (__builtin_cpu_supports("avx2") ? sum_avx2 : sum)(g, n);
-}
+float floor_sum(const float *g, size_t n) { return (__builtin_cpu_supports("avx2") ? sum_avx2 : sum)(g, n); }
 
 void floor_scale(float *acc, float s, size_t n)
 {
 	(__builtin_cpu_supports("avx2") ? scale_avx2 : scale)(acc, s, n);
 }
 #else
-void floor_add(float *r, const float *g, size_t n)
-{
-	add(r, g, n);
-}
+void floor_add(float *r, const float *g, size_t n) { add(r, g, n); }
 
-float floor_sum(const float *g, size_t n)
-{
-	return sum(g, n);
-}
+float floor_sum(const float *g, size_t n) { return sum(g, n); }
 
-void floor_scale(float *acc, float s, size_t n)
-{
-	scale(acc, s, n);
-}
+void floor_scale(float *acc, float s, size_t n) { scale(acc, s, n); }
 #endif

@@ -42,7 +42,4 @@ void json_float(FILE *to, float value)
 	fputs(text, to);
 }
 
-void json_bool(FILE *to, bool value)
-{
-	fputs(value ? "true" : "false", to);
-}
+void json_bool(FILE *to, bool value) { fputs(value ? "true" : "false", to); }

@@ -18,10 +18,7 @@ struct header {
 };
 
 /* The rest of the dictionary's text, which ends in a zero byte. */
-static void skip_spaces(const char **at)
-{
-	*at += strspn(*at, " \t\n");
-}
+static void skip_spaces(const char **at) { *at += strspn(*at, " \t\n"); }
 
 static bool take(const char **at, char c)
 {

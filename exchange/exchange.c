@@ -17,10 +17,7 @@ size_t crumb_rank_first(const struct crumb_exchange *x, unsigned rank)
 	return (size_t)((uint64_t)rank * x->learners / x->ranks);
 }
 
-static size_t round_up(size_t bytes)
-{
-	return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-}
+static size_t round_up(size_t bytes) { return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
 
 bool crumb_buffer_reserve(struct buffer *buffer, size_t size)
 {
@@ -205,10 +202,7 @@ crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s
 	return x->piece[l * x->slices + s].packer;
 }
 
-const char *crumb_exchange_why(const struct crumb_exchange *x)
-{
-	return x->why;
-}
+const char *crumb_exchange_why(const struct crumb_exchange *x) { return x->why; }
 
 void crumb_exchange_stats(const struct crumb_exchange *x, struct crumb_exchange_stats *stats)
 {
@@ -217,10 +211,7 @@ void crumb_exchange_stats(const struct crumb_exchange *x, struct crumb_exchange_
 		stats->bytes[kind] /= x->learners;
 }
 
-void crumb_exchange_reset_stats(struct crumb_exchange *x)
-{
-	x->stats = (struct crumb_exchange_stats){0};
-}
+void crumb_exchange_reset_stats(struct crumb_exchange *x) { x->stats = (struct crumb_exchange_stats){0}; }
 
 static void owe_piece(void *arg, size_t i, unsigned thread)
 {

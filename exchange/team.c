@@ -99,10 +99,7 @@ void crumb_team_close(struct team *team)
 	free(team);
 }
 
-unsigned crumb_team_threads(const struct team *team)
-{
-	return team ? team->threads : 1;
-}
+unsigned crumb_team_threads(const struct team *team) { return team ? team->threads : 1; }
 
 void crumb_team_run(struct team *team, void (*task)(void *arg, size_t i, unsigned thread), void *arg,
                     size_t count)

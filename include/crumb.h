@@ -60,8 +60,7 @@ CRUMB_API const char *crumb_strerror(int error);
 /* The type of a gradient's elements. Residuals and accumulators are always CRUMB_F32. */
 enum crumb_dtype { CRUMB_F32 = 0, CRUMB_F16 = 1, CRUMB_BF16 = 2 };
 
-/* ---- codec: what to do ----------------------------------------------------------------------------------
- */
+/* ---- codec: what to do ---------------------------------------------------------------------- */
 
 /* A value; copy it freely. value[k] belongs to key k of the codec's crumb_codec_info. */
 typedef struct crumb_codec {
@@ -107,8 +106,7 @@ typedef struct crumb_codec_info {
 /* The i-th codec, in order of id; NULL past the last one. */
 CRUMB_API const crumb_codec_info *crumb_list(size_t i);
 
-/* ---- packer: who remembers ------------------------------------------------------------------------------
- */
+/* ---- packer: who remembers ------------------------------------------------------------------ */
 
 /* A flat, pointer-free block in the caller's memory, 16-byte aligned (64 is fastest): a checkpoint is fwrite,
  * and a block that was read back is checked with crumb_packer_check. */
@@ -143,8 +141,7 @@ CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, float *stat);
 CRUMB_API int crumb_agree(crumb_packer *packer, const float *stat, size_t learners);
 
-/* ---- frame: what travels --------------------------------------------------------------------------------
- */
+/* ---- frame: what travels -------------------------------------------------------------------- */
 
 /* Bytes of the longest frame for n elements; 0 if the codec is not valid. */
 CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
@@ -191,8 +188,7 @@ CRUMB_API size_t crumb_sum_bound(size_t count, size_t n);
  */
 CRUMB_API int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype);
 
-/* ---- library --------------------------------------------------------------------------------------------
- */
+/* ---- library -------------------------------------------------------------------------------- */
 
 CRUMB_API const char *crumb_version(void);
 

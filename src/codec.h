@@ -32,10 +32,7 @@ struct crumb_packer {
 };
 _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
 
-static inline float *packer_floats(struct crumb_packer *p)
-{
-	return (float *)(p + 1);
-}
+static inline float *packer_floats(struct crumb_packer *p) { return (float *)(p + 1); }
 
 /* A frame whose header and checksums are in order. */
 struct frame {
@@ -98,10 +95,7 @@ static inline void frame_fact(crumb_frame *out, const char *name, double value)
 	out->fact[out->facts++].value = value;
 }
 
-static inline bool usable(float x)
-{
-	return x <= 0x1p120f && x >= -0x1p120f;
-}
+static inline bool usable(float x) { return x <= 0x1p120f && x >= -0x1p120f; }
 
 static inline float get_f32(const uint8_t *src)
 {
@@ -126,9 +120,6 @@ static inline uint8_t *put_u32(uint8_t *dst, uint32_t x)
 	return dst + sizeof x;
 }
 
-static inline size_t divide_up(size_t a, size_t b)
-{
-	return a / b + (a % b != 0);
-}
+static inline size_t divide_up(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 #endif

@@ -12,10 +12,7 @@ enum { BLOCK = 4096, SIDE = 4 };
 #ifdef __SSE4_2__
 #include <nmmintrin.h>
 
-static uint32_t step1(uint32_t crc, uint8_t byte)
-{
-	return _mm_crc32_u8(crc, byte);
-}
+static uint32_t step1(uint32_t crc, uint8_t byte) { return _mm_crc32_u8(crc, byte); }
 static uint32_t step8(uint32_t crc, const uint8_t *data)
 {
 	uint64_t x;
@@ -35,10 +32,7 @@ static uint32_t step8(uint32_t crc, const uint8_t *data)
 #define R64(c) R16(c), R16((c) + 16u), R16((c) + 32u), R16((c) + 48u)
 static const uint32_t table[256] = {R64(0u), R64(64u), R64(128u), R64(192u)};
 
-static uint32_t step1(uint32_t crc, uint8_t byte)
-{
-	return crc >> 8 ^ table[(crc ^ byte) & 0xFF];
-}
+static uint32_t step1(uint32_t crc, uint8_t byte) { return crc >> 8 ^ table[(crc ^ byte) & 0xFF]; }
 static uint32_t step8(uint32_t crc, const uint8_t *data)
 {
 	for (int i = 0; i < 8; i++)

@@ -57,8 +57,7 @@ int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype)
 	return crumb_isa_now()->finite(grad, n, dtype) ? 0 : CRUMB_ENONFINITE;
 }
 
-/* ---- agreement ------------------------------------------------------------------------------------------
- */
+/* ---- agreement ------------------------------------------------------------------------------ */
 
 size_t crumb_agree_count(const crumb_packer *packer)
 {
@@ -93,8 +92,7 @@ int crumb_agree(crumb_packer *packer, const float *stat, size_t learners)
 	return 0;
 }
 
-/* ---- pack -----------------------------------------------------------------------------------------------
- */
+/* ---- pack ----------------------------------------------------------------------------------- */
 
 size_t crumb_bound(const crumb_codec *codec, size_t n)
 {
@@ -128,8 +126,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	return crumb_frame_seal(dst, c->info.id, frame_flags, n, size);
 }
 
-/* ---- unpack ---------------------------------------------------------------------------------------------
- */
+/* ---- unpack --------------------------------------------------------------------------------- */
 
 int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n)
 {
@@ -163,8 +160,7 @@ int64_t crumb_peek(crumb_frame *out, const void *src, size_t len)
 	return length;
 }
 
-/* ---- sum ------------------------------------------------------------------------------------------------
- */
+/* ---- sum ------------------------------------------------------------------------------------ */
 
 size_t crumb_sum_bound(size_t count, size_t n)
 {

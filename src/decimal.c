@@ -21,10 +21,7 @@ static double scaled(double x, int power)
 	return power < 0 ? x / ten[-power] : x * ten[power];
 }
 
-static bool digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+static bool digit(char c) { return c >= '0' && c <= '9'; }
 
 size_t crumb_decimal_read(const char *text, size_t size, float *value)
 {

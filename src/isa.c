@@ -9,10 +9,7 @@
 #error "crumb runs on little-endian hosts only: frames, packers and gradients are little-endian"
 #endif
 
-static bool always(void)
-{
-	return true;
-}
+static bool always(void) { return true; }
 #ifdef CRUMB_HAVE_AVX2
 static bool has_avx2(void)
 {
@@ -71,10 +68,7 @@ const struct isa *crumb_isa_now(void)
 	return isa;
 }
 
-const char *crumb_isa(void)
-{
-	return crumb_isa_now()->name;
-}
+const char *crumb_isa(void) { return crumb_isa_now()->name; }
 
 int crumb_set_isa(const char *name)
 {

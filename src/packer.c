@@ -12,10 +12,7 @@ static size_t block_size(const struct codec *c, const crumb_codec *codec, size_t
 	return sizeof(struct crumb_packer) + sizeof(float) * c->floats(codec, n);
 }
 
-static bool countable(size_t n)
-{
-	return !((uint64_t)n >> 48);
-}
+static bool countable(size_t n) { return !((uint64_t)n >> 48); }
 
 size_t crumb_packer_size(const crumb_codec *codec, size_t n)
 {
@@ -54,18 +51,9 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 	                                                                                    : 0;
 }
 
-const crumb_codec *crumb_packer_codec(const crumb_packer *packer)
-{
-	return &packer->codec;
-}
-size_t crumb_packer_count(const crumb_packer *packer)
-{
-	return (size_t)packer->n;
-}
-uint64_t crumb_packer_step(const crumb_packer *packer)
-{
-	return packer->step;
-}
+const crumb_codec *crumb_packer_codec(const crumb_packer *packer) { return &packer->codec; }
+size_t crumb_packer_count(const crumb_packer *packer) { return (size_t)packer->n; }
+uint64_t crumb_packer_step(const crumb_packer *packer) { return packer->step; }
 
 float *crumb_packer_residual(crumb_packer *packer)
 {

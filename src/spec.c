@@ -41,8 +41,7 @@ const crumb_codec_info *crumb_list(size_t i)
 	return NULL;
 }
 
-/* ---- text -----------------------------------------------------------------------------------------------
- */
+/* ---- text ----------------------------------------------------------------------------------- */
 
 static bool is(const char *name, const char *text, size_t size)
 {

@@ -168,10 +168,7 @@ V16_FN v16i v16_shl_(v16i a, int s)
 	v16i r;
 	EACH_PART(r.p[k] = p_shl(a.p[k], s)) return r;
 }
-V16_FN v16i v16_rotl(v16i a, int s)
-{
-	return v16_ori(v16_shl(a, s), v16_shr(a, 32 - s));
-}
+V16_FN v16i v16_rotl(v16i a, int s) { return v16_ori(v16_shl(a, s), v16_shr(a, 32 - s)); }
 
 /* m ? a : b, and m ? a : 0 */
 V16_FN v16f v16_pick(v16m m, v16f a, v16f b)
@@ -184,10 +181,7 @@ V16_FN v16i v16_keepi(v16m m, v16i a)
 	v16i r;
 	EACH_PART(r.p[k] = p_keepi(m.p[k], a.p[k])) return r;
 }
-V16_FN v16f v16_keep(v16m m, v16f a)
-{
-	return v16_of_bits(v16_keepi(m, v16_bits_of(a)));
-}
+V16_FN v16f v16_keep(v16m m, v16f a) { return v16_of_bits(v16_keepi(m, v16_bits_of(a))); }
 
 /* A mask as 16 bits, lane 0 in bit 0, and back. */
 V16_FN uint16_t v16_bits(v16m m)
@@ -200,16 +194,10 @@ V16_FN v16m v16_mask(uint16_t bits)
 	v16m r;
 	EACH_PART(r.p[k] = p_mask((bits >> (k * V16_LANES)) & ((1u << V16_LANES) - 1))) return r;
 }
-V16_FN uint16_t v16_first(size_t count)
-{
-	return (uint16_t)((1u << count) - 1);
-} /* count <= 16 */
+V16_FN uint16_t v16_first(size_t count) { return (uint16_t)((1u << count) - 1); } /* count <= 16 */
 
 /* A table of 16 (lookup) or 8 (lookup8) f32 and its entries by number. */
-V16_FN v16t v16_table(const float *entries)
-{
-	return p_table(entries);
-}
+V16_FN v16t v16_table(const float *entries) { return p_table(entries); }
 V16_FN v16f v16_lookup(v16t t, v16i at)
 {
 	v16f r;
@@ -241,13 +229,9 @@ V16_FN float v16_top(v16f a)
 	return top;
 }
 
-/* ---- f16 and bf16 ---------------------------------------------------------------------------------------
- */
+/* ---- f16 and bf16 --------------------------------------------------------------------------- */
 
-V16_FN v16f v16_load_bf16(const void *src)
-{
-	return v16_of_bits(v16_shl(v16_load_u16(src), 16));
-}
+V16_FN v16f v16_load_bf16(const void *src) { return v16_of_bits(v16_shl(v16_load_u16(src), 16)); }
 
 /* Rounded to nearest even; no NaN, no infinity, nothing that rounds to one. */
 V16_FN void v16_store_bf16(void *dst, v16f a)
@@ -292,8 +276,7 @@ V16_FN void v16_store_f16(void *dst, v16f a)
 }
 #endif
 
-/* ---- gradients of any type ------------------------------------------------------------------------------
- */
+/* ---- gradients of any type ------------------------------------------------------------------ */
 
 V16_FN size_t v16_width(enum crumb_dtype type)
 {
@@ -321,10 +304,7 @@ V16_FN void v16_storef_few(float *dst, v16f a, size_t count)
 	v16_storef(few, a);
 	memcpy(dst, few, count * sizeof *few);
 }
-V16_FN v16f v16_loadf_few(const float *src, size_t count)
-{
-	return v16_load_few(CRUMB_F32, src, 0, count);
-}
+V16_FN v16f v16_loadf_few(const float *src, size_t count) { return v16_load_few(CRUMB_F32, src, 0, count); }
 
 /* return CALL with TYPE, a constant, in place of the run-time type: one loop a type. */
 #define V16_BY_TYPE(type, CALL)                  \
@@ -339,8 +319,7 @@ V16_FN v16f v16_loadf_few(const float *src, size_t count)
 		}                                \
 	} while (0)
 
-/* ---- bits -----------------------------------------------------------------------------------------------
- */
+/* ---- bits ----------------------------------------------------------------------------------- */
 
 /* Bit i of the 16 goes to bit 2i. */
 V16_FN uint32_t v16_spread(uint16_t bits)

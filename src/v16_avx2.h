@@ -17,42 +17,15 @@ typedef struct {
 	__m256 low, high;
 } v16t;
 
-P_FN pi p_bits_of(pf a)
-{
-	return _mm256_castps_si256(a);
-}
-P_FN pf p_of_bits(pi a)
-{
-	return _mm256_castsi256_ps(a);
-}
-P_FN pf p_set(float x)
-{
-	return _mm256_set1_ps(x);
-}
-P_FN pi p_seti(uint32_t x)
-{
-	return _mm256_set1_epi32((int)x);
-}
-P_FN pf p_loadf(const float *src)
-{
-	return _mm256_loadu_ps(src);
-}
-P_FN void p_storef(float *dst, pf a)
-{
-	_mm256_storeu_ps(dst, a);
-}
-P_FN pi p_loadi(const uint32_t *src)
-{
-	return _mm256_loadu_si256((const __m256i *)src);
-}
-P_FN void p_storei(uint32_t *dst, pi a)
-{
-	_mm256_storeu_si256((__m256i *)dst, a);
-}
-P_FN pi p_load_u8(const uint8_t *src)
-{
-	return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)src));
-}
+P_FN pi p_bits_of(pf a) { return _mm256_castps_si256(a); }
+P_FN pf p_of_bits(pi a) { return _mm256_castsi256_ps(a); }
+P_FN pf p_set(float x) { return _mm256_set1_ps(x); }
+P_FN pi p_seti(uint32_t x) { return _mm256_set1_epi32((int)x); }
+P_FN pf p_loadf(const float *src) { return _mm256_loadu_ps(src); }
+P_FN void p_storef(float *dst, pf a) { _mm256_storeu_ps(dst, a); }
+P_FN pi p_loadi(const uint32_t *src) { return _mm256_loadu_si256((const __m256i *)src); }
+P_FN void p_storei(uint32_t *dst, pi a) { _mm256_storeu_si256((__m256i *)dst, a); }
+P_FN pi p_load_u8(const uint8_t *src) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)src)); }
 P_FN pi p_load_u16(const uint8_t *src)
 {
 	return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)src));
@@ -61,123 +34,42 @@ P_FN __m128i p_narrow(pi a)
 {
 	return _mm_packus_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
 }
-P_FN void p_store_u16(uint8_t *dst, pi a)
-{
-	_mm_storeu_si128((__m128i *)dst, p_narrow(a));
-}
+P_FN void p_store_u16(uint8_t *dst, pi a) { _mm_storeu_si128((__m128i *)dst, p_narrow(a)); }
 P_FN void p_store_u8(uint8_t *dst, pi a)
 {
 	const __m128i x = p_narrow(a);
 	_mm_storel_epi64((__m128i *)dst, _mm_packus_epi16(x, x));
 }
-P_FN pf p_load_f16(const uint8_t *src)
-{
-	return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)src));
-}
+P_FN pf p_load_f16(const uint8_t *src) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)src)); }
 P_FN void p_store_f16(uint8_t *dst, pf a)
 {
 	_mm_storeu_si128((__m128i *)dst, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
-P_FN pf p_add(pf a, pf b)
-{
-	return _mm256_add_ps(a, b);
-}
-P_FN pf p_sub(pf a, pf b)
-{
-	return _mm256_sub_ps(a, b);
-}
-P_FN pf p_mul(pf a, pf b)
-{
-	return _mm256_mul_ps(a, b);
-}
-P_FN pf p_min(pf a, pf b)
-{
-	return _mm256_min_ps(a, b);
-}
-P_FN pf p_max(pf a, pf b)
-{
-	return _mm256_max_ps(a, b);
-}
-P_FN pf p_abs(pf a)
-{
-	return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
-}
-P_FN pm p_ge(pf a, pf b)
-{
-	return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ));
-}
-P_FN pm p_gt(pf a, pf b)
-{
-	return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ));
-}
-P_FN pm p_ne(pf a, pf b)
-{
-	return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ));
-}
-P_FN pm p_negative(pf a)
-{
-	return _mm256_srai_epi32(_mm256_castps_si256(a), 31);
-}
-P_FN pm p_both(pm a, pm b)
-{
-	return _mm256_and_si256(a, b);
-}
-P_FN pm p_either(pm a, pm b)
-{
-	return _mm256_or_si256(a, b);
-}
-P_FN pi p_addi(pi a, pi b)
-{
-	return _mm256_add_epi32(a, b);
-}
-P_FN pi p_subi(pi a, pi b)
-{
-	return _mm256_sub_epi32(a, b);
-}
-P_FN pi p_muli(pi a, pi b)
-{
-	return _mm256_mullo_epi32(a, b);
-}
-P_FN pi p_andi(pi a, pi b)
-{
-	return _mm256_and_si256(a, b);
-}
-P_FN pi p_ori(pi a, pi b)
-{
-	return _mm256_or_si256(a, b);
-}
-P_FN pi p_xori(pi a, pi b)
-{
-	return _mm256_xor_si256(a, b);
-}
-P_FN pi p_shr(pi a, int s)
-{
-	return _mm256_srli_epi32(a, s);
-}
-P_FN pi p_shl(pi a, int s)
-{
-	return _mm256_slli_epi32(a, s);
-}
-P_FN pi p_shrv(pi a, pi s)
-{
-	return _mm256_srlv_epi32(a, s);
-}
-P_FN pf p_float_of(pi a)
-{
-	return _mm256_cvtepi32_ps(a);
-}
-P_FN pf p_pick(pm m, pf a, pf b)
-{
-	return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m));
-}
-P_FN pi p_keepi(pm m, pi a)
-{
-	return _mm256_and_si256(m, a);
-}
-P_FN unsigned p_bits(pm m)
-{
-	return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m));
-}
+P_FN pf p_add(pf a, pf b) { return _mm256_add_ps(a, b); }
+P_FN pf p_sub(pf a, pf b) { return _mm256_sub_ps(a, b); }
+P_FN pf p_mul(pf a, pf b) { return _mm256_mul_ps(a, b); }
+P_FN pf p_min(pf a, pf b) { return _mm256_min_ps(a, b); }
+P_FN pf p_max(pf a, pf b) { return _mm256_max_ps(a, b); }
+P_FN pf p_abs(pf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+P_FN pm p_ge(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ)); }
+P_FN pm p_gt(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ)); }
+P_FN pm p_ne(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ)); }
+P_FN pm p_negative(pf a) { return _mm256_srai_epi32(_mm256_castps_si256(a), 31); }
+P_FN pm p_both(pm a, pm b) { return _mm256_and_si256(a, b); }
+P_FN pm p_either(pm a, pm b) { return _mm256_or_si256(a, b); }
+P_FN pi p_addi(pi a, pi b) { return _mm256_add_epi32(a, b); }
+P_FN pi p_subi(pi a, pi b) { return _mm256_sub_epi32(a, b); }
+P_FN pi p_muli(pi a, pi b) { return _mm256_mullo_epi32(a, b); }
+P_FN pi p_andi(pi a, pi b) { return _mm256_and_si256(a, b); }
+P_FN pi p_ori(pi a, pi b) { return _mm256_or_si256(a, b); }
+P_FN pi p_xori(pi a, pi b) { return _mm256_xor_si256(a, b); }
+P_FN pi p_shr(pi a, int s) { return _mm256_srli_epi32(a, s); }
+P_FN pi p_shl(pi a, int s) { return _mm256_slli_epi32(a, s); }
+P_FN pi p_shrv(pi a, pi s) { return _mm256_srlv_epi32(a, s); }
+P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
+P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
+P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
+P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
 P_FN pm p_mask(unsigned bits)
 {
 	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
@@ -187,10 +79,7 @@ P_FN v16t p_table(const float *entries)
 {
 	return (v16t){_mm256_loadu_ps(entries), _mm256_loadu_ps(entries + 8)};
 }
-P_FN pf p_lookup8(v16t t, pi at)
-{
-	return _mm256_permutevar8x32_ps(t.low, at);
-}
+P_FN pf p_lookup8(v16t t, pi at) { return _mm256_permutevar8x32_ps(t.low, at); }
 P_FN pf p_lookup(v16t t, pi at)
 {
 	const __m256 upper = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)); /* bit 3 in the sign */

@@ -15,177 +15,54 @@ typedef __m512i pi;
 typedef __mmask16 pm;
 typedef __m512 v16t;
 
-P_FN pi p_bits_of(pf a)
-{
-	return _mm512_castps_si512(a);
-}
-P_FN pf p_of_bits(pi a)
-{
-	return _mm512_castsi512_ps(a);
-}
-P_FN pf p_set(float x)
-{
-	return _mm512_set1_ps(x);
-}
-P_FN pi p_seti(uint32_t x)
-{
-	return _mm512_set1_epi32((int)x);
-}
-P_FN pf p_loadf(const float *src)
-{
-	return _mm512_loadu_ps(src);
-}
-P_FN void p_storef(float *dst, pf a)
-{
-	_mm512_storeu_ps(dst, a);
-}
-P_FN pi p_loadi(const uint32_t *src)
-{
-	return _mm512_loadu_si512(src);
-}
-P_FN void p_storei(uint32_t *dst, pi a)
-{
-	_mm512_storeu_si512(dst, a);
-}
-P_FN pi p_load_u8(const uint8_t *src)
-{
-	return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)src));
-}
-P_FN void p_store_u8(uint8_t *dst, pi a)
-{
-	_mm_storeu_si128((__m128i *)dst, _mm512_cvtepi32_epi8(a));
-}
+P_FN pi p_bits_of(pf a) { return _mm512_castps_si512(a); }
+P_FN pf p_of_bits(pi a) { return _mm512_castsi512_ps(a); }
+P_FN pf p_set(float x) { return _mm512_set1_ps(x); }
+P_FN pi p_seti(uint32_t x) { return _mm512_set1_epi32((int)x); }
+P_FN pf p_loadf(const float *src) { return _mm512_loadu_ps(src); }
+P_FN void p_storef(float *dst, pf a) { _mm512_storeu_ps(dst, a); }
+P_FN pi p_loadi(const uint32_t *src) { return _mm512_loadu_si512(src); }
+P_FN void p_storei(uint32_t *dst, pi a) { _mm512_storeu_si512(dst, a); }
+P_FN pi p_load_u8(const uint8_t *src) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)src)); }
+P_FN void p_store_u8(uint8_t *dst, pi a) { _mm_storeu_si128((__m128i *)dst, _mm512_cvtepi32_epi8(a)); }
 P_FN pi p_load_u16(const uint8_t *src)
 {
 	return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)src));
 }
-P_FN void p_store_u16(uint8_t *dst, pi a)
-{
-	_mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi32_epi16(a));
-}
-P_FN pf p_load_f16(const uint8_t *src)
-{
-	return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)src));
-}
+P_FN void p_store_u16(uint8_t *dst, pi a) { _mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi32_epi16(a)); }
+P_FN pf p_load_f16(const uint8_t *src) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)src)); }
 P_FN void p_store_f16(uint8_t *dst, pf a)
 {
 	_mm256_storeu_si256((__m256i *)dst, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
 }
-P_FN pf p_add(pf a, pf b)
-{
-	return _mm512_add_ps(a, b);
-}
-P_FN pf p_sub(pf a, pf b)
-{
-	return _mm512_sub_ps(a, b);
-}
-P_FN pf p_mul(pf a, pf b)
-{
-	return _mm512_mul_ps(a, b);
-}
-P_FN pf p_min(pf a, pf b)
-{
-	return _mm512_min_ps(a, b);
-}
-P_FN pf p_max(pf a, pf b)
-{
-	return _mm512_max_ps(a, b);
-}
-P_FN pf p_abs(pf a)
-{
-	return _mm512_abs_ps(a);
-}
-P_FN pm p_ge(pf a, pf b)
-{
-	return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ);
-}
-P_FN pm p_gt(pf a, pf b)
-{
-	return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
-}
-P_FN pm p_ne(pf a, pf b)
-{
-	return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ);
-}
-P_FN pm p_negative(pf a)
-{
-	return _mm512_movepi32_mask(_mm512_castps_si512(a));
-}
-P_FN pm p_both(pm a, pm b)
-{
-	return a & b;
-}
-P_FN pm p_either(pm a, pm b)
-{
-	return a | b;
-}
-P_FN pi p_addi(pi a, pi b)
-{
-	return _mm512_add_epi32(a, b);
-}
-P_FN pi p_subi(pi a, pi b)
-{
-	return _mm512_sub_epi32(a, b);
-}
-P_FN pi p_muli(pi a, pi b)
-{
-	return _mm512_mullo_epi32(a, b);
-}
-P_FN pi p_andi(pi a, pi b)
-{
-	return _mm512_and_si512(a, b);
-}
-P_FN pi p_ori(pi a, pi b)
-{
-	return _mm512_or_si512(a, b);
-}
-P_FN pi p_xori(pi a, pi b)
-{
-	return _mm512_xor_si512(a, b);
-}
-P_FN pi p_shr(pi a, int s)
-{
-	return _mm512_srli_epi32(a, (unsigned)s);
-}
-P_FN pi p_shl(pi a, int s)
-{
-	return _mm512_slli_epi32(a, (unsigned)s);
-}
-P_FN pi p_shrv(pi a, pi s)
-{
-	return _mm512_srlv_epi32(a, s);
-}
-P_FN pf p_float_of(pi a)
-{
-	return _mm512_cvtepi32_ps(a);
-}
-P_FN pf p_pick(pm m, pf a, pf b)
-{
-	return _mm512_mask_mov_ps(b, m, a);
-}
-P_FN pi p_keepi(pm m, pi a)
-{
-	return _mm512_maskz_mov_epi32(m, a);
-}
-P_FN unsigned p_bits(pm m)
-{
-	return m;
-}
-P_FN pm p_mask(unsigned bits)
-{
-	return (pm)bits;
-}
-P_FN v16t p_table(const float *entries)
-{
-	return _mm512_loadu_ps(entries);
-}
-P_FN pf p_lookup(v16t t, pi at)
-{
-	return _mm512_permutexvar_ps(at, t);
-}
-P_FN pf p_lookup8(v16t t, pi at)
-{
-	return _mm512_permutexvar_ps(at, t);
-}
+P_FN pf p_add(pf a, pf b) { return _mm512_add_ps(a, b); }
+P_FN pf p_sub(pf a, pf b) { return _mm512_sub_ps(a, b); }
+P_FN pf p_mul(pf a, pf b) { return _mm512_mul_ps(a, b); }
+P_FN pf p_min(pf a, pf b) { return _mm512_min_ps(a, b); }
+P_FN pf p_max(pf a, pf b) { return _mm512_max_ps(a, b); }
+P_FN pf p_abs(pf a) { return _mm512_abs_ps(a); }
+P_FN pm p_ge(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
+P_FN pm p_gt(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+P_FN pm p_ne(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
+P_FN pm p_negative(pf a) { return _mm512_movepi32_mask(_mm512_castps_si512(a)); }
+P_FN pm p_both(pm a, pm b) { return a & b; }
+P_FN pm p_either(pm a, pm b) { return a | b; }
+P_FN pi p_addi(pi a, pi b) { return _mm512_add_epi32(a, b); }
+P_FN pi p_subi(pi a, pi b) { return _mm512_sub_epi32(a, b); }
+P_FN pi p_muli(pi a, pi b) { return _mm512_mullo_epi32(a, b); }
+P_FN pi p_andi(pi a, pi b) { return _mm512_and_si512(a, b); }
+P_FN pi p_ori(pi a, pi b) { return _mm512_or_si512(a, b); }
+P_FN pi p_xori(pi a, pi b) { return _mm512_xor_si512(a, b); }
+P_FN pi p_shr(pi a, int s) { return _mm512_srli_epi32(a, (unsigned)s); }
+P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
+P_FN pi p_shrv(pi a, pi s) { return _mm512_srlv_epi32(a, s); }
+P_FN pf p_float_of(pi a) { return _mm512_cvtepi32_ps(a); }
+P_FN pf p_pick(pm m, pf a, pf b) { return _mm512_mask_mov_ps(b, m, a); }
+P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
+P_FN unsigned p_bits(pm m) { return m; }
+P_FN pm p_mask(unsigned bits) { return (pm)bits; }
+P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
+P_FN pf p_lookup(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
+P_FN pf p_lookup8(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 
 #endif

@@ -26,40 +26,19 @@ P_FN pf p_of_bits(pi a)
 	memcpy(&r, &a, sizeof r);
 	return r;
 }
-P_FN pf p_set(float x)
-{
-	return x;
-}
-P_FN pi p_seti(uint32_t x)
-{
-	return x;
-}
+P_FN pf p_set(float x) { return x; }
+P_FN pi p_seti(uint32_t x) { return x; }
 P_FN pf p_loadf(const float *src) /* of any alignment, as the others */
 {
 	pf x;
 	memcpy(&x, src, sizeof x);
 	return x;
 }
-P_FN void p_storef(float *dst, pf a)
-{
-	memcpy(dst, &a, sizeof a);
-}
-P_FN pi p_loadi(const uint32_t *src)
-{
-	return *src;
-}
-P_FN void p_storei(uint32_t *dst, pi a)
-{
-	*dst = a;
-}
-P_FN pi p_load_u8(const uint8_t *src)
-{
-	return *src;
-}
-P_FN void p_store_u8(uint8_t *dst, pi a)
-{
-	*dst = (uint8_t)a;
-}
+P_FN void p_storef(float *dst, pf a) { memcpy(dst, &a, sizeof a); }
+P_FN pi p_loadi(const uint32_t *src) { return *src; }
+P_FN void p_storei(uint32_t *dst, pi a) { *dst = a; }
+P_FN pi p_load_u8(const uint8_t *src) { return *src; }
+P_FN void p_store_u8(uint8_t *dst, pi a) { *dst = (uint8_t)a; }
 P_FN pi p_load_u16(const uint8_t *src)
 {
 	uint16_t x;
@@ -71,121 +50,34 @@ P_FN void p_store_u16(uint8_t *dst, pi a)
 	const uint16_t x = (uint16_t)a;
 	memcpy(dst, &x, sizeof x);
 }
-P_FN pf p_add(pf a, pf b)
-{
-	return a + b;
-}
-P_FN pf p_sub(pf a, pf b)
-{
-	return a - b;
-}
-P_FN pf p_mul(pf a, pf b)
-{
-	return a * b;
-}
-P_FN pf p_min(pf a, pf b)
-{
-	return a < b ? a : b;
-}
-P_FN pf p_max(pf a, pf b)
-{
-	return a > b ? a : b;
-}
-P_FN pf p_abs(pf a)
-{
-	return p_of_bits(p_bits_of(a) & 0x7FFFFFFFu);
-}
-P_FN pm p_ge(pf a, pf b)
-{
-	return a >= b ? ~0u : 0;
-}
-P_FN pm p_gt(pf a, pf b)
-{
-	return a > b ? ~0u : 0;
-}
-P_FN pm p_ne(pf a, pf b)
-{
-	return a != b ? ~0u : 0;
-}
-P_FN pm p_negative(pf a)
-{
-	return p_bits_of(a) >> 31 ? ~0u : 0;
-}
-P_FN pm p_both(pm a, pm b)
-{
-	return a & b;
-}
-P_FN pm p_either(pm a, pm b)
-{
-	return a | b;
-}
-P_FN pi p_addi(pi a, pi b)
-{
-	return a + b;
-}
-P_FN pi p_subi(pi a, pi b)
-{
-	return a - b;
-}
-P_FN pi p_muli(pi a, pi b)
-{
-	return a * b;
-}
-P_FN pi p_andi(pi a, pi b)
-{
-	return a & b;
-}
-P_FN pi p_ori(pi a, pi b)
-{
-	return a | b;
-}
-P_FN pi p_xori(pi a, pi b)
-{
-	return a ^ b;
-}
-P_FN pi p_shr(pi a, int s)
-{
-	return a >> s;
-}
-P_FN pi p_shl(pi a, int s)
-{
-	return a << s;
-}
-P_FN pi p_shrv(pi a, pi s)
-{
-	return a >> s;
-}
-P_FN pf p_float_of(pi a)
-{
-	return (float)(int32_t)a;
-}
-P_FN pf p_pick(pm m, pf a, pf b)
-{
-	return m ? a : b;
-}
-P_FN pi p_keepi(pm m, pi a)
-{
-	return a & m;
-}
-P_FN unsigned p_bits(pm m)
-{
-	return m & 1;
-}
-P_FN pm p_mask(unsigned bits)
-{
-	return bits ? ~0u : 0;
-}
-P_FN v16t p_table(const float *entries)
-{
-	return entries;
-}
-P_FN pf p_lookup(v16t t, pi at)
-{
-	return t[at];
-}
-P_FN pf p_lookup8(v16t t, pi at)
-{
-	return t[at];
-}
+P_FN pf p_add(pf a, pf b) { return a + b; }
+P_FN pf p_sub(pf a, pf b) { return a - b; }
+P_FN pf p_mul(pf a, pf b) { return a * b; }
+P_FN pf p_min(pf a, pf b) { return a < b ? a : b; }
+P_FN pf p_max(pf a, pf b) { return a > b ? a : b; }
+P_FN pf p_abs(pf a) { return p_of_bits(p_bits_of(a) & 0x7FFFFFFFu); }
+P_FN pm p_ge(pf a, pf b) { return a >= b ? ~0u : 0; }
+P_FN pm p_gt(pf a, pf b) { return a > b ? ~0u : 0; }
+P_FN pm p_ne(pf a, pf b) { return a != b ? ~0u : 0; }
+P_FN pm p_negative(pf a) { return p_bits_of(a) >> 31 ? ~0u : 0; }
+P_FN pm p_both(pm a, pm b) { return a & b; }
+P_FN pm p_either(pm a, pm b) { return a | b; }
+P_FN pi p_addi(pi a, pi b) { return a + b; }
+P_FN pi p_subi(pi a, pi b) { return a - b; }
+P_FN pi p_muli(pi a, pi b) { return a * b; }
+P_FN pi p_andi(pi a, pi b) { return a & b; }
+P_FN pi p_ori(pi a, pi b) { return a | b; }
+P_FN pi p_xori(pi a, pi b) { return a ^ b; }
+P_FN pi p_shr(pi a, int s) { return a >> s; }
+P_FN pi p_shl(pi a, int s) { return a << s; }
+P_FN pi p_shrv(pi a, pi s) { return a >> s; }
+P_FN pf p_float_of(pi a) { return (float)(int32_t)a; }
+P_FN pf p_pick(pm m, pf a, pf b) { return m ? a : b; }
+P_FN pi p_keepi(pm m, pi a) { return a & m; }
+P_FN unsigned p_bits(pm m) { return m & 1; }
+P_FN pm p_mask(unsigned bits) { return bits ? ~0u : 0; }
+P_FN v16t p_table(const float *entries) { return entries; }
+P_FN pf p_lookup(v16t t, pi at) { return t[at]; }
+P_FN pf p_lookup8(v16t t, pi at) { return t[at]; }
 
 #endif

@@ -14,38 +14,14 @@ typedef __m128i pi;
 typedef __m128i pm; /* all ones or zero, a lane */
 typedef const float *v16t;
 
-P_FN pi p_bits_of(pf a)
-{
-	return _mm_castps_si128(a);
-}
-P_FN pf p_of_bits(pi a)
-{
-	return _mm_castsi128_ps(a);
-}
-P_FN pf p_set(float x)
-{
-	return _mm_set1_ps(x);
-}
-P_FN pi p_seti(uint32_t x)
-{
-	return _mm_set1_epi32((int)x);
-}
-P_FN pf p_loadf(const float *src)
-{
-	return _mm_loadu_ps(src);
-}
-P_FN void p_storef(float *dst, pf a)
-{
-	_mm_storeu_ps(dst, a);
-}
-P_FN pi p_loadi(const uint32_t *src)
-{
-	return _mm_loadu_si128((const __m128i *)src);
-}
-P_FN void p_storei(uint32_t *dst, pi a)
-{
-	_mm_storeu_si128((__m128i *)dst, a);
-}
+P_FN pi p_bits_of(pf a) { return _mm_castps_si128(a); }
+P_FN pf p_of_bits(pi a) { return _mm_castsi128_ps(a); }
+P_FN pf p_set(float x) { return _mm_set1_ps(x); }
+P_FN pi p_seti(uint32_t x) { return _mm_set1_epi32((int)x); }
+P_FN pf p_loadf(const float *src) { return _mm_loadu_ps(src); }
+P_FN void p_storef(float *dst, pf a) { _mm_storeu_ps(dst, a); }
+P_FN pi p_loadi(const uint32_t *src) { return _mm_loadu_si128((const __m128i *)src); }
+P_FN void p_storei(uint32_t *dst, pi a) { _mm_storeu_si128((__m128i *)dst, a); }
 P_FN pi p_load_u8(const uint8_t *src)
 {
 	int x;
@@ -63,98 +39,38 @@ P_FN __m128i p_narrow(pi a)
 	const __m128i x = _mm_srai_epi32(_mm_slli_epi32(a, 16), 16);
 	return _mm_packs_epi32(x, x);
 }
-P_FN void p_store_u16(uint8_t *dst, pi a)
-{
-	_mm_storel_epi64((__m128i *)dst, p_narrow(a));
-}
+P_FN void p_store_u16(uint8_t *dst, pi a) { _mm_storel_epi64((__m128i *)dst, p_narrow(a)); }
 P_FN void p_store_u8(uint8_t *dst, pi a)
 {
 	const __m128i x = p_narrow(a);
 	const int bytes = _mm_cvtsi128_si32(_mm_packus_epi16(x, x));
 	memcpy(dst, &bytes, sizeof bytes);
 }
-P_FN pf p_add(pf a, pf b)
-{
-	return _mm_add_ps(a, b);
-}
-P_FN pf p_sub(pf a, pf b)
-{
-	return _mm_sub_ps(a, b);
-}
-P_FN pf p_mul(pf a, pf b)
-{
-	return _mm_mul_ps(a, b);
-}
-P_FN pf p_min(pf a, pf b)
-{
-	return _mm_min_ps(a, b);
-}
-P_FN pf p_max(pf a, pf b)
-{
-	return _mm_max_ps(a, b);
-}
-P_FN pf p_abs(pf a)
-{
-	return _mm_andnot_ps(_mm_set1_ps(-0.0f), a);
-}
-P_FN pm p_ge(pf a, pf b)
-{
-	return _mm_castps_si128(_mm_cmpge_ps(a, b));
-}
-P_FN pm p_gt(pf a, pf b)
-{
-	return _mm_castps_si128(_mm_cmpgt_ps(a, b));
-}
-P_FN pm p_ne(pf a, pf b)
-{
-	return _mm_castps_si128(_mm_cmpneq_ps(a, b));
-}
-P_FN pm p_negative(pf a)
-{
-	return _mm_srai_epi32(_mm_castps_si128(a), 31);
-}
-P_FN pm p_both(pm a, pm b)
-{
-	return _mm_and_si128(a, b);
-}
-P_FN pm p_either(pm a, pm b)
-{
-	return _mm_or_si128(a, b);
-}
-P_FN pi p_addi(pi a, pi b)
-{
-	return _mm_add_epi32(a, b);
-}
-P_FN pi p_subi(pi a, pi b)
-{
-	return _mm_sub_epi32(a, b);
-}
+P_FN pf p_add(pf a, pf b) { return _mm_add_ps(a, b); }
+P_FN pf p_sub(pf a, pf b) { return _mm_sub_ps(a, b); }
+P_FN pf p_mul(pf a, pf b) { return _mm_mul_ps(a, b); }
+P_FN pf p_min(pf a, pf b) { return _mm_min_ps(a, b); }
+P_FN pf p_max(pf a, pf b) { return _mm_max_ps(a, b); }
+P_FN pf p_abs(pf a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a); }
+P_FN pm p_ge(pf a, pf b) { return _mm_castps_si128(_mm_cmpge_ps(a, b)); }
+P_FN pm p_gt(pf a, pf b) { return _mm_castps_si128(_mm_cmpgt_ps(a, b)); }
+P_FN pm p_ne(pf a, pf b) { return _mm_castps_si128(_mm_cmpneq_ps(a, b)); }
+P_FN pm p_negative(pf a) { return _mm_srai_epi32(_mm_castps_si128(a), 31); }
+P_FN pm p_both(pm a, pm b) { return _mm_and_si128(a, b); }
+P_FN pm p_either(pm a, pm b) { return _mm_or_si128(a, b); }
+P_FN pi p_addi(pi a, pi b) { return _mm_add_epi32(a, b); }
+P_FN pi p_subi(pi a, pi b) { return _mm_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b)
 {
 	const __m128i even = _mm_mul_epu32(a, b);
 	const __m128i odd = _mm_mul_epu32(_mm_srli_si128(a, 4), _mm_srli_si128(b, 4));
 	return _mm_unpacklo_epi32(_mm_shuffle_epi32(even, 8), _mm_shuffle_epi32(odd, 8));
 }
-P_FN pi p_andi(pi a, pi b)
-{
-	return _mm_and_si128(a, b);
-}
-P_FN pi p_ori(pi a, pi b)
-{
-	return _mm_or_si128(a, b);
-}
-P_FN pi p_xori(pi a, pi b)
-{
-	return _mm_xor_si128(a, b);
-}
-P_FN pi p_shr(pi a, int s)
-{
-	return _mm_srli_epi32(a, s);
-}
-P_FN pi p_shl(pi a, int s)
-{
-	return _mm_slli_epi32(a, s);
-}
+P_FN pi p_andi(pi a, pi b) { return _mm_and_si128(a, b); }
+P_FN pi p_ori(pi a, pi b) { return _mm_or_si128(a, b); }
+P_FN pi p_xori(pi a, pi b) { return _mm_xor_si128(a, b); }
+P_FN pi p_shr(pi a, int s) { return _mm_srli_epi32(a, s); }
+P_FN pi p_shl(pi a, int s) { return _mm_slli_epi32(a, s); }
 P_FN pi p_shrv(pi a, pi s)
 {
 	uint32_t x[4], by[4];
@@ -164,41 +80,26 @@ P_FN pi p_shrv(pi a, pi s)
 		x[i] >>= by[i];
 	return p_loadi(x);
 }
-P_FN pf p_float_of(pi a)
-{
-	return _mm_cvtepi32_ps(a);
-}
+P_FN pf p_float_of(pi a) { return _mm_cvtepi32_ps(a); }
 P_FN pf p_pick(pm m, pf a, pf b)
 {
 	const __m128 mask = _mm_castsi128_ps(m);
 	return _mm_or_ps(_mm_and_ps(mask, a), _mm_andnot_ps(mask, b));
 }
-P_FN pi p_keepi(pm m, pi a)
-{
-	return _mm_and_si128(m, a);
-}
-P_FN unsigned p_bits(pm m)
-{
-	return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(m));
-}
+P_FN pi p_keepi(pm m, pi a) { return _mm_and_si128(m, a); }
+P_FN unsigned p_bits(pm m) { return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(m)); }
 P_FN pm p_mask(unsigned bits)
 {
 	const __m128i lane = _mm_setr_epi32(1, 2, 4, 8);
 	return _mm_cmpeq_epi32(_mm_and_si128(_mm_set1_epi32((int)bits), lane), lane);
 }
-P_FN v16t p_table(const float *entries)
-{
-	return entries;
-}
+P_FN v16t p_table(const float *entries) { return entries; }
 P_FN pf p_lookup(v16t t, pi at)
 {
 	uint32_t i[4];
 	p_storei(i, at);
 	return _mm_setr_ps(t[i[0]], t[i[1]], t[i[2]], t[i[3]]);
 }
-P_FN pf p_lookup8(v16t t, pi at)
-{
-	return p_lookup(t, at);
-}
+P_FN pf p_lookup8(v16t t, pi at) { return p_lookup(t, at); }
 
 #endif

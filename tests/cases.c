@@ -87,10 +87,7 @@ uint64_t case_random(uint64_t *state)
 	return x ^ x >> 32;
 }
 
-double case_uniform(uint64_t *state)
-{
-	return (double)(case_random(state) >> 11) * 0x1p-53;
-}
+double case_uniform(uint64_t *state) { return (double)(case_random(state) >> 11) * 0x1p-53; }
 
 double case_gauss(uint64_t *state)
 {
@@ -128,10 +125,7 @@ void case_fill(float *g, size_t n, enum case_kind kind, uint64_t seed)
 	}
 }
 
-size_t case_width(enum crumb_dtype dtype)
-{
-	return dtype == CRUMB_F32 ? 4 : 2;
-}
+size_t case_width(enum crumb_dtype dtype) { return dtype == CRUMB_F32 ? 4 : 2; }
 
 static uint16_t half_of(float x)
 {

@@ -597,10 +597,7 @@ static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *i
 	return 0;
 }
 
-static void liar_leave(struct transport *net)
-{
-	(void)net;
-}
+static void liar_leave(struct transport *net) { (void)net; }
 
 static void lie(const struct policy *policy, const char *text, struct liar liar)
 {

@@ -31,10 +31,7 @@ static void assert_hex(const char *name, const uint8_t *data, size_t size, const
 }
 
 /* A scale is a statistic, which may differ by one unit in the last place; what is not may not. */
-static bool near(float x, float y, float scale)
-{
-	return fabsf(x - y) <= scale * 0x1.8p-23f;
-}
+static bool near(float x, float y, float scale) { return fabsf(x - y) <= scale * 0x1.8p-23f; }
 
 static void frames_and_residuals(void **state)
 {

@@ -1,5 +1,5 @@
-/* Test vectors, computed outside this project from the papers' formulas and the authors' published code. Floats are bit
- * patterns.
+/* Test vectors, computed outside this project from the papers' formulas and the authors' published code.
+ * Floats are bit patterns.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef VECTORS_H
@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* One tensor, packed step after step. codes: the payload behind the codec's own parameters, in hexadecimal. */
+/* One tensor, packed step after step. codes: the payload behind the codec's own parameters, in hexadecimal.
+ */
 struct vector_step {
 	uint32_t grad[32], decoded[32], residual[32];
 	const char *codes;

@@ -5,10 +5,7 @@
 
 #include <math.h>
 
-static float clamp(float x, float low, float high)
-{
-	return x < low ? low : x > high ? high : x;
-}
+static float clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 
 /* The rows or columns that lie within reach of both ends. */
 static void extent(float a, float b, float reach, int *first, int *end)

@@ -25,15 +25,9 @@ static void normalise(struct data *data)
 
 static const char mnist[] = "mnist:";
 
-static bool is_mnist(const char *source)
-{
-	return strncmp(source, mnist, strlen(mnist)) == 0;
-}
+static bool is_mnist(const char *source) { return strncmp(source, mnist, strlen(mnist)) == 0; }
 
-bool data_is_source(const char *source)
-{
-	return strcmp(source, "digits") == 0 || is_mnist(source);
-}
+bool data_is_source(const char *source) { return strcmp(source, "digits") == 0 || is_mnist(source); }
 
 int data_open(struct data *data, const char *source, char *why, size_t cap)
 {

@@ -82,32 +82,14 @@ void pass_close(struct pass *pass)
 	free(pass);
 }
 
-float *pass_input(struct pass *pass)
-{
-	return tape_data(pass->input);
-}
+float *pass_input(struct pass *pass) { return tape_data(pass->input); }
 
-const float *pass_logits(const struct pass *pass)
-{
-	return tape_data(pass->logits);
-}
+const float *pass_logits(const struct pass *pass) { return tape_data(pass->logits); }
 
-float *pass_logits_gradient(struct pass *pass)
-{
-	return tape_data(pass->logits_gradient);
-}
+float *pass_logits_gradient(struct pass *pass) { return tape_data(pass->logits_gradient); }
 
-int pass_forward(struct pass *pass, const float *param)
-{
-	return tape_forward(pass->tape, param);
-}
+int pass_forward(struct pass *pass, const float *param) { return tape_forward(pass->tape, param); }
 
-int pass_backward(struct pass *pass, float *grad)
-{
-	return tape_backward(pass->tape, grad);
-}
+int pass_backward(struct pass *pass, float *grad) { return tape_backward(pass->tape, grad); }
 
-const char *pass_why(const struct pass *pass)
-{
-	return tape_why(pass->tape);
-}
+const char *pass_why(const struct pass *pass) { return tape_why(pass->tape); }

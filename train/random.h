@@ -27,10 +27,7 @@ static inline struct random random_stream(uint64_t seed, enum random_purpose pur
 	return (struct random){random_mix(random_mix(random_mix(seed + golden) + (uint64_t)purpose) + index)};
 }
 
-static inline uint64_t random_next(struct random *r)
-{
-	return random_mix(r->counter += 0x9e3779b97f4a7c15u);
-}
+static inline uint64_t random_next(struct random *r) { return random_mix(r->counter += 0x9e3779b97f4a7c15u); }
 
 /* 0 to n - 1; n below 2^32. */
 static inline uint64_t random_below(struct random *r, uint64_t n)

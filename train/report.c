@@ -11,10 +11,7 @@ static uint64_t sum(const uint64_t *of_kind)
 	return total;
 }
 
-static double quotient(uint64_t a, uint64_t b)
-{
-	return b > 0 ? (double)a / (double)b : 0;
-}
+static double quotient(uint64_t a, uint64_t b) { return b > 0 ? (double)a / (double)b : 0; }
 
 double report_kind_ratio(const struct crumb_exchange_stats *stats, enum crumb_kind kind)
 {
@@ -26,10 +23,7 @@ double report_ratio(const struct crumb_exchange_stats *stats)
 	return quotient(sum(stats->dense), sum(stats->bytes));
 }
 
-uint64_t report_bytes(const struct crumb_exchange_stats *stats)
-{
-	return sum(stats->bytes);
-}
+uint64_t report_bytes(const struct crumb_exchange_stats *stats) { return sum(stats->bytes); }
 
 double report_sent(const struct crumb_exchange_stats *stats)
 {

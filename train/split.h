@@ -6,10 +6,7 @@
 
 #include <stddef.h>
 
-static inline size_t split_size(size_t n, size_t parts, size_t i)
-{
-	return n / parts + (i < n % parts);
-}
+static inline size_t split_size(size_t n, size_t parts, size_t i) { return n / parts + (i < n % parts); }
 
 static inline size_t split_first(size_t n, size_t parts, size_t i)
 {

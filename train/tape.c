@@ -47,10 +47,7 @@ struct tape {
 
 /* Every thread that comes here is held to itself: a gradient is one thread's work, so that its sums are
  * always made in the same order and the trainer's own threads are the only ones. */
-static void stay_one_thread(void)
-{
-	omp_set_num_threads(1);
-}
+static void stay_one_thread(void) { omp_set_num_threads(1); }
 
 /* Notes the first failure; true while all is well. */
 static bool well(struct tape *tape, dnnl_status_t status, const char *what)
@@ -247,10 +244,7 @@ dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, const dnnl_m
 	return fitting;
 }
 
-void tape_turn(struct tape *tape)
-{
-	tape->turn = tape->steps;
-}
+void tape_turn(struct tape *tape) { tape->turn = tape->steps; }
 
 int tape_ready(struct tape *tape)
 {
@@ -298,10 +292,7 @@ int tape_backward(struct tape *tape, float *grad)
 	return run(tape, tape->turn, tape->steps);
 }
 
-const char *tape_why(const struct tape *tape)
-{
-	return tape->what ? tape->what : "nothing failed";
-}
+const char *tape_why(const struct tape *tape) { return tape->what ? tape->what : "nothing failed"; }
 
 float *tape_data(dnnl_memory_t memory)
 {

@@ -44,10 +44,7 @@ void worker_close(struct worker *worker)
 	free(worker);
 }
 
-const char *worker_why(const struct worker *worker)
-{
-	return worker->why;
-}
+const char *worker_why(const struct worker *worker) { return worker->why; }
 
 static struct pass *pass_for(struct worker *worker, size_t batch)
 {

@@ -18,10 +18,7 @@ static size_t floats(const crumb_codec *codec, size_t n)
 	return n;
 }
 
-static size_t symbol_width(size_t bin)
-{
-	return bin <= 63 ? 1 : bin <= 16383 ? 2 : 4;
-}
+static size_t symbol_width(size_t bin) { return bin <= 63 ? 1 : bin <= 16383 ? 2 : 4; }
 
 /* A bin has at most as many symbols as elements: one, if it sends nothing. */
 static size_t bound(const crumb_codec *codec, size_t n)
@@ -29,8 +26,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 8 + n * symbol_width((size_t)codec->value[BIN]);
 }
 
-/* ---- symbols --------------------------------------------------------------------------------------------
- */
+/* ---- symbols -------------------------------------------------------------------------------- */
 
 struct symbol {
 	bool negative, last;
@@ -38,10 +34,7 @@ struct symbol {
 };
 
 /* All offset bits 1: a bin that sends nothing. */
-V16_FN uint32_t nothing(size_t width)
-{
-	return (1u << (8 * width - 2)) - 1;
-}
+V16_FN uint32_t nothing(size_t width) { return (1u << (8 * width - 2)) - 1; }
 
 V16_FN uint8_t *put_symbol(uint8_t *dst, const size_t width, uint32_t offset, uint32_t negative)
 {
@@ -51,10 +44,7 @@ V16_FN uint8_t *put_symbol(uint8_t *dst, const size_t width, uint32_t offset, ui
 }
 
 /* Sets *last* in the symbol that ends at end. */
-V16_FN void mark_last(uint8_t *end)
-{
-	end[-1] |= 0x40;
-}
+V16_FN void mark_last(uint8_t *end) { end[-1] |= 0x40; }
 
 V16_FN struct symbol get_symbol(const uint8_t *src, const size_t width)
 {
@@ -85,8 +75,7 @@ V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint16_t sent, uin
 	return dst;
 }
 
-/* ---- pack -----------------------------------------------------------------------------------------------
- */
+/* ---- pack ----------------------------------------------------------------------------------- */
 
 /* The lanes of a group that are sent: |H| >= M, G != 0, M > 0. */
 V16_FN uint16_t sent_in(v16f G, v16f g, v16f factor, v16f M)
@@ -223,8 +212,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	V16_BY_TYPE(type, PACK);
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------------
- */
+/* ---- frames --------------------------------------------------------------------------------- */
 
 /* Every bin appears, its offsets ascend inside it, and only *last* ends it. */
 V16_FN bool check_symbols(const uint8_t *src, const uint8_t *end, const size_t width, size_t bin, uint64_t n)

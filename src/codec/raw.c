@@ -55,10 +55,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc)
 	v16_storef_few(acc + i, sum, rest);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
-{
-	out->sent = frame->n;
-}
+static void describe(const struct frame *frame, crumb_frame *out) { out->sent = frame->n; }
 
 const struct codec PER_ISA(raw) = {
         .info = {.id = 1, .flags = CRUMB_FIXED, .name = "raw", .brief = "f32 as it is"},

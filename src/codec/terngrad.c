@@ -17,8 +17,7 @@ enum { TRITS_ELEMENTS = 5 * V16, MOST_LEARNERS = 32767 };
 static const char *const codings[] = {"trits", "bits", NULL};
 static const char *const no_yes[] = {"0", "1", NULL};
 
-/* ---- buckets --------------------------------------------------------------------------------------------
- */
+/* ---- buckets -------------------------------------------------------------------------------- */
 
 static size_t bucket_of(const crumb_codec *codec, size_t n)
 {
@@ -26,10 +25,7 @@ static size_t bucket_of(const crumb_codec *codec, size_t n)
 	return bucket ? bucket : n;
 }
 
-static size_t scalers(size_t bucket, size_t n)
-{
-	return bucket ? divide_up(n, bucket) : 1;
-}
+static size_t scalers(size_t bucket, size_t n) { return bucket ? divide_up(n, bucket) : 1; }
 
 /* Shared, a packer keeps each bucket's clipping bound and the agreed scaler. */
 static size_t floats(const crumb_codec *codec, size_t n)
@@ -48,8 +44,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	       digit_bytes((unsigned)codec->value[CODING], n);
 }
 
-/* ---- scaler: section 3.3's clipping and the maximum norm ------------------------------------------------
- */
+/* ---- scaler: section 3.3's clipping and the maximum norm ------------------------------------ */
 
 struct scale {
 	float bound, scaler; /* |g| is clipped at bound; the greatest of them is scaler */
@@ -106,8 +101,7 @@ static struct scale scale_any(const void *grad, enum crumb_dtype type, size_t fi
 	V16_BY_TYPE(type, SCALE);
 }
 
-/* ---- ternarise ------------------------------------------------------------------------------------------
- */
+/* ---- ternarise ------------------------------------------------------------------------------ */
 
 /* The digits (0: 0, 1: +, 2: -) of sixteen elements; u in units of 2^-24. In the smallest binades a product u
  * * s would be too coarse, so lift, a power of two, brings s and the gradient up. */
@@ -215,8 +209,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                       : pack_coding(p, grad, type, BITS, dst);
 }
 
-/* ---- agree: section 3.2's scaler sharing ----------------------------------------------------------------
- */
+/* ---- agree: section 3.2's scaler sharing ---------------------------------------------------- */
 
 static size_t agree_count(const struct crumb_packer *p)
 {
@@ -248,8 +241,7 @@ static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 	}
 }
 
-/* ---- frames ---------------------------------------------------------------------------------------------
- */
+/* ---- frames --------------------------------------------------------------------------------- */
 
 /* The parts of a payload. */
 struct parts {
@@ -261,15 +253,9 @@ struct parts {
 };
 
 /* ceil(log2(2 learners + 1)) */
-static unsigned planes_of(uint32_t learners)
-{
-	return 32u - (unsigned)__builtin_clz(2 * learners);
-}
+static unsigned planes_of(uint32_t learners) { return 32u - (unsigned)__builtin_clz(2 * learners); }
 
-static size_t sum_bytes(uint32_t learners, size_t n)
-{
-	return 2 * planes_of(learners) * divide_up(n, V16);
-}
+static size_t sum_bytes(uint32_t learners, size_t n) { return 2 * planes_of(learners) * divide_up(n, V16); }
 
 static bool parts_of(const struct frame *frame, struct parts *parts)
 {
@@ -326,10 +312,7 @@ V16_FN v16i planes_get(const uint8_t *src, unsigned planes)
 }
 
 /* Which lanes of the group that element i begins are elements. */
-static uint16_t lanes(size_t n, size_t i)
-{
-	return n - i < V16 ? v16_first(n - i) : 0xFFFF;
-}
+static uint16_t lanes(size_t n, size_t i) { return n - i < V16 ? v16_first(n - i) : 0xFFFF; }
 
 static bool check_planes(const struct parts *p, size_t n)
 {
@@ -498,8 +481,7 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	}
 }
 
-/* ---- sum ------------------------------------------------------------------------------------------------
- */
+/* ---- sum ------------------------------------------------------------------------------------ */
 
 static size_t sum_bound(size_t count, size_t n)
 {

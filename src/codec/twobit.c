@@ -12,10 +12,7 @@ static size_t floats(const crumb_codec *codec, size_t n)
 	return n;
 }
 
-static size_t code_bytes(size_t n)
-{
-	return 4 * divide_up(n, V16);
-}
+static size_t code_bytes(size_t n) { return 4 * divide_up(n, V16); }
 
 static size_t bound(const crumb_codec *codec, size_t n)
 {
