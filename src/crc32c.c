@@ -20,6 +20,17 @@ static uint32_t step8(uint32_t crc, const uint8_t *data)
 	return (uint32_t)_mm_crc32_u64(crc, x);
 }
 
+#elif defined(__ARM_FEATURE_CRC32)
+#include <arm_acle.h>
+
+static uint32_t step1(uint32_t crc, uint8_t byte) { return __crc32cb(crc, byte); }
+static uint32_t step8(uint32_t crc, const uint8_t *data)
+{
+	uint64_t x;
+	memcpy(&x, data, sizeof x);
+	return __crc32cd(crc, x);
+}
+
 #else
 
 /* The table by the preprocessor: an entry is its number, shifted out bit by bit. */

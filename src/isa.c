@@ -1,12 +1,15 @@
 /* Which instruction set runs.
  *
  * SPDX-License-Identifier: MIT */
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "crumb runs on little-endian hosts only: frames, packers and gradients are little-endian"
+#endif
+
 #include "codec.h"
 #include <stdatomic.h>
 #include <string.h>
-
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "crumb runs on little-endian hosts only: frames, packers and gradients are little-endian"
+#if defined(CRUMB_HAVE_NEON) && !defined(__ARM_FEATURE_CRC32)
+#include <sys/auxv.h>
 #endif
 
 static bool always(void) { return true; }
@@ -26,6 +29,17 @@ static bool has_avx512(void)
 	       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2");
 }
 #endif
+#ifdef CRUMB_HAVE_NEON
+/* AdvSIMD is always there; the CRC instructions, which ARMv8.0 leaves to the maker, nearly always. */
+static bool has_neon(void)
+{
+#ifdef __ARM_FEATURE_CRC32
+	return true;
+#else
+	return getauxval(AT_HWCAP) & HWCAP_CRC32;
+#endif
+}
+#endif
 
 /* Best first. */
 static const struct {
@@ -42,7 +56,7 @@ static const struct {
         {&crumb_isa_sse2, always},
 #endif
 #ifdef CRUMB_HAVE_NEON
-        {&crumb_isa_neon, always},
+        {&crumb_isa_neon, has_neon},
 #endif
         {&crumb_isa_portable, always},
 };

@@ -1,9 +1,9 @@
 /* Sixteen lanes on every machine: the vocabulary in which codecs are written.
  *
- * A group of sixteen elements is one AVX-512 register, two AVX2, four SSE2 or sixteen scalars. The header of
- * an instruction set defines a *part* (a register of V16_LANES lanes) and operations p_... on it; this file
- * makes the sixteen-lane operations of them. Every operation gives the same bits on every instruction set:
- * there is no fused multiply-add, no reciprocal estimate, no flush to zero.
+ * A group of sixteen elements is one AVX-512 register, two AVX2, four SSE2 or NEON, or sixteen scalars. The
+ * header of an instruction set defines a *part* (a register of V16_LANES lanes) and operations p_... on it;
+ * this file makes the sixteen-lane operations of them. Every operation gives the same bits on every
+ * instruction set: there is no fused multiply-add, no reciprocal estimate, no flush to zero.
  *
  * v16f: 16 f32. v16i: 16 u32. v16m: a mask, of whatever shape the machine compares into. v16t: a table of 16
  * f32.
@@ -40,6 +40,8 @@
 #include "v16_avx2.h"
 #elif defined(V16_SSE2)
 #include "v16_sse2.h"
+#elif defined(V16_NEON)
+#include "v16_neon.h"
 #else
 #include "v16_portable.h"
 #endif

@@ -13,7 +13,7 @@
 enum { CLIP, BUCKET, SHARED, CODING }; /* the keys */
 enum { TRITS, BITS };
 enum { FLAG_CODING = 3, FLAG_SHARED = 4, FLAG_SUM = 0x100 };
-enum { TRITS_ELEMENTS = 5 * V16, MOST_LEARNERS = 32767 };
+enum { TRITS_ELEMENTS = 5 * V16, MOST_LEARNERS = 32767, MOST_BUCKET = 1 << 20 };
 static const char *const codings[] = {"trits", "bits", NULL};
 static const char *const no_yes[] = {"0", "1", NULL};
 
@@ -267,7 +267,8 @@ static bool parts_of(const struct frame *frame, struct parts *parts)
 	const uint32_t learners = get_u32(frame->payload + 4);
 	const bool sum = flags & FLAG_SUM;
 	const unsigned coding = flags & FLAG_CODING;
-	if (flags & ~(unsigned)(FLAG_CODING | FLAG_SHARED | FLAG_SUM) || coding > BITS || bucket % V16)
+	if (flags & ~(unsigned)(FLAG_CODING | FLAG_SHARED | FLAG_SUM) || coding > BITS || bucket % V16 ||
+	    bucket > MOST_BUCKET)
 		return false;
 	if (sum ? flags != (FLAG_SUM | FLAG_SHARED) || !learners || learners > MOST_LEARNERS : learners != 1)
 		return false;

@@ -1,0 +1,309 @@
+/* Bins: a tensor in bins of equal size, each of which sends a few of its elements as plus or minus one scale.
+ *
+ * adacomp and local differ in which elements a bin sends; residual, scale and payload (doc/FORMAT.md,
+ * adacomp) are the same and stand here. A bin is swept twice: G = r + g and its maximum, then the choice.
+ * Groups of sixteen cover it from its start; what does not fill a group is covered by one that ends with the
+ * bin and overlaps the one before.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef BINS_H
+#define BINS_H
+
+#include "codec.h"
+#include "v16.h"
+#include <math.h>
+
+enum { BIN, FACTOR };               /* the keys; local has no factor */
+enum { BINS_RUN = 1024 };           /* bins whose maxima are added up by themselves */
+enum { BINS_MOST = 1 << 24 };       /* the largest bin; its f32 is exact */
+enum bins_choice { LIFTED, FIRST }; /* |G + factor g| >= M, or the first element with |G| = M */
+
+static inline size_t bins_floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return n;
+}
+
+static inline size_t symbol_width(size_t bin) { return bin <= 63 ? 1 : bin <= 16383 ? 2 : 4; }
+
+/* ---- symbols -------------------------------------------------------------------------------- */
+
+struct symbol {
+	bool negative, last;
+	uint32_t offset;
+};
+
+/* All offset bits 1: a bin that sends nothing. */
+V16_FN uint32_t nothing(size_t width) { return (1u << (8 * width - 2)) - 1; }
+
+V16_FN uint8_t *put_symbol(uint8_t *dst, const size_t width, uint32_t offset, uint32_t negative)
+{
+	const uint32_t x = negative << (8 * width - 1) | offset;
+	memcpy(dst, &x, width);
+	return dst + width;
+}
+
+/* Sets *last* in the symbol that ends at end. */
+V16_FN void mark_last(uint8_t *end) { end[-1] |= 0x40; }
+
+V16_FN struct symbol get_symbol(const uint8_t *src, const size_t width)
+{
+	uint32_t x = 0;
+	memcpy(&x, src, width);
+	const uint32_t top = x >> (8 * width - 2);
+	return (struct symbol){top >> 1, top & 1, x & nothing(width)};
+}
+
+/* The symbols of the lanes in sent, whose first has that offset. May write past them, up to a whole group's.
+ */
+V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint16_t sent, uint16_t negative,
+                            uint32_t offset)
+{
+#ifdef __AVX512VBMI2__
+	if (width == 1) {
+		const __m128i lane = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+		const __m128i at = _mm_add_epi8(lane, _mm_set1_epi8((char)offset));
+		const __m128i sign = _mm_maskz_set1_epi8(negative, (char)0x80);
+		_mm_storeu_si128((__m128i *)dst, _mm_maskz_compress_epi8(sent, _mm_or_si128(at, sign)));
+		return dst + __builtin_popcount(sent);
+	}
+#endif
+	for (uint32_t left = sent; left; left &= left - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+		dst = put_symbol(dst, width, offset + lane, negative >> lane & 1u);
+	}
+	return dst;
+}
+
+/* ---- pack ----------------------------------------------------------------------------------- */
+
+/* The lanes of a group that are sent; M > 0. */
+V16_FN uint16_t sent_in(v16f G, v16f g, const enum bins_choice choice, v16f factor, v16f M)
+{
+	if (choice == FIRST)
+		return v16_bits(v16_ge(v16_abs(G), M));
+	const v16f H = v16_add(G, v16_mul(factor, g));
+	return v16_bits(v16_both(v16_ge(v16_abs(H), M), v16_ne(G, v16_set(0))));
+}
+
+struct bin {
+	float M;
+	uint8_t *end; /* of its symbols */
+};
+
+struct bins {
+	const enum bins_choice choice;
+	const float factor; /* less 1 */
+	const size_t width; /* of a symbol */
+};
+
+/* A bin of 16 elements or more. room: a whole group's symbols fit behind the bin. */
+V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t size,
+                           const struct bins *bins, bool room, uint8_t *dst)
+{
+	const size_t width = bins->width;
+	uint8_t *const begin = dst;
+	const size_t whole = size / V16 * V16, tail = size - V16;
+	float *const own = r + first;
+	/* Loaded before anything is stored, since it overlaps the group before. */
+	const v16f tail_g = v16_load(type, grad, first + tail);
+	const v16f tail_G = v16_add(v16_loadf(own + tail), tail_g);
+	v16f top = v16_abs(tail_G);
+	for (size_t i = 0; i < whole; i += V16) {
+		const v16f G = v16_add(v16_loadf(own + i), v16_load(type, grad, first + i));
+		v16_storef(own + i, G);
+		top = v16_max(top, v16_abs(G));
+	}
+	const float M = v16_top(top);
+	if (M > 0) {
+		const v16f most = v16_set(M), f = v16_set(bins->factor);
+		for (size_t i = 0; i < whole && (bins->choice != FIRST || dst == begin); i += V16) {
+			const v16f G = v16_loadf(own + i);
+			uint16_t sent = sent_in(G, v16_load(type, grad, first + i), bins->choice, f, most);
+			if (bins->choice == FIRST)
+				sent &= (uint16_t)-sent;
+			if (sent)
+				dst = put_symbols(dst, width, sent, v16_bits(v16_negative(G)), (uint32_t)i);
+		}
+		if (whole < size) {
+			v16_storef(own + tail, tail_G);
+			const uint16_t fresh = (uint16_t)~v16_first(whole - tail);
+			uint16_t sent = sent_in(tail_G, tail_g, bins->choice, f, most) & fresh;
+			if (bins->choice == FIRST)
+				sent = dst == begin ? sent & (uint16_t)-sent : 0;
+			const uint16_t negative = v16_bits(v16_negative(tail_G));
+			if (room) {
+				dst = put_symbols(dst, width, sent, negative, (uint32_t)tail);
+			} else {
+				uint8_t few[4 * V16];
+				const uint8_t *end = put_symbols(few, width, sent, negative, (uint32_t)tail);
+				memcpy(dst, few, (size_t)(end - few));
+				dst += end - few;
+			}
+		}
+	} else {
+		v16_storef(own + tail, tail_G);
+	}
+	return (struct bin){M, dst};
+}
+
+/* A bin of any size, one element after another. */
+V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
+                                 size_t size, const struct bins *bins, uint8_t *dst)
+{
+	uint8_t *const begin = dst;
+	float g[V16], M = 0;
+	v16_storef(g, v16_load_few(type, grad, first, size));
+	for (size_t i = 0; i < size; i++) {
+		r[first + i] += g[i];
+		M = fabsf(r[first + i]) > M ? fabsf(r[first + i]) : M;
+	}
+	for (size_t i = 0; i < size; i++) {
+		const float G = r[first + i], H = G + bins->factor * g[i];
+		const bool sent =
+		        bins->choice == FIRST ? fabsf(G) >= M && dst == begin : fabsf(H) >= M && G != 0;
+		if (sent && M > 0)
+			dst = put_symbol(dst, bins->width, (uint32_t)i, G < 0);
+	}
+	return (struct bin){M, dst};
+}
+
+/* Takes what the symbols from src to end say off the residual. */
+V16_FN void settle(float *r, const uint8_t *src, const uint8_t *end, const size_t width, size_t bin,
+                   float scale)
+{
+	for (size_t first = 0; src < end; src += width) {
+		const struct symbol s = get_symbol(src, width);
+		if (s.offset != nothing(width))
+			r[first + s.offset] -= s.negative ? -scale : scale;
+		first += s.last ? bin : 0;
+	}
+}
+
+V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
+                              const struct bins *bins, uint8_t *dst)
+{
+	const size_t n = p->n, bin = (size_t)p->codec.value[BIN], count = divide_up(n, bin);
+	float *r = packer_floats(p);
+	uint8_t *const first = dst + 8;
+	uint8_t *at = first;
+	double sum = 0, run = 0;
+	for (size_t b = 0, i = 0; b < count; b++, i += bin) {
+		const size_t size = n - i < bin ? n - i : bin;
+		const struct bin done =
+		        size < V16 ? pack_small_bin(r, grad, type, i, size, bins, at)
+		                   : pack_bin(r, grad, type, i, size, bins, i + size + V16 <= n, at);
+		uint8_t *const end =
+		        done.end > at ? done.end : put_symbol(at, bins->width, nothing(bins->width), 0);
+		mark_last(end);
+		at = end;
+		run += done.M;
+		if (b % BINS_RUN == BINS_RUN - 1 || b + 1 == count) {
+			sum += run;
+			run = 0;
+		}
+	}
+	const float scale = (float)(sum / (double)count);
+	put_u32(put_f32(dst, scale), (uint32_t)bin);
+	settle(r, first, at, bins->width, bin, scale);
+	return (size_t)(at - dst);
+}
+
+/* What a codec's pack does, once a type. factor: 1 or more. */
+V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
+                        const enum bins_choice choice, float factor, uint8_t *dst)
+{
+	switch (symbol_width((size_t)p->codec.value[BIN])) {
+	case 1:
+		return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, 1}, dst);
+	case 2:
+		return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, 2}, dst);
+	default:
+		return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, 4}, dst);
+	}
+}
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+/* Every bin appears, its offsets ascend inside it, and only *last* ends it. */
+V16_FN bool check_symbols(const uint8_t *src, const uint8_t *end, const size_t width, size_t bin, uint64_t n)
+{
+	uint64_t first = 0; /* of the current bin */
+	uint32_t least = 0; /* that the next offset may be */
+	for (; src < end; src += width) {
+		const struct symbol s = get_symbol(src, width);
+		if (first >= n)
+			return false;
+		if (s.offset == nothing(width)) {
+			if (least || !s.last || s.negative)
+				return false;
+		} else if (s.offset < least || s.offset >= bin || s.offset >= n - first) {
+			return false;
+		}
+		least = s.last ? 0 : s.offset + 1;
+		first += s.last ? bin : 0;
+	}
+	return first >= n && !least;
+}
+
+static inline bool bins_check(const struct frame *frame)
+{
+	if (frame->flags || frame->size < 8)
+		return false;
+	const float scale = get_f32(frame->payload);
+	const size_t bin = get_u32(frame->payload + 4);
+	if (!isfinite(scale) || signbit(scale) || !bin || bin > BINS_MOST)
+		return false;
+	const size_t width = symbol_width(bin);
+	const uint8_t *src = frame->payload + 8, *end = frame->payload + frame->size;
+	if ((frame->size - 8) % width)
+		return false;
+	return width == 1   ? check_symbols(src, end, 1, bin, frame->n)
+	       : width == 2 ? check_symbols(src, end, 2, bin, frame->n)
+	                    : check_symbols(src, end, 4, bin, frame->n);
+}
+
+V16_FN void unpack_width(const struct frame *frame, const size_t width, float weight, float *acc)
+{
+	const float v = weight * get_f32(frame->payload);
+	const size_t bin = get_u32(frame->payload + 4);
+	const uint8_t *end = frame->payload + frame->size;
+	size_t first = 0;
+	for (const uint8_t *src = frame->payload + 8; src < end; src += width) {
+		const struct symbol s = get_symbol(src, width);
+		if (s.offset != nothing(width))
+			acc[first + s.offset] += s.negative ? -v : v;
+		first += s.last ? bin : 0;
+	}
+}
+
+static inline void bins_unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	switch (symbol_width(get_u32(frame->payload + 4))) {
+	case 1:
+		unpack_width(frame, 1, weight, acc);
+		break;
+	case 2:
+		unpack_width(frame, 2, weight, acc);
+		break;
+	default:
+		unpack_width(frame, 4, weight, acc);
+	}
+}
+
+static inline void bins_describe(const struct frame *frame, crumb_frame *out)
+{
+	const size_t bin = get_u32(frame->payload + 4), width = symbol_width(bin);
+	out->codec.value[BIN] = (float)bin;
+	frame_fact(out, "scale", get_f32(frame->payload));
+	frame_fact(out, "bin", (double)bin);
+	size_t empty = 0;
+	for (size_t i = 8; i < frame->size; i += width) {
+		const bool none = get_symbol(frame->payload + i, width).offset == nothing(width);
+		empty += none;
+		out->sent += !none;
+	}
+	frame_fact(out, "empty_bins", (double)empty);
+}
+
+#endif
