@@ -1,0 +1,149 @@
+/* sign: every element sends its sign and is worth the mean magnitude (signSGD with error feedback,
+ * Karimireddy et al., ICML 2019).
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include "v16.h"
+#include <math.h>
+
+enum { SUM_BLOCK = 4096 }; /* doc/FORMAT.md, 3 */
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return n;
+}
+
+static size_t sign_bytes(size_t n) { return 2 * divide_up(n, V16); }
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return 4 + sign_bytes(n);
+}
+
+/* r = r + g over the count <= 4096 elements from number i; returns the sum of the magnitudes. */
+V16_FN float add_block(float *r, const void *grad, const enum crumb_dtype type, size_t i, size_t count)
+{
+	v16f sum = v16_set(0);
+	const size_t end = i + count;
+	for (; i + V16 <= end; i += V16) {
+		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
+		v16_storef(r + i, x);
+		sum = v16_add(sum, v16_abs(x));
+	}
+	if (i < end) {
+		const v16f x = v16_add(v16_loadf_few(r + i, end - i), v16_load_few(type, grad, i, end - i));
+		v16_storef_few(r + i, x, end - i);
+		sum = v16_add(sum, v16_abs(x));
+	}
+	return v16_fold(sum);
+}
+
+/* The mean magnitude of r where the sum in f32 overflowed: the same sum of magnitudes times 2^-32. */
+V16_FN float huge_mean(const float *r, size_t n)
+{
+	double sum = 0;
+	for (size_t i = 0; i < n; i += SUM_BLOCK) {
+		const size_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK;
+		v16f lane = v16_set(0);
+		for (size_t k = i; k < end; k += V16) {
+			const v16f x = end - k < V16 ? v16_loadf_few(r + k, end - k) : v16_loadf(r + k);
+			lane = v16_add(lane, v16_mul(v16_abs(x), v16_set(0x1p-32f)));
+		}
+		sum += v16_fold(lane);
+	}
+	return (float)(sum / (double)n * 0x1p32);
+}
+
+V16_FN uint8_t *put_signs(uint8_t *dst, uint16_t negative)
+{
+	memcpy(dst, &negative, sizeof negative);
+	return dst + sizeof negative;
+}
+
+V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
+{
+	const size_t n = p->n;
+	float *r = packer_floats(p);
+	double sum = 0;
+	for (size_t i = 0; i < n; i += SUM_BLOCK)
+		sum += add_block(r, grad, type, i, n - i < SUM_BLOCK ? n - i : SUM_BLOCK);
+	const float scale = isfinite(sum) ? (float)(sum / (double)n) : huge_mean(r, n);
+	const v16f plus = v16_set(scale), minus = v16_set(-scale);
+	uint8_t *at = put_f32(dst, scale);
+	size_t i = 0;
+	for (; i + V16 <= n; i += V16) {
+		const v16f x = v16_loadf(r + i);
+		const v16m negative = v16_negative(x);
+		v16_storef(r + i, v16_sub(x, v16_pick(negative, minus, plus)));
+		at = put_signs(at, v16_bits(negative));
+	}
+	if (i < n) {
+		const v16f x = v16_loadf_few(r + i, n - i);
+		const v16m negative = v16_negative(x);
+		v16_storef_few(r + i, v16_sub(x, v16_pick(negative, minus, plus)), n - i);
+		at = put_signs(at, v16_bits(negative) & v16_first(n - i));
+	}
+	return (size_t)(at - dst);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	(void)flags;
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
+	V16_BY_TYPE(type, PACK);
+}
+
+static uint16_t get_signs(const struct frame *frame, size_t i)
+{
+	uint16_t bits;
+	memcpy(&bits, frame->payload + 4 + i / 8, sizeof bits);
+	return bits;
+}
+
+static bool check(const struct frame *frame)
+{
+	const size_t n = frame->n;
+	if (frame->flags || frame->size != 4 + sign_bytes(n))
+		return false;
+	const float scale = get_f32(frame->payload);
+	const unsigned past = n % V16 ? get_signs(frame, n - n % V16) >> n % V16 : 0;
+	return isfinite(scale) && !signbit(scale) && !past;
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	const float v = weight * get_f32(frame->payload);
+	const v16f plus = v16_set(v), minus = v16_set(-v);
+	size_t i = 0;
+	for (; i + V16 <= frame->n; i += V16) {
+		const v16f value = v16_pick(v16_mask(get_signs(frame, i)), minus, plus);
+		v16_storef(acc + i, v16_add(v16_loadf(acc + i), value));
+	}
+	const size_t rest = frame->n - i;
+	if (rest) {
+		const v16f value = v16_pick(v16_mask(get_signs(frame, i)), minus, plus);
+		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
+	}
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	frame_fact(out, "scale", get_f32(frame->payload));
+	out->sent = frame->n;
+}
+
+const struct codec PER_ISA(sign) = {
+        .info = {.id = 6,
+                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
+                 .name = "sign",
+                 .brief = "every sign, worth the mean magnitude (Karimireddy et al. 2019)"},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = check,
+        .unpack_add = unpack_add,
+        .describe = describe,
+};
