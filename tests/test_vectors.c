@@ -42,7 +42,7 @@ static void frames_and_residuals(void **state)
 		crumb_codec codec;
 		assert_int_equal(crumb_parse(&codec, vector->spec, NULL), 0);
 		crumb_packer *p = case_packer(&codec, n, 0);
-		const bool exact = !strncmp(vector->spec, "twobit", 6);
+		const bool exact = vector->spec[0] != 'a' && vector->spec[0] != 'l'; /* no scale to compute */
 		for (size_t s = 0; s < vector->steps; s++) {
 			const struct vector_step *step = &vector->step[s];
 			float g[32], decoded[32] = {0};
@@ -57,7 +57,9 @@ static void frames_and_residuals(void **state)
 			}
 			size_t len;
 			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
-			const size_t before = CRUMB_HEADER_BYTES + (exact ? 4 : 8);
+			const size_t before = CRUMB_HEADER_BYTES + (vector->spec[0] == 'o' ? 0
+			                                            : exact                ? 4
+			                                                                   : 8);
 			assert_hex(vector->name, frame + before, len - before, step->codes);
 			assert_int_equal(crumb_unpack_add(frame, len, 1, decoded, n), len);
 			const float *owed = crumb_packer_residual(p);

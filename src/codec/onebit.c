@@ -1,0 +1,120 @@
+/* onebit: MXNet's 1-bit compression. Every element sends +1 if it is above the threshold, else -1, and keeps
+ * the rest.
+ *
+ * The threshold only decides; what is sent is always 1, so the learning rate has to know (doc/CODECS.md).
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include "v16.h"
+
+enum { THRESHOLD }; /* the key */
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return n;
+}
+
+static size_t code_bytes(size_t n) { return 4 * divide_up(n, 32); }
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return code_bytes(n);
+}
+
+/* The first of a byte's eight elements is in its most significant bit; this turns the bits of both bytes
+ * around. */
+static inline uint16_t turn(uint16_t x)
+{
+	x = (uint16_t)((x & 0x5555) << 1 | (x >> 1 & 0x5555));
+	x = (uint16_t)((x & 0x3333) << 2 | (x >> 2 & 0x3333));
+	return (uint16_t)((x & 0x0F0F) << 4 | (x >> 4 & 0x0F0F));
+}
+
+static inline void put_group(uint8_t *dst, size_t i, uint16_t up)
+{
+	const uint16_t bits = turn(up);
+	memcpy(dst + i / 8, &bits, sizeof bits);
+}
+
+static inline uint16_t get_group(const uint8_t *src, size_t i)
+{
+	uint16_t bits;
+	memcpy(&bits, src + i / 8, sizeof bits);
+	return turn(bits);
+}
+
+V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
+{
+	const v16f t = v16_set(p->codec.value[THRESHOLD]), one = v16_set(1), minus_one = v16_set(-1);
+	float *r = packer_floats(p);
+	const size_t n = p->n, size = code_bytes(n);
+	memset(dst + size - 4, 0, 4);
+	size_t i = 0;
+	for (; i + V16 <= n; i += V16) {
+		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
+		const v16m up = v16_gt(x, t);
+		v16_storef(r + i, v16_sub(x, v16_pick(up, one, minus_one)));
+		put_group(dst, i, v16_bits(up));
+	}
+	if (i < n) {
+		const v16f x = v16_add(v16_loadf_few(r + i, n - i), v16_load_few(type, grad, i, n - i));
+		const v16m up = v16_gt(x, t);
+		v16_storef_few(r + i, v16_sub(x, v16_pick(up, one, minus_one)), n - i);
+		put_group(dst, i, v16_bits(up) & v16_first(n - i));
+	}
+	return size;
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	(void)flags;
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
+	V16_BY_TYPE(type, PACK);
+}
+
+static bool check(const struct frame *frame)
+{
+	if (frame->flags || frame->size != code_bytes(frame->n))
+		return false;
+	unsigned past = 0;
+	for (size_t i = frame->n / 8; i < frame->size; i++)
+		past |= frame->payload[i] & (0xFFu >> (i == frame->n / 8 ? frame->n % 8 : 0));
+	return !past;
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	const v16f plus = v16_set(weight), minus = v16_set(-weight);
+	size_t i = 0;
+	for (; i + V16 <= frame->n; i += V16) {
+		const v16m up = v16_mask(get_group(frame->payload, i));
+		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_pick(up, plus, minus)));
+	}
+	const size_t rest = frame->n - i;
+	if (rest) {
+		const v16m up = v16_mask(get_group(frame->payload, i));
+		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_pick(up, plus, minus)),
+		               rest);
+	}
+}
+
+static void describe(const struct frame *frame, crumb_frame *out) { out->sent = frame->n; }
+
+const struct codec PER_ISA(onebit) = {
+        .info = {.id = 8,
+                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
+                 .name = "onebit",
+                 .brief = "+1 above the threshold, else -1 (MXNet)",
+                 .keys = 1,
+                 .key = {{"threshold", "what decides between +1 and -1", 0.5f, -0x1p100f, 0x1p100f, 0,
+                          NULL}}},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = check,
+        .unpack_add = unpack_add,
+        .describe = describe,
+};
