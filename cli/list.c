@@ -17,12 +17,16 @@ static void print_json_key(const crumb_key_info *key)
 {
 	fputs("{\"name\": ", stdout);
 	json_string(stdout, key->name);
+	fputs(", \"brief\": ", stdout);
+	json_string(stdout, key->brief);
 	fputs(", \"default\": ", stdout);
 	json_float(stdout, key->fallback);
 	fputs(", \"min\": ", stdout);
 	json_float(stdout, key->min);
 	fputs(", \"max\": ", stdout);
 	json_float(stdout, key->max);
+	fputs(", \"step\": ", stdout);
+	json_float(stdout, key->step);
 	for (size_t i = 0; key->choices && i <= (size_t)key->max; i++) {
 		fputs(i ? ", " : ", \"choices\": [", stdout);
 		json_string(stdout, key->choices[i]);
@@ -47,6 +51,8 @@ static void print_json(const crumb_codec_info *codec)
 	json_bool(stdout, codec->flags & CRUMB_RANDOM);
 	fputs(", \"fixed\": ", stdout);
 	json_bool(stdout, codec->flags & CRUMB_FIXED);
+	fputs(", \"agrees\": ", stdout);
+	json_bool(stdout, codec->flags & CRUMB_AGREES);
 	fputs("}\n", stdout);
 }
 
