@@ -48,7 +48,8 @@ struct subject {
 	crumb_packer *packer;
 	uint8_t *frame;
 	size_t cap;
-	float *stat;
+	float *stat; /* room for what learners tell each other */
+	size_t stats;
 };
 
 static double cpu_seconds(void)
@@ -63,17 +64,26 @@ static const float *next_gradient(struct bench *bench)
 	return bench->grad[bench->turn++ * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GRADIENTS_LOG2)];
 }
 
-/* As a learner does it that has only itself to agree with. */
+/* What learners would tell each other, for a single one. */
+static int agree_alone(struct subject *subject, const float *grad, size_t count)
+{
+	if (count > subject->stats) {
+		free(subject->stat);
+		subject->stats = count;
+		if (!(subject->stat = command_memory(count * sizeof *subject->stat)))
+			exit(STATUS_FAILED);
+	}
+	const int error = crumb_measure(subject->packer, grad, CRUMB_F32, subject->stat);
+	return error ? error : crumb_agree(subject->packer, subject->stat, 1);
+}
+
 static int64_t pack(struct subject *subject, const float *grad, unsigned flags)
 {
-	while (crumb_agree_count(subject->packer)) {
-		int error = crumb_measure(subject->packer, grad, CRUMB_F32, subject->stat);
-		if (!error)
-			error = crumb_agree(subject->packer, subject->stat, 1);
-		if (error)
-			return error;
-	}
-	return crumb_pack(subject->packer, grad, CRUMB_F32, flags, subject->frame, subject->cap);
+	int error = 0;
+	for (size_t count; !error && (count = crumb_agree_count(subject->packer));)
+		error = agree_alone(subject, grad, count);
+	return error ? error
+	             : crumb_pack(subject->packer, grad, CRUMB_F32, flags, subject->frame, subject->cap);
 }
 
 static int64_t run_kernel(struct bench *bench, struct subject *subject, enum kernel kernel)
@@ -149,12 +159,9 @@ static int bench_codec(struct bench *bench, const crumb_codec *codec, double *gb
 	subject.packer = command_memory(crumb_packer_size(codec, bench->n));
 	subject.frame = command_memory(subject.cap);
 	int status = STATUS_FAILED;
-	if (subject.packer && subject.frame && !crumb_packer_init(subject.packer, codec, bench->n, 0, 1)) {
-		subject.stat = command_memory(crumb_agree_count(subject.packer) * sizeof(float));
-		if (subject.stat)
-			status = measure(bench, &subject,
-			                 has_residual(codec) ? WARM_STEPS_RESIDUAL : WARM_STEPS, gbps);
-	}
+	if (subject.packer && subject.frame && !crumb_packer_init(subject.packer, codec, bench->n, 0, 1))
+		status = measure(bench, &subject, has_residual(codec) ? WARM_STEPS_RESIDUAL : WARM_STEPS,
+		                 gbps);
 	free(subject.stat);
 	free(subject.frame);
 	free(subject.packer);

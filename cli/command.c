@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +28,19 @@ static void print_help(const struct command *command)
 		printf("\n%s", command->notes);
 }
 
+/* letter: the option's id where it is known, a letter where an unknown one is short, else 0. */
+static void refuse_option(const struct command *command, const char *word, int letter, const char *shorts)
+{
+	if (!letter)
+		command_usage(command, "%s is no option here", word);
+	else if (letter < OPTION_LONG && !strchr(shorts, letter))
+		command_usage(command, "-%c is no option here", letter);
+	else if (strchr(word, '='))
+		command_usage(command, "%s: it takes no value", word);
+	else
+		command_usage(command, "%s needs a value", word);
+}
+
 int command_option(const struct command *command, int argc, char **argv, const char **value)
 {
 	struct option longs[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, OPTION_HELP}};
@@ -45,16 +57,13 @@ int command_option(const struct command *command, int argc, char **argv, const c
 	}
 
 	opterr = 0;
-	const int at = optind;
 	const int id = getopt_long(argc, argv, shorts, longs, NULL);
 	if (id == OPTION_HELP) {
 		print_help(command);
 		exit(command_finish(STATUS_OK));
 	}
-	if (id == '?') {
-		const bool known = optopt && (optopt >= OPTION_LONG || strchr(shorts, optopt));
-		command_usage(command, known ? "%s needs a value" : "%s is no option here", argv[at]);
-	}
+	if (id == '?')
+		refuse_option(command, argv[optind - 1], optopt, shorts);
 	*value = optarg;
 	return id;
 }

@@ -75,7 +75,7 @@ static int open_packer(struct packer *packer, const struct request *request, siz
 }
 
 /* What learners would tell each other, for a single one. */
-static int agree_alone(crumb_packer *packer, const struct npy *grad)
+static int agree_alone(crumb_packer *packer, const struct npy *grad, const char *path)
 {
 	for (size_t count; (count = crumb_agree_count(packer));) {
 		float *stat = command_memory(count * sizeof *stat);
@@ -86,7 +86,7 @@ static int agree_alone(crumb_packer *packer, const struct npy *grad)
 			error = crumb_agree(packer, stat, 1);
 		free(stat);
 		if (error)
-			return command_fail("%s", crumb_strerror(error));
+			return command_fail("%s: %s", path, crumb_strerror(error));
 	}
 	return STATUS_OK;
 }
@@ -117,7 +117,7 @@ static int pack(const struct request *request, const struct npy *grad)
 	uint8_t *frame = NULL;
 	int status = open_packer(&packer, request, grad->n);
 	if (!status)
-		status = agree_alone(packer.block, grad);
+		status = agree_alone(packer.block, grad, request->in);
 	if (!status) {
 		const size_t cap = crumb_bound(&request->codec, grad->n);
 		frame = command_memory(cap);

@@ -95,6 +95,7 @@ done
 for name in nan infinite huge; do
 	array "$name.npy: " "$name.npy"
 done
+refused 1 "nan.npy: " "$CRUMB" pack -c terngrad:shared=1 nan.npy -o out
 refused 1 "--dtype bf16 wants <u2" "$CRUMB" pack -c raw --dtype bf16 good.npy -o out
 
 # States.

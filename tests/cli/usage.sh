@@ -20,6 +20,10 @@ refused 2 "it takes one gradient, not 0" "$CRUMB" pack -c raw -o out
 refused 2 "it takes one gradient, not 2" "$CRUMB" pack -c raw -o out a b
 refused 2 "-c SPEC is missing" "$CRUMB" pack -o out in.npy
 refused 2 "-o OUT is missing" "$CRUMB" pack -c raw in.npy
+refused 2 "-z is no option here" "$CRUMB" pack in.npy -z -o out
+refused 2 "--nonsense is no option here" "$CRUMB" pack in.npy --nonsense
+refused 2 "--json=1: it takes no value" "$CRUMB" peek frame --json=1
+refused 2 "--codec needs a value" "$CRUMB" pack in.npy -o out --codec
 refused 2 "-c needs a value" "$CRUMB" pack in.npy -o out -c
 refused 2 "--seed needs a value" "$CRUMB" pack -c raw in.npy -o out --seed
 refused 2 'it takes no file: x' "$CRUMB" list x
