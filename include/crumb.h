@@ -143,7 +143,7 @@ CRUMB_API int crumb_agree(crumb_packer *packer, const float *stat, size_t learne
 
 /* ---- frame: what travels -------------------------------------------------------------------- */
 
-/* Bytes of the longest frame for n elements; 0 if the codec is not valid. */
+/* Bytes of the longest frame for n elements; 0 if the codec is not valid, or not for so many elements. */
 CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 
 enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* the caller has asked crumb_finite: skip the check */

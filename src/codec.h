@@ -49,7 +49,7 @@ struct codec {
 	bool (*accepts)(const crumb_codec *codec);
 	/* Floats of memory that a packer has. */
 	size_t (*floats)(const crumb_codec *codec, size_t n);
-	/* Most bytes of a payload; n > 0. */
+	/* Most bytes of a payload; n > 0. 0: a tensor of n elements is too large for the codec. */
 	size_t (*bound)(const crumb_codec *codec, size_t n);
 	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. Cannot fail. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,

@@ -99,7 +99,8 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 	const struct codec *c = crumb_codec_valid(codec);
 	if (!c || (uint64_t)n >> 48)
 		return 0;
-	return CRUMB_HEADER_BYTES + (n ? c->bound(codec, n) : 0);
+	const size_t most = n ? c->bound(codec, n) : 0;
+	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
 }
 
 int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags, void *dst,

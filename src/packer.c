@@ -17,7 +17,7 @@ static bool countable(size_t n) { return !((uint64_t)n >> 48); }
 size_t crumb_packer_size(const crumb_codec *codec, size_t n)
 {
 	const struct codec *c = crumb_codec_valid(codec);
-	return c && countable(n) ? block_size(c, codec, n) : 0;
+	return c && crumb_bound(codec, n) ? block_size(c, codec, n) : 0;
 }
 
 int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run, uint64_t seed)
@@ -45,7 +45,7 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 	if (!c || packer->size != size || !countable(packer->n) || packer->agreed > 1 ||
 	    packer->measured > 1 || (packer->zero[0] | packer->zero[1] | packer->zero[2] | packer->zero[3]))
 		return CRUMB_EPACKER;
-	if (block_size(c, &packer->codec, packer->n) != size)
+	if (!crumb_bound(&packer->codec, packer->n) || block_size(c, &packer->codec, packer->n) != size)
 		return CRUMB_EPACKER;
 	return crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32) ? CRUMB_EPACKER
 	                                                                                    : 0;

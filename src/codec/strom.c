@@ -1,0 +1,100 @@
+/* strom: every element above the threshold sends one quantum of it and keeps the rest (Strom, Interspeech
+ * 2015).
+ *
+ * The rule is twobit's, value for value; the payload is as long as there are elements sent.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "signs.h"
+
+enum { THRESHOLD }; /* the key */
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return n;
+}
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return 4 + signs_bound(n);
+}
+
+/* The codes of x, and what is left of it. */
+V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
+{
+	const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
+	*left = v16_sub(x, v16_pick(up, t, v16_keep(down, minus_t)));
+	return signs_code(v16_bits(up), v16_bits(down));
+}
+
+V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
+                        uint16_t *flags)
+{
+	const float threshold = p->codec.value[THRESHOLD];
+	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
+	float *r = packer_floats(p);
+	const size_t n = p->n;
+	uint8_t *map = signs_map(dst + 4, n);
+	size_t count = 0, i = 0;
+	v16f left;
+	for (; i + V16 <= n; i += V16) {
+		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
+		const uint32_t code = quantize(x, t, minus_t, &left);
+		v16_storef(r + i, left);
+		map = put_u32(map, code);
+		count += (size_t)__builtin_popcount(code);
+	}
+	if (i < n) {
+		const v16f x = v16_add(v16_loadf_few(r + i, n - i), v16_load_few(type, grad, i, n - i));
+		const uint32_t code = quantize(x, t, minus_t, &left);
+		v16_storef_few(r + i, left, n - i);
+		put_u32(map, code);
+		count += (size_t)__builtin_popcount(code);
+	}
+	return 4 + signs_close(put_f32(dst, threshold), n, count, flags);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst, flags)
+	V16_BY_TYPE(type, PACK);
+}
+
+static bool check(const struct frame *frame)
+{
+	if (frame->flags & ~SIGNS_MAP || frame->size < 4)
+		return false;
+	const float t = get_f32(frame->payload);
+	return t > 0 && usable(t) &&
+	       signs_check(frame->payload + 4, frame->size - 4, frame->n, frame->flags & SIGNS_MAP);
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	const float v = weight * get_f32(frame->payload);
+	signs_add(frame->payload + 4, frame->size - 4, frame->n, frame->flags & SIGNS_MAP, v, -v, acc);
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	out->codec.value[THRESHOLD] = get_f32(frame->payload);
+	frame_fact(out, "threshold", get_f32(frame->payload));
+	out->sent = signs_sent(frame->payload + 4, frame->size - 4, frame->flags & SIGNS_MAP);
+}
+
+const struct codec PER_ISA(strom) = {
+        .info = {.id = 9,
+                 .flags = CRUMB_RESIDUAL,
+                 .name = "strom",
+                 .brief = "one quantum of every element above the threshold (Strom 2015)",
+                 .keys = 1,
+                 .key = {{"threshold", "the quantum", 0.1f, 0x1p-100f, 0x1p100f, 0, NULL}}},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = check,
+        .unpack_add = unpack_add,
+        .describe = describe,
+};
