@@ -1,0 +1,28 @@
+/* A packer read back from a file of any bytes: refused, or it packs a frame within the bound that decodes.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	fuzz_set_isa(fuzz_byte(&data, &size));
+	crumb_packer *packer = fuzz_copy(data, size);
+	if (size > offsetof(crumb_packer, codec))
+		packer->size = size;
+	if (!crumb_packer_check(packer, size) && packer->n <= FUZZ_MOST) {
+		const size_t n = crumb_packer_count(packer), due = crumb_agree_count(packer);
+		const size_t cap = crumb_bound(crumb_packer_codec(packer), n);
+		float *g = fuzz_floats(n, 0.25f), *stat = fuzz_floats(due, 0);
+		uint8_t *frame = malloc(cap);
+		assert(frame);
+		assert(!due || (!crumb_measure(packer, g, CRUMB_F32, stat) && !crumb_agree(packer, stat, 1)));
+		const int64_t length = crumb_pack(packer, g, CRUMB_F32, 0, frame, cap);
+		assert(length >= CRUMB_HEADER_BYTES && (size_t)length <= cap);
+		assert(crumb_unpack_add(frame, (size_t)length, 1, g, n) == length);
+		free(g);
+		free(stat);
+		free(frame);
+	}
+	free(packer);
+	return 0;
+}

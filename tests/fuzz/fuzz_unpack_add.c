@@ -1,0 +1,32 @@
+/* Decoding a frame of any bytes: refused, and nothing has changed; or decoded to finite numbers, the same on
+ * every instruction set, and then peek takes it, too.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const uint8_t isa = fuzz_byte(&data, &size);
+	uint8_t *src = fuzz_copy(data, size);
+	fuzz_set_isa(isa);
+	fuzz_seal(src, size);
+
+	crumb_frame frame;
+	const int64_t peeked = crumb_peek(&frame, src, size);
+	const bool fits = peeked >= 0 && frame.n <= FUZZ_MOST;
+	const size_t n = fits ? (size_t)frame.n : 16;
+	const float weight = fits ? fuzz_weight(&frame) : 1;
+	float *acc = fuzz_floats(n, 1), *plain = fuzz_floats(n, 1);
+	const int64_t length = crumb_unpack_add(src, size, weight, acc, n);
+	assert(length == (peeked >= 0 && !fits ? CRUMB_ELENGTH : peeked));
+	for (size_t i = 0; i < n; i++)
+		assert(length < 0 ? acc[i] == 1 : isfinite(acc[i]));
+
+	fuzz_set_isa(FUZZ_PORTABLE);
+	assert(crumb_unpack_add(src, size, weight, plain, n) == length);
+	assert(!n || !memcmp(acc, plain, n * sizeof *acc));
+	free(acc);
+	free(plain);
+	free(src);
+	return 0;
+}
