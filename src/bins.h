@@ -97,6 +97,16 @@ struct bins {
 	const size_t width; /* of a symbol */
 };
 
+/* The symbols of a group's choice: all lanes in sent, which are some, or the first of them alone. */
+V16_FN uint8_t *put_chosen(uint8_t *dst, const struct bins *bins, uint16_t sent, uint16_t negative,
+                           uint32_t offset)
+{
+	if (bins->choice != FIRST)
+		return put_symbols(dst, bins->width, sent, negative, offset);
+	const uint32_t lane = (uint32_t)__builtin_ctz(sent);
+	return put_symbol(dst, bins->width, offset + lane, negative >> lane & 1u);
+}
+
 /* A bin of 16 elements or more. room: a whole group's symbols fit behind the bin. */
 V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t size,
                            const struct bins *bins, bool room, uint8_t *dst)
@@ -119,22 +129,19 @@ V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype ty
 		const v16f most = v16_set(M), f = v16_set(bins->factor);
 		for (size_t i = 0; i < whole && (bins->choice != FIRST || dst == begin); i += V16) {
 			const v16f G = v16_loadf(own + i);
-			uint16_t sent = sent_in(G, v16_load(type, grad, first + i), bins->choice, f, most);
-			if (bins->choice == FIRST)
-				sent &= (uint16_t)-sent;
+			const uint16_t sent =
+			        sent_in(G, v16_load(type, grad, first + i), bins->choice, f, most);
 			if (sent)
-				dst = put_symbols(dst, width, sent, v16_bits(v16_negative(G)), (uint32_t)i);
+				dst = put_chosen(dst, bins, sent, v16_bits(v16_negative(G)), (uint32_t)i);
 		}
 		if (whole < size) {
 			v16_storef(own + tail, tail_G);
 			const uint16_t fresh = (uint16_t)~v16_first(whole - tail);
-			uint16_t sent = sent_in(tail_G, tail_g, bins->choice, f, most) & fresh;
-			if (bins->choice == FIRST)
-				sent = dst == begin ? sent & (uint16_t)-sent : 0;
+			const uint16_t sent = sent_in(tail_G, tail_g, bins->choice, f, most) & fresh;
 			const uint16_t negative = v16_bits(v16_negative(tail_G));
-			if (room) {
-				dst = put_symbols(dst, width, sent, negative, (uint32_t)tail);
-			} else {
+			if (bins->choice == FIRST ? sent && dst == begin : room) {
+				dst = put_chosen(dst, bins, sent, negative, (uint32_t)tail);
+			} else if (bins->choice != FIRST) {
 				uint8_t few[4 * V16];
 				const uint8_t *end = put_symbols(few, width, sent, negative, (uint32_t)tail);
 				memcpy(dst, few, (size_t)(end - few));

@@ -180,7 +180,9 @@ crumb_packer *case_packer(const crumb_codec *codec, size_t n, uint64_t seed)
 	const size_t size = crumb_packer_size(codec, n);
 	crumb_packer *packer = malloc(size);
 	assert_non_null(packer);
-	assert_int_equal(crumb_packer_init(packer, codec, n, 0, seed), 0);
+	static const size_t run[] = {0, 100,
+	                             25}; /* columns: none, longer ones, ones that are taken together */
+	assert_int_equal(crumb_packer_init(packer, codec, n, run[n % 3], seed), 0);
 	return packer;
 }
 

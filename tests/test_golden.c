@@ -25,6 +25,16 @@ static const struct {
         {"adacomp", "adacomp:bin=50"},
         {"adacomp-500", "adacomp:bin=500"},
         {"adacomp-wide", "adacomp:bin=20000"},
+        {"sign", "sign"},
+        {"local", "local:bin=50"},
+        {"onebit", "onebit"},
+        {"strom", "strom:threshold=0.6"},
+        {"strom-map", "strom"},
+        {"topk", "topk:fraction=0.01"},
+        {"topk-map", "topk:fraction=0.2"},
+        {"topk-exact", "topk:fraction=0.01,value=exact"},
+        {"seide", "seide"},
+        {"seide-mean", "seide:split=mean"},
 };
 enum { GOLDEN = sizeof golden / sizeof *golden };
 

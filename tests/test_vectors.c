@@ -95,6 +95,105 @@ static void the_greatest_can_stay(void **state)
 	free(p);
 }
 
+/* One column of 1-bit SGD, split at zero and at the mean: the means of the sides, as CNTK computes them. */
+static void means_of_a_column(void **state)
+{
+	(void)state;
+	static const float x[] = {0.5f, -0.25f, 1, -1, 0.25f, 0, -0.5f, 0.75f};
+	static const struct {
+		const char *spec;
+		float low, high;
+		uint8_t bits;
+	} want[] = {{"seide", -0x1.2aaaaap-1f, 0.5f, 0xB5}, {"seide:split=mean", -0.4375f, 0.625f, 0x95}};
+	for (int c = 0; c < 2; c++) {
+		crumb_codec codec;
+		assert_int_equal(crumb_parse(&codec, want[c].spec, NULL), 0);
+		crumb_packer *p = case_packer(&codec, 8, 0);
+		size_t len;
+		float decoded[8] = {0};
+		uint8_t *frame = case_pack(p, x, CRUMB_F32, &len);
+		assert_int_equal(frame[CRUMB_HEADER_BYTES + 16], want[c].bits);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, decoded, 8), len);
+		for (int i = 0; i < 8; i++) {
+			const float level = want[c].bits >> i & 1 ? want[c].high : want[c].low;
+			assert_true(near(decoded[i], level, 1));
+			assert_true(near(crumb_packer_residual(p)[i], x[i] - level, 1));
+		}
+		free(frame);
+		free(p);
+	}
+}
+
+/* The greatest share, worth the means of its two signs. */
+static void means_of_the_greatest(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *spec;
+		size_t n;
+		float x[10], sent[10];
+	} want[] = {{"topk:fraction=0.2",
+	             10,
+	             {0.1f, -0.9f, 0.4f, 0.8f, -0.2f, -0.05f, 0.7f, -0.6f, 0.3f, 0},
+	             {0, -0.9f, 0, 0.8f}},
+	            {"topk:fraction=0.4", 5, {3, 2, 1.5f, 0.1f, 0.2f}, {2.5f, 2.5f}}};
+	for (int c = 0; c < 2; c++) {
+		crumb_codec codec;
+		assert_int_equal(crumb_parse(&codec, want[c].spec, NULL), 0);
+		crumb_packer *p = case_packer(&codec, want[c].n, 0);
+		size_t len;
+		float decoded[10] = {0};
+		uint8_t *frame = case_pack(p, want[c].x, CRUMB_F32, &len);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, decoded, want[c].n), len);
+		for (size_t i = 0; i < want[c].n; i++) {
+			assert_true(decoded[i] == want[c].sent[i]);
+			assert_true(crumb_packer_residual(p)[i] == want[c].x[i] - want[c].sent[i]);
+		}
+		free(frame);
+		free(p);
+	}
+}
+
+/* Strom's rule is MXNet's: the same values and residuals for the same threshold, and the paper's words. */
+static void strom_is_twobit(void **state)
+{
+	(void)state;
+	static const float g[] = {0.5f, -1.25f, 2.5f, 0, -1, 1}, left[] = {0.5f, -0.25f, 1.5f, 0, 0, 0};
+	static const uint32_t words[] = {2, 5, 8, 11};
+	enum { N = 4099 };
+	static float big[N], mine[N], theirs[N];
+	crumb_codec strom, twobit;
+	size_t len;
+	assert_int_equal(crumb_parse(&strom, "strom:threshold=1", NULL), 0);
+	assert_int_equal(crumb_parse(&twobit, "twobit:threshold=1", NULL), 0);
+	crumb_packer *few = case_packer(&strom, 100, 0);
+	float wide[100] = {0};
+	memcpy(wide, g, sizeof g);
+	uint8_t *frame = case_pack(few, wide, CRUMB_F32, &len);
+	assert_int_equal(len, CRUMB_HEADER_BYTES + 4 + sizeof words);
+	assert_memory_equal(frame + CRUMB_HEADER_BYTES + 4, words, sizeof words);
+	assert_memory_equal(crumb_packer_residual(few), left, sizeof left);
+	free(frame);
+	free(few);
+
+	crumb_packer *p = case_packer(&strom, N, 0), *q = case_packer(&twobit, N, 0);
+	for (uint64_t s = 0; s < 5; s++) { /* sparse at first, then dense: a list, then a map */
+		case_fill(big, N, s < 2 ? CASE_SPARSE : CASE_GAUSS, s);
+		memset(mine, 0, sizeof mine);
+		memset(theirs, 0, sizeof theirs);
+		uint8_t *one = case_pack(p, big, CRUMB_F32, &len);
+		assert_int_equal(crumb_unpack_add(one, len, 1, mine, N), len);
+		uint8_t *two = case_pack(q, big, CRUMB_F32, &len);
+		assert_int_equal(crumb_unpack_add(two, len, 1, theirs, N), len);
+		assert_memory_equal(mine, theirs, sizeof mine);
+		assert_memory_equal(crumb_packer_residual(p), crumb_packer_residual(q), sizeof mine);
+		free(one);
+		free(two);
+	}
+	free(p);
+	free(q);
+}
+
 static void ternary_digits(void **state)
 {
 	(void)state;
@@ -182,9 +281,10 @@ static void scaler_sharing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(frames_and_residuals), cmocka_unit_test(the_greatest_can_stay),
-	        cmocka_unit_test(ternary_digits),       cmocka_unit_test(clipping),
-	        cmocka_unit_test(scaler_sharing),
+	        cmocka_unit_test(frames_and_residuals),  cmocka_unit_test(the_greatest_can_stay),
+	        cmocka_unit_test(ternary_digits),        cmocka_unit_test(clipping),
+	        cmocka_unit_test(scaler_sharing),        cmocka_unit_test(means_of_a_column),
+	        cmocka_unit_test(means_of_the_greatest), cmocka_unit_test(strom_is_twobit),
 	};
 	return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);
 }

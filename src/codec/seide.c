@@ -1,0 +1,232 @@
+/* seide: 1-bit SGD. Every element of a column sends on which side of the column's split it lies and is worth
+ * the mean of that side (Seide et al., Interspeech 2014).
+ *
+ * A column is one output unit's weights: the packer's run. Shorter columns than LEAST are taken together, or
+ * their means would outweigh their bits.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "codec.h"
+#include "v16.h"
+#include <math.h>
+
+enum { SPLIT }; /* the key */
+enum { AT_ZERO, AT_MEAN };
+enum { LEAST = 64, SUM_BLOCK = 4096 };
+static const char *const splits[] = {"zero", "mean", NULL};
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return n;
+}
+
+static size_t column_of(size_t run, size_t n)
+{
+	if (run == 0 || run >= n)
+		return n;
+	const size_t column = run < LEAST ? run * divide_up(LEAST, run) : run;
+	return column < n ? column : n;
+}
+
+static size_t bit_bytes(size_t m) { return 2 * divide_up(m, V16); }
+
+/* Each column begins on a byte pair. */
+static size_t payload_bytes(size_t column, size_t n)
+{
+	const size_t whole = n / column, rest = n % column;
+	return 8 + 8 * divide_up(n, column) + whole * bit_bytes(column) + bit_bytes(rest);
+}
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	const size_t columns = divide_up(n, LEAST);
+	return 8 + 8 * columns + bit_bytes(n) + 2 * columns;
+}
+
+V16_FN v16f group(const float *x, size_t i, size_t m)
+{
+	return m - i < V16 ? v16_loadf_few(x + i, m - i) : v16_loadf(x + i);
+}
+V16_FN void put_group(float *x, size_t i, size_t m, v16f value)
+{
+	if (m - i < V16)
+		v16_storef_few(x + i, value, m - i);
+	else
+		v16_storef(x + i, value);
+}
+V16_FN uint16_t lanes(size_t i, size_t m) { return m - i < V16 ? v16_first(m - i) : 0xFFFF; }
+
+/* What the two sides of a column add up to, each element less center, times factor. */
+struct sides {
+	double low, high;
+	size_t highs;
+};
+
+V16_FN struct sides sides_of(const float *x, size_t m, float split, float center, float factor)
+{
+	const v16f at = v16_set(split), middle = v16_set(center), by = v16_set(factor);
+	struct sides s = {0, 0, 0};
+	for (size_t i = 0; i < m; i += SUM_BLOCK) {
+		const size_t end = m - i < SUM_BLOCK ? m : i + SUM_BLOCK;
+		v16f low = v16_set(0), high = v16_set(0);
+		for (size_t k = i; k < end; k += V16) {
+			const v16f value = group(x, k, end);
+			const v16m here = v16_mask(lanes(k, end)), up = v16_both(v16_ge(value, at), here);
+			const v16f y = v16_mul(v16_sub(value, middle), by);
+			high = v16_add(high, v16_keep(up, y));
+			low = v16_add(low, v16_keep(v16_both(v16_gt(at, value), here), y));
+			s.highs += (size_t)__builtin_popcount(v16_bits(up));
+		}
+		s.low += v16_fold(low);
+		s.high += v16_fold(high);
+	}
+	return s;
+}
+
+struct levels {
+	float split, low, high;
+};
+
+/* factor: what keeps the sums finite. */
+static struct levels levels_of(const float *x, size_t m, unsigned mode, float factor)
+{
+	const double back = 1 / (double)factor;
+	const struct sides s = sides_of(x, m, 0, 0, factor);
+	if (mode == AT_ZERO) {
+		const float low = s.highs < m ? (float)(s.low / (double)(m - s.highs) * back) : 0;
+		return (struct levels){0, low, s.highs ? (float)(s.high / (double)s.highs * back) : 0};
+	}
+	const float mean = (float)((s.low + s.high) / (double)m * back);
+	const struct sides d = sides_of(x, m, mean, mean, factor);
+	const float deviation = (float)((d.high - d.low) / (double)m * back);
+	return (struct levels){mean, mean - deviation, mean + deviation};
+}
+
+/* r = r + g over a column. */
+V16_FN void add(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t m)
+{
+	for (size_t i = 0; i < m; i += V16) {
+		const v16f g = m - i < V16 ? v16_load_few(type, grad, first + i, m - i)
+		                           : v16_load(type, grad, first + i);
+		put_group(r + first, i, m, v16_add(group(r + first, i, m), g));
+	}
+}
+
+V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
+{
+	const size_t n = p->n, column = column_of((size_t)p->run, n);
+	const unsigned mode = (unsigned)p->codec.value[SPLIT];
+	float *r = packer_floats(p);
+	const uint64_t carried = column;
+	memcpy(dst, &carried, sizeof carried);
+	uint8_t *level = dst + 8, *bit = level + 8 * divide_up(n, column);
+	for (size_t first = 0; first < n; first += column) {
+		const size_t m = n - first < column ? n - first : column;
+		add(r, grad, type, first, m);
+		struct levels l = levels_of(r + first, m, mode, 1);
+		if (!isfinite(l.low) || !isfinite(l.high))
+			l = levels_of(r + first, m, mode, 0x1p-32f);
+		level = put_f32(put_f32(level, l.low), l.high);
+		const v16f at = v16_set(l.split), low = v16_set(l.low), high = v16_set(l.high);
+		for (size_t i = 0; i < m; i += V16, bit += 2) {
+			const v16f x = group(r + first, i, m);
+			const v16m up = v16_ge(x, at);
+			const uint16_t bits = v16_bits(up) & lanes(i, m);
+			memcpy(bit, &bits, sizeof bits);
+			put_group(r + first, i, m, v16_sub(x, v16_pick(up, high, low)));
+		}
+	}
+	return (size_t)(bit - dst);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	(void)flags;
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
+	V16_BY_TYPE(type, PACK);
+}
+
+static uint64_t carried_column(const struct frame *frame)
+{
+	uint64_t column;
+	memcpy(&column, frame->payload, sizeof column);
+	return column;
+}
+
+static uint16_t get_bits(const uint8_t *src)
+{
+	uint16_t bits;
+	memcpy(&bits, src, sizeof bits);
+	return bits;
+}
+
+static bool check(const struct frame *frame)
+{
+	if (frame->flags || frame->size < 8)
+		return false;
+	const uint64_t n = frame->n, column = carried_column(frame);
+	if (column == 0 || column > n || frame->size != payload_bytes(column, n))
+		return false;
+	const uint8_t *level = frame->payload + 8, *bit = level + 8 * divide_up(n, column);
+	for (const uint8_t *at = level; at < bit; at += 4)
+		if (!isfinite(get_f32(at)))
+			return false;
+	for (uint64_t first = 0; first < n; first += column) {
+		const uint64_t m = n - first < column ? n - first : column;
+		bit += bit_bytes(m);
+		if (m % V16 && get_bits(bit - 2) >> m % V16)
+			return false;
+	}
+	return true;
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc)
+{
+	const size_t n = frame->n, column = carried_column(frame);
+	const uint8_t *level = frame->payload + 8, *bit = level + 8 * divide_up(n, column);
+	for (size_t first = 0; first < n; first += column, level += 8) {
+		const size_t m = n - first < column ? n - first : column;
+		const v16f low = v16_set(weight * get_f32(level)),
+		           high = v16_set(weight * get_f32(level + 4));
+		for (size_t i = 0; i < m; i += V16, bit += 2) {
+			const v16f value = v16_pick(v16_mask(get_bits(bit)), high, low);
+			put_group(acc + first, i, m, v16_add(group(acc + first, i, m), value));
+		}
+	}
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	const uint64_t n = frame->n, column = carried_column(frame);
+	frame_fact(out, "column", (double)column);
+	if (column == n) {
+		frame_fact(out, "low", get_f32(frame->payload + 8));
+		frame_fact(out, "high", get_f32(frame->payload + 12));
+	}
+	/* A side whose level is 0 sends nothing. */
+	const uint8_t *level = frame->payload + 8, *bit = level + 8 * divide_up(n, column);
+	for (uint64_t first = 0; first < n; first += column, level += 8) {
+		const uint64_t m = n - first < column ? n - first : column;
+		uint64_t highs = 0;
+		for (uint64_t i = 0; i < m; i += V16, bit += 2)
+			highs += (uint64_t)__builtin_popcount(get_bits(bit));
+		out->sent += (get_f32(level) != 0 ? m - highs : 0) + (get_f32(level + 4) != 0 ? highs : 0);
+	}
+}
+
+const struct codec PER_ISA(seide) = {
+        .info = {.id = 11,
+                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
+                 .name = "seide",
+                 .brief = "one bit an element, worth the mean of its side of the column (Seide et al. 2014)",
+                 .keys = 1,
+                 .key = {{"split", "where a column's two sides meet", AT_ZERO, 0, 1, 1, splits}}},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = check,
+        .unpack_add = unpack_add,
+        .describe = describe,
+};
