@@ -66,7 +66,7 @@ size_t crumb_decimal_read(const char *text, size_t size, float *value)
 	                                             : scaled((double)digits, power);
 	if (x > FLT_MAX)
 		return 0;
-	*value = (float)(minus ? -x : x);
+	*value = (float)(minus ? -x : x) + 0.0f; /* which makes -0 a 0: it is written as one */
 	return size;
 }
 

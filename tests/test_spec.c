@@ -137,6 +137,18 @@ static void decimals_read_back(void **state)
 	}
 }
 
+/* There is one zero: "-0" is the codec that "0" is, to the byte, as ranks compare codecs by their bytes. */
+static void there_is_one_zero(void **state)
+{
+	(void)state;
+	static const char *const zero[] = {"0", "-0", "-0.000", "-0e9", "-1e-99"};
+	for (size_t i = 0; i < sizeof zero / sizeof *zero; i++) {
+		float x = 1;
+		assert_int_equal(crumb_decimal_read(zero[i], strlen(zero[i]), &x), strlen(zero[i]));
+		assert_true(x == 0 && !signbit(x));
+	}
+}
+
 /* A locale with a decimal comma changes nothing. */
 static void the_locale_does_not_matter(void **state)
 {
@@ -172,6 +184,7 @@ int main(void)
 	        cmocka_unit_test(defaults_and_ids_are_in_order),
 	        cmocka_unit_test(invalid_codecs_are_refused),
 	        cmocka_unit_test(decimals_read_back),
+	        cmocka_unit_test(there_is_one_zero),
 	        cmocka_unit_test(the_locale_does_not_matter),
 	        cmocka_unit_test(every_error_has_words),
 	};
