@@ -34,8 +34,7 @@ static struct piece *task_piece(struct crumb_exchange *x, size_t i, size_t *l, s
 	return &x->piece[*l * x->slices + *s];
 }
 
-/* ---- check ----------------------------------------------------------------------------------------------
- */
+/* ---- check ---------------------------------------------------------------------------------- */
 
 static float *own_floats(const struct crumb_exchange *x)
 {
@@ -83,8 +82,7 @@ static int check(struct crumb_exchange *x)
 	return piece_error(x);
 }
 
-/* ---- swap -----------------------------------------------------------------------------------------------
- */
+/* ---- swap ----------------------------------------------------------------------------------- */
 
 static int swap(struct crumb_exchange *x, crumb_span message)
 {
@@ -136,8 +134,7 @@ static int damaged(struct crumb_exchange *x, unsigned from)
 	return CRUMB_EFRAME;
 }
 
-/* ---- vote -----------------------------------------------------------------------------------------------
- */
+/* ---- vote ----------------------------------------------------------------------------------- */
 
 /* Brings everybody's floats into learner order. */
 static int gather_floats(struct crumb_exchange *x)
@@ -166,8 +163,7 @@ static int vote(struct crumb_exchange *x, int error)
 	return refused || !x->own ? refused : gather_floats(x);
 }
 
-/* ---- pack -----------------------------------------------------------------------------------------------
- */
+/* ---- pack ----------------------------------------------------------------------------------- */
 
 static void pack_piece(void *arg, size_t i, unsigned thread)
 {
@@ -213,8 +209,7 @@ static int pack(struct crumb_exchange *x, size_t *len)
 	return 0;
 }
 
-/* ---- unpack ---------------------------------------------------------------------------------------------
- */
+/* ---- unpack --------------------------------------------------------------------------------- */
 
 /* Finds every learner's frames in the messages. */
 static int find_frames(struct crumb_exchange *x)
@@ -277,8 +272,7 @@ static int unpack(struct crumb_exchange *x)
 	return error;
 }
 
-/* ---- step -----------------------------------------------------------------------------------------------
- */
+/* ---- step ----------------------------------------------------------------------------------- */
 
 static void account(struct crumb_exchange *x)
 {

@@ -94,8 +94,7 @@ static void for_every_setting(void (*law)(const struct policy *policy, const cha
 	}
 }
 
-/* ---- the reference: plain crumb calls -------------------------------------------------------------------
- */
+/* ---- the reference: plain crumb calls ------------------------------------------------------- */
 
 struct reference {
 	crumb_packer *packer[LEARNERS][SLICES];
@@ -178,8 +177,7 @@ static const float *reference_step(struct reference *ref, const float *share, un
 	return ref->mean;
 }
 
-/* ---- ranks as threads -----------------------------------------------------------------------------------
- */
+/* ---- ranks as threads ----------------------------------------------------------------------- */
 
 struct job {
 	const struct policy *policy;
@@ -319,8 +317,7 @@ static void assert_bits(const float *got, const float *expected, const char *tex
 			         job->threads, i, (double)got[i], (double)expected[i]);
 }
 
-/* ---- laws -----------------------------------------------------------------------------------------------
- */
+/* ---- laws ----------------------------------------------------------------------------------- */
 
 static void assert_same_bits(struct job job, const char *text)
 {
@@ -547,8 +544,7 @@ static void a_leaver_keeps_nobody_waiting(void **state)
 		}
 }
 
-/* ---- one rank over a transport that lies ----------------------------------------------------------------
- */
+/* ---- one rank over a transport that lies ---------------------------------------------------- */
 
 struct liar {
 	struct transport net;
@@ -654,8 +650,7 @@ static void damage_is_an_error(void **state)
 	for_every_setting(damage_law);
 }
 
-/* ---- randomness -----------------------------------------------------------------------------------------
- */
+/* ---- randomness ----------------------------------------------------------------------------- */
 
 /* The variance of the mean over learners that all have the same gradient, summed over its elements. */
 static double variance(const struct policy *policy, size_t learners)
@@ -717,8 +712,7 @@ static void random_errors_average_out(void **state)
 	}
 }
 
-/* ---- what it says about itself --------------------------------------------------------------------------
- */
+/* ---- what it says about itself -------------------------------------------------------------- */
 
 static void stats_count(void **state)
 {
