@@ -2,10 +2,12 @@
 if(NOT TARGET crumb_train)
 	return()
 endif()
-foreach(name test_net test_digits test_idx test_schedule)
+foreach(name test_net test_train test_digits test_idx test_schedule)
 	crumb_test(${name} ${name}.c)
 	target_link_libraries(${name} PRIVATE crumb_train)
 endforeach()
+add_test(NAME test_idx_mnist COMMAND test_idx mnist)
+set_tests_properties(test_idx_mnist PROPERTIES LABELS data)
 # As many threads as oneDNN would take if the trainer let it.
 set_tests_properties(test_net PROPERTIES ENVIRONMENT OMP_NUM_THREADS=4)
 

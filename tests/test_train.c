@@ -1,0 +1,136 @@
+/* Training against its definition: stochastic gradient descent, written out.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "digits.h"
+#include "split.h"
+#include "train.h"
+#include "worker.h"
+
+static const struct layer one_layer[] = {{LAYER_FC, 10, 0}};
+static const struct model model = {"one", "a single layer", one_layer, 1};
+
+struct problem {
+	struct data data;
+	struct net net;
+};
+
+static void problem_open(struct problem *p, size_t samples)
+{
+	char why[256] = "";
+	*p = (struct problem){0};
+	assert_int_equal(digits_make(&p->data, samples, 10, why, sizeof why), 0);
+	p->data.mean = 37;
+	p->data.scale = 1.0f / 60;
+	assert_int_equal(net_open(&p->net, &model, p->data.shape, why, sizeof why), 0);
+}
+
+/* The loss of the last epoch, before its steps. */
+static double train(const struct problem *p, struct options *options)
+{
+	char why[256] = "";
+	struct report run;
+	struct log log = {0};
+	options->codec[0].text = "raw";
+	assert_int_equal(crumb_policy_parse(&options->codec[0].policy, "raw", NULL), 0);
+	const struct train_setting setting = {options, &p->data, &p->net, NULL, &log};
+	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
+		fail_msg("%s", why);
+	return run.loss;
+}
+
+/* The same of descent over all samples at once, an epoch a step. */
+static double descend(const struct problem *p, const struct options *options)
+{
+	const size_t n = p->net.parameters, samples = p->data.train.count;
+	float *param = malloc(n * sizeof *param), *grad = malloc(n * sizeof *grad);
+	double *velocity = calloc(n, sizeof *velocity), loss = 0;
+	uint32_t *index = malloc(samples * sizeof *index);
+	struct worker *worker = worker_open(&p->net, &p->data);
+	assert_true(param && grad && velocity && index && worker);
+	for (size_t i = 0; i < samples; i++)
+		index[i] = (uint32_t)i;
+	net_init(&p->net, options->seed, param);
+	for (size_t epoch = 0; epoch < options->epochs; epoch++) {
+		const double rate = schedule_rate(&options->schedule, options->lr, (double)epoch,
+		                                  (double)options->epochs);
+		assert_int_equal(worker_gradient(worker, param, index, samples, grad, &loss), 0);
+		for (size_t i = 0; i < n; i++) {
+			velocity[i] = options->momentum * velocity[i] + grad[i] +
+			              options->weight_decay * (double)param[i];
+			param[i] = (float)(param[i] - rate * velocity[i]);
+		}
+	}
+	worker_close(worker);
+	free(param);
+	free(grad);
+	free(velocity);
+	free(index);
+	return loss;
+}
+
+/* Five samples among three learners: two of them have twice the third's share. */
+static void training_is_descent(void **state)
+{
+	(void)state;
+	static struct options options;
+	struct problem p;
+	problem_open(&p, 5);
+	options = (struct options){
+	        .learners = 3, .batch = 5, .lr = 0.01, .momentum = 0.9, .weight_decay = 0.5, .seed = 1};
+	assert_int_equal(schedule_parse(&options.schedule, "step:every=2,factor=0.1", NULL), 0);
+	for (options.epochs = 1; options.epochs <= 5; options.epochs++)
+		assert_float_equal(train(&p, &options), descend(&p, &options), 1e-4);
+	data_close(&p.data);
+}
+
+/* At a rate of almost nothing the loss tells which samples an epoch took: one step of most of them. */
+static void epochs_are_shuffled(void **state)
+{
+	(void)state;
+	static struct options options;
+	struct problem p;
+	double loss[4];
+	problem_open(&p, 24);
+	options = (struct options){.learners = 1, .batch = 16, .lr = 1e-30};
+	for (options.seed = 1; options.seed <= 2; options.seed++)
+		for (options.epochs = 1; options.epochs <= 2; options.epochs++)
+			loss[2 * (options.seed - 1) + options.epochs - 1] = train(&p, &options);
+	assert_true(fabs(loss[0] - loss[1]) > 1e-3); /* of one seed: the same weights */
+	assert_true(fabs(loss[2] - loss[3]) > 1e-3);
+	data_close(&p.data);
+}
+
+static void parts_are_even(void **state)
+{
+	(void)state;
+	for (size_t parts = 1; parts < 10; parts++)
+		for (size_t n = 0; n < 30; n++) {
+			size_t next = 0;
+			for (size_t i = 0; i < parts; i++) {
+				assert_int_equal(split_first(n, parts, i), next);
+				assert_true(split_size(n, parts, i) == n / parts ||
+				            (split_size(n, parts, i) == n / parts + 1 && i < n % parts));
+				next += split_size(n, parts, i);
+			}
+			assert_int_equal(next, n);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(training_is_descent),
+	        cmocka_unit_test(epochs_are_shuffled),
+	        cmocka_unit_test(parts_are_even),
+	};
+	return cmocka_run_group_tests_name("train", tests, NULL, NULL);
+}
