@@ -64,6 +64,8 @@ static void same_bytes_on_every_isa(void **state)
 		for (size_t l = 0; l < case_lengths; l++)
 			for (int kind = 0; kind < CASE_KINDS; kind++)
 				for (int type = CRUMB_F32; type <= CRUMB_BF16; type++) {
+					if (type != CRUMB_F32 && kind != CASE_GAUSS && kind != CASE_EXTREME)
+						continue; /* their loads are all that differs */
 					const size_t n = case_length[l];
 					float *g = malloc((n + 1) * sizeof *g);
 					void *grad = malloc((n + 1) * 4);
