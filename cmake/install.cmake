@@ -1,0 +1,20 @@
+# What is installed of libcrumb: header, both libraries, CMake package, pkg-config file. Tools and man pages install
+# themselves; libcrumb_exchange is not installed. SPDX-License-Identifier: MIT
+include(CMakePackageConfigHelpers)
+install(FILES include/crumb.h TYPE INCLUDE)
+
+# find_package(crumb) gives crumb::crumb, which is shared, and crumb::static.
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crumb)
+set_target_properties(crumb_shared PROPERTIES EXPORT_NAME crumb)
+set_target_properties(crumb_static PROPERTIES EXPORT_NAME static)
+target_link_libraries(crumb_static INTERFACE m)
+install(TARGETS crumb_shared crumb_static EXPORT crumb INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT crumb NAMESPACE crumb:: FILE crumb-config.cmake DESTINATION ${package_folder})
+# As the SONAME says it: one number for what is compatible.
+write_basic_package_version_file(crumb-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crumb-config-version.cmake DESTINATION ${package_folder})
+
+# The prefix is found from the file's own place, so that an installed tree may be moved.
+file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/crumb.pc.in crumb.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,88 @@
+# An installed tree has what it should, and the examples build against it wherever it lies. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+case $CC in
+*clang*) cxx=clang++ ;;
+*) cxx=g++ ;;
+esac
+for program in $cxx pkg-config readelf; do
+	if ! command -v $program >/dev/null; then
+		echo "skipped: no $program here"
+		exit 77
+	fi
+done
+
+check "cmake --install" env DESTDIR="$folder/root" "$CMAKE" --install "$BUILD" --prefix /opt/crumb
+tree=$folder/root/opt/crumb
+library=$tree/$LIBDIR
+
+# ---- the files ----
+major=${VERSION%%.*}
+{
+	echo ./bin/crumb
+	echo ./include/crumb.h
+	for name in libcrumb.a libcrumb.so libcrumb.so."$major" libcrumb.so."$VERSION" pkgconfig/crumb.pc; do
+		echo "./$LIBDIR/$name"
+	done
+	for name in config config-release config-version; do
+		echo "./$LIBDIR/cmake/crumb/crumb-$name.cmake"
+	done
+	for page in crumb.1 crumb-codecs.7 crumb.3; do
+		echo "./share/man/man${page##*.}/$page"
+	done
+	[ -z "${CRUMB_TRAIN:-}" ] || printf '%s\n' ./bin/crumb-train ./share/man/man1/crumb-train.1
+} | sort >wanted
+(cd "$tree" && find . ! -type d | sort) >found
+holds "these files, no others: $(diff wanted found | tr '\n' ' ')" cmp wanted found
+holds "nothing outside of the prefix" test "$(find root | grep -c -v '^root/opt/crumb/')" = 3
+holds "the SONAME" sh -c "readelf -d '$library/libcrumb.so' | grep -q 'SONAME.*\[libcrumb.so.$major\]'"
+holds "the SONAME leads to the library" test "$(readlink "$library/libcrumb.so.$major")" = "libcrumb.so.$VERSION"
+holds "the library is under 1 MB" test "$(wc -c <"$library/libcrumb.so.$VERSION")" -lt 1000000
+check "the tool runs" "$tree/bin/crumb" --version
+holds "and is of this version" grep -q "^crumb $VERSION," stdout
+holds "nothing names the build folder" sh -c "! grep -rIl '$BUILD' '$tree'"
+
+# ---- the examples: here, and after the tree has moved ----
+export PKG_CONFIG_LIBDIR LD_LIBRARY_PATH
+# example WHAT PROGRAM: what the examples print.
+example() {
+	check "$1" "$2"
+	holds "$1: what it prints" grep -q '^0\.5 -0\.5 0 0 *$' stdout
+}
+# use WHERE: builds against the tree and runs, in a folder WHERE.
+use() {
+	PKG_CONFIG_LIBDIR=$library/pkgconfig
+	LD_LIBRARY_PATH=
+	mkdir "$1"
+	for package in crumb "crumb --static"; do
+		# shellcheck disable=SC2046,SC2086 # lists of flags
+		check "$1: C, pkg-config $package" "$CC" -Wall -Wextra -Werror "$SOURCE/tests/install/example.c" -o "$1/c" \
+			$(pkg-config --cflags --libs $package)
+		# shellcheck disable=SC2046,SC2086
+		check "$1: C++, pkg-config $package" $cxx -Wall -Wextra -Werror "$SOURCE/tests/install/example.cc" -o "$1/cc" \
+			$(pkg-config --cflags --libs $package)
+		LD_LIBRARY_PATH=$library
+		example "$1: C with pkg-config" "$1/c"
+		example "$1: C++ with pkg-config" "$1/cc"
+		LD_LIBRARY_PATH=
+	done
+	check "$1: find_package" "$CMAKE" -S "$SOURCE/tests/install" -B "$1/build" -DCMAKE_PREFIX_PATH="$tree" \
+		-DWANTED="$VERSION" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER=$cxx
+	check "$1: the examples build" "$CMAKE" --build "$1/build"
+	for name in crumb_c crumb_cc static_c static_cc; do
+		example "$1: $name with CMake" "$1/build/$name"
+	done
+	holds "$1: crumb::crumb is shared" sh -c "readelf -d '$1/build/crumb_c' | grep -q 'NEEDED.*libcrumb.so.$major'"
+	holds "$1: crumb::static is static" sh -c "! readelf -d '$1/build/static_c' | grep -q libcrumb"
+}
+use here
+holds "pkg-config's version" test "$(pkg-config --modversion crumb)" = "$VERSION"
+holds "pkg-config's private library" sh -c 'pkg-config --static --libs crumb | grep -q -e "-lm\>"'
+holds "and not otherwise" sh -c '! pkg-config --libs crumb | grep -q -e "-lm\>"'
+mv root elsewhere
+tree=$folder/elsewhere/opt/crumb
+library=$tree/$LIBDIR
+use moved
+holds "find_package wants no later version" sh -c "! '$CMAKE' -S '$SOURCE/tests/install' -B later \
+	-DCMAKE_PREFIX_PATH='$tree' -DWANTED=$((major + 1)) -DCMAKE_C_COMPILER='$CC' -DCMAKE_CXX_COMPILER=$cxx 2>&1"
+finish
