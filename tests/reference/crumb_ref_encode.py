@@ -8,65 +8,11 @@ import math
 import operator
 import struct
 from array import array
-from itertools import repeat, zip_longest
+from itertools import repeat
 
-from crumb_ref import (BITS, CODECS, HEADER, SHARED, SUM, ceil_div, checksum, crc32c, each, fl, need, symbol_bytes,
-                       usable)
-
-
-# ---- arithmetic -----------------------------------------------------------------------------------------------------
-
-def sum_f32(values):
-    total = 0.0
-    for block in range(0, len(values), 4096):
-        sums = array("f", [0.0] * 16)
-        for row in range(block, min(block + 4096, len(values)), 16):
-            sums = array("f", (a if b is None else a + b for a, b in zip_longest(sums, values[row:row + 16])))
-        block_sum = sums[0]
-        for lane in sums[1:]:
-            block_sum = fl(block_sum + lane)
-        total += block_sum
-    return total
-
-
-MASK32, MASK64, GOLDEN = 2**32 - 1, 2**64 - 1, 0x9E3779B97F4A7C15
-
-
-def mix64(x):
-    x &= MASK64
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & MASK64
-    x = (x ^ x >> 27) * 0x94D049BB133111EB & MASK64
-    return x ^ x >> 31
-
-
-def mix32(x):
-    x &= MASK32
-    x = (x ^ x >> 16) * 0x85EBCA6B & MASK32
-    x = (x ^ x >> 13) * 0xC2B2AE35 & MASK32
-    return x ^ x >> 16
-
-
-def uniforms(seed, step, n):
-    """u(seed, step, i) of the elements 0 to n - 1, and of those up to a multiple of 16."""
-    result = array("f")
-    for block in range(ceil_div(n, 4096)):
-        k = mix64(seed + GOLDEN)
-        k = mix64((k ^ step) + GOLDEN)
-        k = mix64((k ^ block) + GOLDEN)
-        words = [[mix32(mix32((k & MASK32) + 0x9E3779B9 * (16 * w + l + 1)) ^ k >> 32) for w in range(4)]
-                 for l in range(16)]
-        for _ in range(ceil_div(min(4096, n - 4096 * block), 16)):
-            for lane in words:
-                s0, s1, s2, s3 = lane
-                result.append((s0 + s3 & MASK32) >> 8)
-                t = s1 << 9 & MASK32
-                s2 ^= s0
-                s3 ^= s1
-                s1 ^= s2
-                s0 ^= s3
-                s2 ^= t
-                lane[:] = s0, s1, s2, (s3 << 11 | s3 >> 21) & MASK32
-    return each(operator.mul, result, repeat(2.0**-24))
+from crumb_ref import HEADER, checksum, crc32c
+from crumb_ref_numbers import ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
+from crumb_ref_payloads import BITS, CODECS, EXACT, MAP, SHARED, SUM, symbol_bytes
 
 
 # ---- payloads -------------------------------------------------------------------------------------------------------
@@ -148,31 +94,113 @@ def write_planes(numbers, learners):
     return struct.pack(f"<{len(words)}H", *words)
 
 
-def write_adacomp(grad, residual, bin, factor):
-    owed = each(operator.add, residual, grad)
-    lifted = each(operator.add, owed, each(operator.mul, repeat(fl(factor - 1)), grad))
-    starts = range(0, len(grad), bin)
-    greatest = [max(map(abs, owed[start:start + bin])) for start in starts]
+def write_bins(owed, residual, bin, sent_of):
+    """The payload of adacomp and local. sent_of(elements, greatest): those of a bin that are sent, of its element
+    numbers and the greatest magnitude among them, which is above 0."""
+    bins = [range(start, min(start + bin, len(owed))) for start in range(0, len(owed), bin)]
+    greatest = [max(abs(owed[i]) for i in elements) for elements in bins]
     total = 0.0
-    for run in range(0, len(greatest), 1024):
+    for run in range(0, len(bins), 1024):
         run_sum = 0.0
         for m in greatest[run:run + 1024]:
             run_sum += m
         total += run_sum
-    scale = fl(total / len(greatest)) if greatest else 0.0
+    scale = fl(total / len(bins)) if bins else 0.0
     width = symbol_bytes(bin)
     last, sign = 1 << 8 * width - 2, 1 << 8 * width - 1
     symbols = []
     residual[:] = owed
-    for start, m in zip(starts, greatest):
-        sent = [i for i in range(start, min(start + bin, len(grad)))
-                if abs(lifted[i]) >= m and owed[i] != 0 and m > 0]
+    for elements, m in zip(bins, greatest):
+        sent = sent_of(elements, m) if m > 0 else []
         for i in sent:
-            symbols.append(i - start | (sign if owed[i] < 0 else 0) | (last if i == sent[-1] else 0))
+            symbols.append(i - elements[0] | (sign if owed[i] < 0 else 0) | (last if i == sent[-1] else 0))
             residual[i] = owed[i] - (scale if owed[i] > 0 else -scale)
         if not sent:
             symbols.append(2 * last - 1)
     return 0, struct.pack(f"<fI{len(symbols)}{ {1: 'B', 2: 'H', 4: 'I'}[width]}", scale, bin, *symbols)
+
+
+def write_adacomp(grad, residual, bin, factor):
+    owed = each(operator.add, residual, grad)
+    lifted = each(operator.add, owed, each(operator.mul, repeat(fl(factor - 1)), grad))
+    return write_bins(owed, residual, bin,
+                      lambda elements, m: [i for i in elements if abs(lifted[i]) >= m and owed[i] != 0])
+
+
+def write_local(grad, residual, bin):
+    owed = each(operator.add, residual, grad)
+    return write_bins(owed, residual, bin, lambda elements, m: [next(i for i in elements if abs(owed[i]) == m)])
+
+
+def means(sums_of, counts):
+    """fl(sum / count) of each, 0 where there is none; sums_of(factor): the sums of the terms times factor, which is
+    2^-32 where the sums of the terms themselves are not all finite."""
+    up, sums = 1.0, sums_of(1.0)
+    if not all(map(math.isfinite, sums)):
+        up, sums = 2.0**32, sums_of(2.0**-32)
+    return [fl(total / count * up) if count else 0.0 for total, count in zip(sums, counts)]
+
+
+def pack_bits(bits, unit, lowest_first):
+    """One bit an element, in a multiple of unit bytes."""
+    packed = bytearray(unit * ceil_div(len(bits), 8 * unit))
+    for i, bit in enumerate(bits):
+        packed[i // 8] |= bit << (i % 8 if lowest_first else 7 - i % 8)
+    return packed
+
+
+def write_sign(grad, residual):
+    owed = each(operator.add, residual, grad)
+    scale, = means(lambda factor: [sum_f32(each(operator.mul, map(abs, owed), repeat(factor)))], [len(owed)])
+    bits = [negative(x) for x in owed]
+    residual[:] = array("f", (x + scale if bit else x - scale for x, bit in zip(owed, bits)))
+    return 0, struct.pack("<f", scale) + pack_bits(bits, 2, True)
+
+
+def write_onebit(grad, residual, threshold):
+    owed = each(operator.add, residual, grad)
+    bits = [x > threshold for x in owed]
+    residual[:] = array("f", (x - 1 if bit else x + 1 for x, bit in zip(owed, bits)))
+    return 0, pack_bits(bits, 4, False)
+
+
+def write_signs(signs, n):
+    """Flags and bytes of a dict from element to whether it is plus, in order."""
+    if 4 * len(signs) < 4 * ceil_div(n, 16):
+        return 0, struct.pack(f"<{len(signs)}I", *(2 * i + plus for i, plus in signs.items()))
+    return MAP, write_bits([0 if i not in signs else 1 if signs[i] else 2 for i in range(n)])
+
+
+def write_strom(grad, residual, threshold):
+    signs = {}
+    for i, x in enumerate(each(operator.add, residual, grad)):
+        if abs(x) >= threshold:
+            signs[i] = x > 0
+        residual[i] = x if i not in signs else x - threshold if signs[i] else x + threshold
+    flags, coded = write_signs(signs, len(grad))
+    return flags, struct.pack("<f", threshold) + coded
+
+
+def write_topk(grad, residual, fraction, value):
+    owed = each(operator.add, residual, grad)
+    residual[:] = owed
+    k = max(1, int(fraction * len(owed)))
+    least = max([2.0**-149] + sorted(map(abs, owed), reverse=True)[k - 1:k])
+    if value == "exact":
+        above = [i for i, x in enumerate(owed) if abs(x) > least]
+        equal = [i for i, x in enumerate(owed) if abs(x) == least]
+        sent = sorted(above + equal[:k - len(above)])
+        for i in sent:
+            residual[i] = 0.0
+        return EXACT, struct.pack(f"<{len(sent)}I{len(sent)}f", *sent, *(owed[i] for i in sent))
+    signs = {i: x > 0 for i, x in enumerate(owed) if abs(x) >= least}
+    sides = [[x if x >= least else 0.0 for x in owed], [x if x <= -least else 0.0 for x in owed]]
+    plus, minus = means(lambda factor: [sum_f32(each(operator.mul, side, repeat(factor))) for side in sides],
+                        [sum(map(bool, side)) for side in sides])
+    for i in signs:
+        residual[i] = owed[i] - (plus if signs[i] else minus)
+    flags, coded = write_signs(signs, len(owed))
+    return flags, struct.pack("<2f", plus, minus) + coded
 
 
 # ---- frames ---------------------------------------------------------------------------------------------------------
@@ -183,19 +211,58 @@ def seal(codec_id, flags, n, payload):
     return header + struct.pack("<I", crc32c(header)) + payload
 
 
+def seide_levels(x, split, factor):
+    """Low and high of a column, and of each element whether it is high; sums are of terms times factor."""
+    def sums(terms, bits):
+        terms = each(operator.mul, terms, repeat(factor))
+        return [sum_f32([term if bit == side else 0.0 for term, bit in zip(terms, bits)]) for side in (False, True)]
+
+    bits = [value >= 0 for value in x]
+    low_sum, high_sum = sums(x, bits)
+    if split == "zero":
+        count = sum(bits)
+        low = fl(low_sum / (len(x) - count) / factor) if count < len(x) else 0.0
+        high = fl(high_sum / count / factor) if count else 0.0
+        return low, high, bits
+    mean = fl((low_sum + high_sum) / len(x) / factor)
+    bits = [value >= mean for value in x]
+    low_sum, high_sum = sums(each(operator.sub, x, repeat(mean)), bits)
+    deviation = fl((high_sum - low_sum) / len(x) / factor)
+    return fl(mean - deviation), fl(mean + deviation), bits
+
+
+def write_seide(grad, residual, split, run):
+    n = len(grad)
+    column = min(n, run * max(1, ceil_div(64, run))) if run else n
+    owed = each(operator.add, residual, grad)
+    levels, coded = array("f"), b""
+    for start in range(0, n, column or 1):
+        x = owed[start:start + column]
+        low, high, bits = seide_levels(x, split, 1.0)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            low, high, bits = seide_levels(x, split, 2.0**-32)
+        levels.extend((low, high))
+        coded += pack_bits(bits, 2, True)
+        residual[start:start + column] = array("f", (a - (high if bit else low) for a, bit in zip(x, bits)))
+    return 0, struct.pack(f"<Q{len(levels)}f", column, *levels) + coded
+
+
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,
-           "adacomp": write_adacomp}
+           "adacomp": write_adacomp, "sign": write_sign, "local": write_local, "onebit": write_onebit,
+           "strom": write_strom, "topk": write_topk, "seide": write_seide}
 
 
-def encode(spec, grad, residual, seed, step, agreed=None):
+def encode(spec, grad, residual, seed, step, agreed=None, run=0):
     """The frame of a gradient, an array("f"). spec: a dict of "codec" and the settings of that codec's write_ function.
     residual: an array("f"), moved on in place; the codecs without one ignore it. agreed: the scalers of all buckets, of
-    terngrad with shared scalers: the greatest of every learner's terngrad_scalers()."""
+    terngrad with shared scalers: the greatest of every learner's terngrad_scalers(). run: the packer's, for seide."""
     settings = dict(spec)
     name = settings.pop("codec")
     need(all(map(usable, grad)), "the gradient is not finite")
     if name == "terngrad":
         settings.update(seed=seed, step=step, agreed=agreed)
+    if name == "seide":
+        settings.update(run=run)
     flags, payload = WRITERS[name](grad, residual, **settings)
     if not grad:
         flags, payload = 0, b""

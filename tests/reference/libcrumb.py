@@ -8,6 +8,7 @@ from array import array
 
 LIB = ctypes.CDLL(os.environ["SHARED"])
 DTYPES = "f32", "f16", "bf16"
+GUARD = 256  # bytes behind what the library may write
 ISAS = "portable", "sse2", "avx2", "avx512", "neon"
 
 
@@ -54,13 +55,15 @@ def set_isa(name):
 class Packer:
     """Gradients are bytes of dtype, one of DTYPES."""
 
-    def __init__(self, spec, n, seed, dtype):
+    def __init__(self, spec, n, seed, dtype, run=0):
+        self.what = f"{spec}, {n} {dtype}, seed {seed}, run {run}"
         self.codec, self.n, self.dtype = Codec(), n, DTYPES.index(dtype)
         status = LIB.crumb_parse(ctypes.byref(self.codec), spec.encode(), None)
         assert status == 0, f"crumb_parse: {status}, {spec}"
-        self.memory = ctypes.create_string_buffer(LIB.crumb_packer_size(ctypes.byref(self.codec), n) + 63)
+        self.size = LIB.crumb_packer_size(ctypes.byref(self.codec), n)
+        self.memory = ctypes.create_string_buffer(b"\xA5" * (self.size + 63 + GUARD), self.size + 63 + GUARD)
         self.at = ctypes.addressof(self.memory) + 63 & ~63
-        status = LIB.crumb_packer_init(self.at, ctypes.byref(self.codec), n, 0, seed)
+        status = LIB.crumb_packer_init(self.at, ctypes.byref(self.codec), n, run, seed)
         assert status == 0, f"crumb_packer_init: {status}"
 
     def residual(self):
@@ -84,8 +87,12 @@ class Packer:
 
     def pack(self, gradient):
         """The frame, or the error, a negative number."""
-        room = ctypes.create_string_buffer(LIB.crumb_bound(ctypes.byref(self.codec), self.n))
-        length = LIB.crumb_pack(self.at, gradient, self.dtype, 0, room, len(room))
+        bound = LIB.crumb_bound(ctypes.byref(self.codec), self.n)
+        room = ctypes.create_string_buffer(b"\xA5" * (bound + GUARD), bound + GUARD)
+        length = LIB.crumb_pack(self.at, gradient, self.dtype, 0, room, bound)
+        assert room.raw[bound:] == b"\xA5" * GUARD, f"crumb_pack wrote past {bound} bytes: {self.what}"
+        end = self.at + self.size
+        assert ctypes.string_at(end, GUARD) == b"\xA5" * GUARD, f"crumb_pack wrote past the packer: {self.what}"
         return room.raw[:length] if length >= 0 else length
 
 

@@ -7,7 +7,6 @@ SPDX-License-Identifier: MIT
 import functools
 import glob
 import math
-import operator
 import os
 import random
 import struct
@@ -18,8 +17,9 @@ from collections import namedtuple
 
 import crumb_ref
 import libcrumb
-from crumb_ref import HEADER, Refused, fl
+from crumb_ref import HEADER, Refused
 from crumb_ref_encode import encode, encode_sum, seal, terngrad_scalers
+from crumb_ref_numbers import ceil_div, fl
 
 FRAMES, DAMAGED = 20000, 15000
 GREATEST = 2.0**120
@@ -28,19 +28,26 @@ GREATEST = 2.0**120
 # ---- random settings and gradients ----------------------------------------------------------------------------------
 
 def random_spec(rng):
-    codec = rng.choice(("raw", "half", "twobit", "terngrad", "terngrad", "adacomp", "adacomp"))
-    if codec == "half":
-        return {"codec": codec, "type": rng.choice(("bf16", "f16"))}
-    if codec == "twobit":
-        return {"codec": codec, "threshold": fl(rng.choice((0.5, 1, rng.uniform(0.01, 2), 2.0**rng.uniform(-99, 99))))}
-    if codec == "terngrad":
-        return {"codec": codec, "clip": fl(rng.choice((0, 2.5, 1, rng.uniform(0.01, 3), 100))),
-                "bucket": rng.choice((0, 0, 16, 32, 48, 128, 4096, 4112, 1048576)),
-                "shared": rng.choice((0, 0, 1)), "coding": rng.choice(("trits", "bits"))}
-    if codec == "adacomp":
-        bins = 1, 2, 50, 62, 63, 64, 500, 16383, 16384, 16777216, rng.randint(1, 20), rng.randint(1, 100)
-        return {"codec": codec, "bin": rng.choice(bins), "factor": fl(rng.choice((1, 2, rng.uniform(1, 16), 16)))}
-    return {"codec": codec}
+    threshold = fl(rng.choice((0.5, 1, rng.uniform(0.01, 2), 2.0**rng.uniform(-99, 99))))
+    bin = rng.choice((1, 2, 50, 62, 63, 64, 500, 16383, 16384, 16777216, rng.randint(1, 20), rng.randint(1, 100)))
+    settings = {
+        "raw": {},
+        "half": {"type": rng.choice(("bf16", "f16"))},
+        "twobit": {"threshold": threshold},
+        "terngrad": {"clip": fl(rng.choice((0, 2.5, 1, rng.uniform(0.01, 3), 100))),
+                     "bucket": rng.choice((0, 0, 16, 32, 48, 128, 4096, 4112, 1048576)),
+                     "shared": rng.choice((0, 0, 1)), "coding": rng.choice(("trits", "bits"))},
+        "adacomp": {"bin": bin, "factor": fl(rng.choice((1, 2, rng.uniform(1, 16), 16)))},
+        "sign": {},
+        "local": {"bin": bin},
+        "onebit": {"threshold": rng.choice((threshold, -threshold, 0.0))},
+        "strom": {"threshold": threshold},
+        "topk": {"fraction": fl(rng.choice((0.003, 1e-6, 0.5, rng.uniform(0.001, 0.5)))),
+                 "value": rng.choice(("mean", "exact"))},
+        "seide": {"split": rng.choice(("zero", "mean"))},
+    }
+    codec = rng.choice((*settings, "terngrad", "adacomp"))
+    return {"codec": codec, **settings[codec]}
 
 
 def spec_text(spec):
@@ -111,7 +118,8 @@ def packed_by_both(rng):
     """A few steps of a codec, and where its scalers are shared, of a few learners."""
     spec, n, seed, dtype = random_spec(rng), random_length(rng), rng.getrandbits(63), rng.choice(libcrumb.DTYPES)
     learners = rng.randint(1, 4) if spec.get("shared") else 1
-    packers = [libcrumb.Packer(spec_text(spec), n, seed + i, dtype) for i in range(learners)]
+    run = rng.choice((0, 1, 2, 9, 16, 25, 63, 64, 65, 75, 100, 1000, 5000))
+    packers = [libcrumb.Packer(spec_text(spec), n, seed + i, dtype, run) for i in range(learners)]
     residuals = [array("f", bytes(4 * n)) for _ in packers]
     for step in range(rng.randint(1, 4)):
         gradients = [stored_as(dtype, random_gradient(rng, n)) for _ in packers]
@@ -123,8 +131,8 @@ def packed_by_both(rng):
                 packer.agree(stats)
         for i, (packer, (stored, values), residual) in enumerate(zip(packers, gradients, residuals)):
             frame = packer.pack(stored)
-            reference = encode(spec, values, residual, seed + i, step, agreed)
-            what = f"{spec_text(spec)}, {n} {dtype}, seed {seed + i}, step {step}"
+            reference = encode(spec, values, residual, seed + i, step, agreed, run)
+            what = f"{spec_text(spec)}, {n} {dtype}, seed {seed + i}, run {run}, step {step}"
             yield Packed(what, n, frame, reference, packer.residual(), residual[:])
 
 
@@ -166,7 +174,7 @@ def test_golden_frames():
     paths = sorted(glob.glob(os.path.join(os.environ["GOLDEN"], "*.crumb")))
     assert len(paths) >= 10, paths
     for path in paths:
-        assert len(list(crumb_ref.frames_of(crumb_ref.read_file(path)))) == 2, path
+        assert len(crumb_ref.read_frames(path)) == 2, path
         assert crumb_ref.check(path, path.removesuffix("crumb") + "f32"), path
 
 
@@ -184,6 +192,13 @@ def test_order_of_sums():
         gradient = array("f", [rng.gauss(0.1, 0.4) for _ in range(rng.randint(4097, 9000))])
         packer = libcrumb.Packer(f"terngrad:shared=1,clip=1,bucket={bucket}", len(gradient), 0, "f32")
         assert list(packer.measure(gradient.tobytes())) == terngrad_scalers(gradient, 1.0, bucket), bucket
+    for spec in ({"codec": "sign"}, {"codec": "topk", "fraction": 0.5, "value": "mean"},
+                 {"codec": "seide", "split": "zero"}, {"codec": "seide", "split": "mean"}):  # sums that overflow
+        gradient = array("f", [rng.choice((-GREATEST, GREATEST, 0.75 * GREATEST)) for _ in range(9000)])
+        owed = array("f", bytes(4 * 9000))
+        packer = libcrumb.Packer(spec_text(spec), 9000, 0, "f32")
+        for step in range(2):
+            assert packer.pack(gradient.tobytes()) == encode(spec, gradient, owed, 0, step), spec
     tiny = 2.0**-53
     for runs, total in (([1.0, 2.0**-24] + [0.0] * 1022 + [tiny] * 1024, 1 + 2.0**-23),
                         ([1.0, 2.0**-24] + [tiny] * 1022 + ([tiny] + [0.0] * 1023) * 3, 1)):
@@ -221,7 +236,7 @@ def random_sum(rng):
     n, bucket = rng.randint(1, 200), rng.choice((0, 16, 48))
     learners = rng.choice((15, 16, 255, 256, 16383, 16384, 32767, rng.randint(1, 32767)))
     numbers = [rng.choice((-learners, learners, 0, rng.randint(-learners, learners))) for _ in range(n)]
-    scalers = [fl(2.0**rng.uniform(-149, 120)) for _ in range(crumb_ref.ceil_div(n, bucket or n))]
+    scalers = [fl(2.0**rng.uniform(-149, 120)) for _ in range(ceil_div(n, bucket or n))]
     return n, encode_sum(numbers, bucket, scalers, learners)
 
 
