@@ -23,7 +23,7 @@ void json_string(FILE *to, const char *text)
 void json_double(FILE *to, double value)
 {
 	char text[32] = "null";
-	for (int digits = 1; isfinite(value) && digits <= 17; digits++) {
+	for (int digits = 6; isfinite(value) && digits <= 17; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, value);
 		if (strtod(text, NULL) == value)
 			break;
@@ -34,7 +34,7 @@ void json_double(FILE *to, double value)
 void json_float(FILE *to, float value)
 {
 	char text[32] = "null";
-	for (int digits = 1; isfinite(value) && digits <= 9; digits++) {
+	for (int digits = 6; isfinite(value) && digits <= 9; digits++) {
 		snprintf(text, sizeof text, "%.*g", digits, (double)value);
 		if (strtof(text, NULL) == value)
 			break;

@@ -66,7 +66,7 @@ static void print_text_key(const crumb_key_info *key)
 			                           i ? "|" : "", key->choices[i]);
 		snprintf(value, sizeof value, "%s=%s", key->name, key->choices[(size_t)key->fallback]);
 	} else {
-		snprintf(range, sizeof range, "%.7g .. %.7g", (double)key->min, (double)key->max);
+		snprintf(range, sizeof range, "%.8g .. %.8g", (double)key->min, (double)key->max);
 		snprintf(value, sizeof value, "%s=%.6g", key->name, (double)key->fallback);
 	}
 	printf("    %-18s %-22s %s\n", value, range, key->brief);

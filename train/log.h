@@ -1,15 +1,17 @@
 /* The trainer's log: one JSON object a line, flushed line by line. An "epoch" event an epoch, and a "done"
  * event at the end of a codec's run, with the same keys but epoch_bytes:
  *
- *   event, codec (as on the command line), model, data, learners, batch, seed, epoch (from 1)
- *   loss             mean over the epoch's samples, each as its step found it; done: of the last epoch; null:
- * none error            on the test set after the epoch, as a fraction bytes            of whole frames, sent
- * by one learner since the start of the run epoch_bytes      the same, in this epoch ratio            dense
- * f32 bytes by bytes of whole frames, in this epoch; done: in the run ratio_by_kind    the same, for each
- * kind of slice that there is sent             share of the elements that were sent; counted on every tenth
- * step residual_norm    what a learner owes: root of the mean over learners of the squared norm steps,
- * skipped   taken, and left out as a gradient was not finite seconds          compute (gradients, optimizer),
- * pack (with the check), swap, unpack; wall: all, tests too
+ * - event, codec (as on the command line), model, data, learners, batch, seed, epoch (from 1)
+ * - loss: mean over the epoch's samples, each as its step found it; done: of the last epoch; null: none
+ * - error: on the test set after the epoch, as a fraction
+ * - bytes: of whole frames, sent by one learner since the start of the run
+ * - epoch_bytes: the same, in this epoch
+ * - ratio: dense f32 bytes by bytes of whole frames, in this epoch; done: in the run
+ * - ratio_by_kind: the same, for each kind of slice that there is
+ * - sent: share of the elements that were sent; counted on every tenth step
+ * - residual_norm: what a learner owes: root of the mean over learners of the squared norm
+ * - steps, skipped: taken, and left out as a gradient was not finite
+ * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests too
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LOG_H
