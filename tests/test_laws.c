@@ -363,6 +363,11 @@ static void peek_agrees_with_decoding(void **state)
 					         (size_t)f.sent, shown);
 				assert_true(crumb_bound(&f.codec, n) >
 				            0); /* what it carries is a valid codec */
+				crumb_codec plain;
+				assert_int_equal(crumb_parse(&plain, crumb_list(codec[c].id - 1)->name, NULL),
+				                 0);
+				if (!memcmp(&plain, &codec[c], sizeof plain)) /* so are the keys it lacks */
+					assert_memory_equal(&f.codec, &plain, sizeof plain);
 				free(sent);
 				free(frame);
 				free(p);

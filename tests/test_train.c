@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "digits.h"
+#include "random.h"
 #include "split.h"
 #include "train.h"
 #include "worker.h"
@@ -125,12 +126,35 @@ static void parts_are_even(void **state)
 		}
 }
 
+/* Chi-square over the six orders of three samples, 5 degrees of freedom: within 5 standard deviations. */
+static void orders_are_equally_likely(void **state)
+{
+	(void)state;
+	enum { DRAWS = 6000 };
+	int seen[27] = {0};
+	for (uint64_t seed = 0; seed < DRAWS; seed++) {
+		uint32_t order[3];
+		struct random random = random_stream(seed, RANDOM_SHUFFLE, 1);
+		random_order(&random, order, 3);
+		seen[9 * order[0] + 3 * order[1] + order[2]]++;
+	}
+	double chi = 0;
+	int orders = 0;
+	for (int i = 0; i < 27; i++) {
+		orders += seen[i] > 0;
+		chi += seen[i] ? pow(seen[i] - DRAWS / 6.0, 2) / (DRAWS / 6.0) : 0;
+	}
+	assert_int_equal(orders, 6);
+	assert_true(chi < 5 + 5 * sqrt(10));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(training_is_descent),
 	        cmocka_unit_test(epochs_are_shuffled),
 	        cmocka_unit_test(parts_are_even),
+	        cmocka_unit_test(orders_are_equally_likely),
 	};
 	return cmocka_run_group_tests_name("train", tests, NULL, NULL);
 }

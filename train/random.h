@@ -5,6 +5,7 @@
 #ifndef RANDOM_H
 #define RANDOM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct random {
@@ -33,6 +34,19 @@ static inline uint64_t random_next(struct random *r) { return random_mix(r->coun
 static inline uint64_t random_below(struct random *r, uint64_t n)
 {
 	return ((random_next(r) >> 32) * n) >> 32;
+}
+
+/* The numbers 0 to n - 1 in an order of which all are equally likely; n below 2^32. */
+static inline void random_order(struct random *r, uint32_t *order, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		order[i] = (uint32_t)i;
+	for (size_t i = n; i > 1; i--) {
+		const uint64_t k = random_below(r, i);
+		const uint32_t swap = order[i - 1];
+		order[i - 1] = order[k];
+		order[k] = swap;
+	}
 }
 
 /* Uniform in [low, high). */

@@ -207,20 +207,6 @@ static int step(struct train *t, double epoch, struct report *report, double *lo
 	return 0;
 }
 
-/* The order of samples is a pure function of seed and epoch. */
-static void shuffle(uint32_t *order, size_t n, uint64_t seed, size_t epoch)
-{
-	struct random random = random_stream(seed, RANDOM_SHUFFLE, epoch);
-	for (size_t i = 0; i < n; i++)
-		order[i] = (uint32_t)i;
-	for (size_t i = n; i > 1; i--) {
-		const size_t k = random_below(&random, i);
-		const uint32_t swap = order[i - 1];
-		order[i - 1] = order[k];
-		order[k] = swap;
-	}
-}
-
 static int test(struct train *t, double *error, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
@@ -240,7 +226,8 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	const double begin = stopwatch_now();
 	double loss = 0;
 	*report = (struct report){.epoch = epoch};
-	shuffle(t->order, s->data->train.count, s->options->seed, epoch);
+	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
+	random_order(&random, t->order, s->data->train.count);
 	crumb_exchange_reset_stats(t->exchange);
 	for (size_t i = 0; i < steps; i++) {
 		t->batch = t->order + i * s->options->batch;
