@@ -116,6 +116,7 @@ V16_BINARY(ori, v16i, v16i)
 V16_BINARY(xori, v16i, v16i)
 V16_BINARY(shrv, v16i, v16i)    /* a >> b, lane by lane, b < 32 */
 V16_UNARY(float_of, v16f, v16i) /* of a number below 2^31, rounded */
+V16_UNARY(trunc, v16i, v16f)    /* of a number in [0, 2^31), towards zero */
 V16_UNARY(bits_of, v16i, v16f)  /* the same 32 bits */
 V16_UNARY(of_bits, v16f, v16i)
 /* clang-format on */
@@ -209,6 +210,17 @@ V16_FN v16f v16_lookup8(v16t t, v16i at)
 {
 	v16f r;
 	EACH_PART(r.p[k] = p_lookup8(t, at.p[k])) return r;
+}
+
+/* The f32 by number of a table of any size. */
+V16_FN v16f v16_gather(const float *table, v16i at)
+{
+	uint32_t number[V16];
+	float entry[V16];
+	v16_storei(number, at);
+	for (int i = 0; i < V16; i++)
+		entry[i] = table[number[i]];
+	return v16_loadf(entry);
 }
 
 /* The lanes added from lane 0 to lane 15, starting with lane 0; and the greatest lane. */

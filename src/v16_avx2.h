@@ -67,6 +67,7 @@ P_FN pi p_shr(pi a, int s) { return _mm256_srli_epi32(a, s); }
 P_FN pi p_shl(pi a, int s) { return _mm256_slli_epi32(a, s); }
 P_FN pi p_shrv(pi a, pi s) { return _mm256_srlv_epi32(a, s); }
 P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
+P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
 P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }

@@ -57,6 +57,7 @@ P_FN pi p_shr(pi a, int s) { return _mm512_srli_epi32(a, (unsigned)s); }
 P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
 P_FN pi p_shrv(pi a, pi s) { return _mm512_srlv_epi32(a, s); }
 P_FN pf p_float_of(pi a) { return _mm512_cvtepi32_ps(a); }
+P_FN pi p_trunc(pf a) { return _mm512_cvttps_epi32(a); }
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm512_mask_mov_ps(b, m, a); }
 P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
 P_FN unsigned p_bits(pm m) { return m; }

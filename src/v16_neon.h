@@ -65,6 +65,7 @@ P_FN pi p_shl(pi a, int s) { return vshlq_u32(a, vdupq_n_s32(s)); }
 P_FN pi p_shr(pi a, int s) { return vshlq_u32(a, vdupq_n_s32(-s)); }
 P_FN pi p_shrv(pi a, pi s) { return vshlq_u32(a, vnegq_s32(vreinterpretq_s32_u32(s))); }
 P_FN pf p_float_of(pi a) { return vcvtq_f32_s32(vreinterpretq_s32_u32(a)); }
+P_FN pi p_trunc(pf a) { return vcvtq_u32_f32(a); }
 P_FN pf p_pick(pm m, pf a, pf b) { return vbslq_f32(m, a, b); }
 P_FN pi p_keepi(pm m, pi a) { return vandq_u32(m, a); }
 P_FN pi p_lane(void) { return (pi){1, 2, 4, 8}; } /* the bit of each */

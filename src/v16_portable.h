@@ -72,6 +72,7 @@ P_FN pi p_shr(pi a, int s) { return a >> s; }
 P_FN pi p_shl(pi a, int s) { return a << s; }
 P_FN pi p_shrv(pi a, pi s) { return a >> s; }
 P_FN pf p_float_of(pi a) { return (float)(int32_t)a; }
+P_FN pi p_trunc(pf a) { return (pi)a; }
 P_FN pf p_pick(pm m, pf a, pf b) { return m ? a : b; }
 P_FN pi p_keepi(pm m, pi a) { return a & m; }
 P_FN unsigned p_bits(pm m) { return m & 1; }

@@ -81,6 +81,7 @@ P_FN pi p_shrv(pi a, pi s)
 	return p_loadi(x);
 }
 P_FN pf p_float_of(pi a) { return _mm_cvtepi32_ps(a); }
+P_FN pi p_trunc(pf a) { return _mm_cvttps_epi32(a); }
 P_FN pf p_pick(pm m, pf a, pf b)
 {
 	const __m128 mask = _mm_castsi128_ps(m);

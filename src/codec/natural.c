@@ -1,0 +1,45 @@
+/* natural: zero and the powers of two, rounded to at random (natural dithering: Horvath et al. 2019, section
+ * 4).
+ *
+ * SPDX-License-Identifier: MIT */
+#include "levels.h"
+
+enum { NORM = LEVELS_OWN }; /* the key of its own */
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	(void)n;
+	return 0;
+}
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	return PER_ISA(levels_bound)(codec, n, LEVELS_POWERS);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	struct levels levels;
+	PER_ISA(levels_powers)(&levels, levels_count(&p->codec, true), 0.5f);
+	return PER_ISA(levels_pack)(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst,
+	                            flags);
+}
+
+static void describe(const struct frame *frame, crumb_frame *out) { PER_ISA(levels_describe)(frame, out); }
+
+const struct codec PER_ISA(natural) = {
+        .info = {.id = 14,
+                 .flags = CRUMB_RANDOM | CRUMB_FIXED,
+                 .name = "natural",
+                 .brief = "0 or a power of two of the bucket's norm, at random (Horvath et al. 2019)",
+                 .keys = 4,
+                 .key = {LEVELS_KEYS(4, 4, 512), LEVELS_NORM_KEY(LEVELS_MAX)}},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = PER_ISA(levels_check),
+        .unpack_add = PER_ISA(levels_unpack_add),
+        .describe = describe,
+};

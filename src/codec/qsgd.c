@@ -1,0 +1,49 @@
+/* qsgd: evenly spaced levels, rounded to at random (Alistarh et al., NeurIPS 2017); with norm=max it is the
+ * practical variant QSGDinf, and with two bits, TernGrad's rule in buckets (TRN).
+ *
+ * SPDX-License-Identifier: MIT */
+#include "levels.h"
+
+enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
+
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	(void)n;
+	return 0;
+}
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	return PER_ISA(levels_bound)(codec, n, LEVELS_EVEN);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	struct levels levels;
+	PER_ISA(levels_even)(&levels, levels_count(&p->codec, p->codec.value[ZERO] != 0));
+	return PER_ISA(levels_pack)(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst,
+	                            flags);
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	out->codec.value[ZERO] = (float)(PER_ISA(levels_describe)(frame, out) & 1);
+}
+
+const struct codec PER_ISA(qsgd) = {
+        .info = {.id = 12,
+                 .flags = CRUMB_RANDOM | CRUMB_FIXED,
+                 .name = "qsgd",
+                 .brief =
+                         "one of evenly spaced levels of the bucket's norm, at random (Alistarh et al. 2017)",
+                 .keys = 5,
+                 .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)}},
+        .floats = floats,
+        .bound = bound,
+        .pack = pack,
+        .check = PER_ISA(levels_check),
+        .unpack_add = PER_ISA(levels_unpack_add),
+        .describe = describe,
+};

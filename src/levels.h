@@ -1,0 +1,75 @@
+/* Levels: a tensor in buckets, each with a norm; an element is worth the norm times one of a few levels in
+ * [-1, 1], rounded at random to one of its two neighbours so that its mean is the element (Alistarh et al.,
+ * NeurIPS 2017, section 3; Faghri et al., NeurIPS 2020, section 2).
+ *
+ * qsgd, nuqsgd, natural, alq, amq and zipml differ in where their levels are, and in nothing else: payload
+ * (doc/FORMAT.md, qsgd), norms, rounding, codes and decoding stand here.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LEVELS_H
+#define LEVELS_H
+
+#include "codec.h"
+
+enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
+enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15 };
+enum levels_norm { LEVELS_L2, LEVELS_MAX };
+
+/* How a frame carries its levels: not at all, as the multiplier of powers, or one by one. */
+enum levels_form { LEVELS_EVEN, LEVELS_POWERS, LEVELS_TABLE };
+
+struct levels {
+	enum levels_form form;
+	uint32_t count;        /* 2^bits, or one less and then the middle one is 0 */
+	float at[LEVELS_MOST]; /* strictly increasing from -1 to 1 */
+};
+
+__attribute__((unused)) static const char *const levels_codings[] = {"fixed", NULL},
+                                                 *const levels_norms[] = {"l2", "max", NULL},
+                                                 *const levels_no_yes[] = {"0", "1", NULL};
+
+/* The keys that every codec of levels begins with, and two that some have. */
+#define LEVELS_KEYS(bits, most_bits, bucket)                                    \
+	{"bits", "bits of a code at fixed width", bits, 2, most_bits, 1, NULL}, \
+	        {"bucket",                                                      \
+	         "elements under one norm, a multiple of 128",                  \
+	         bucket,                                                        \
+	         LEVELS_BLOCK,                                                  \
+	         LEVELS_MOST_BUCKET,                                            \
+	         LEVELS_BLOCK,                                                  \
+	         NULL},                                                         \
+	{                                                                       \
+		"coding", "how codes are written", 0, 0, 0, 1, levels_codings   \
+	}
+#define LEVELS_ZERO_KEY(fallback)                                                                  \
+	{                                                                                          \
+		"zero", "1: zero is a level, of one less in all", fallback, 0, 1, 1, levels_no_yes \
+	}
+#define LEVELS_NORM_KEY(fallback)                                               \
+	{                                                                       \
+		"norm", "the norm of a bucket", fallback, 0, 1, 1, levels_norms \
+	}
+
+/* How many levels there are. */
+static inline uint32_t levels_count(const crumb_codec *codec, bool zero)
+{
+	return (1u << (unsigned)codec->value[LEVELS_BITS]) - zero;
+}
+
+/* Evenly spaced from -1 to 1 (QSGD); or plus and minus 1, p, p^2, ..., and 0 if count is odd (NUQSGD, AMQ).
+ */
+void PER_ISA(levels_even)(struct levels *levels, uint32_t count);
+void PER_ISA(levels_powers)(struct levels *levels, uint32_t count, float p);
+
+/* Most bytes of a payload; table: it carries its levels one by one. */
+size_t PER_ISA(levels_bound)(const crumb_codec *codec, size_t n, enum levels_form form);
+
+/* The codec's pack, check, unpack_add; describe returns the number of levels. */
+size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
+                            const struct levels *levels, enum levels_norm norm, uint8_t *dst,
+                            uint16_t *flags);
+bool PER_ISA(levels_check)(const struct frame *frame);
+void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc);
+uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out);
+
+#endif
