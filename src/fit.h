@@ -1,0 +1,107 @@
+/* Where to put the levels of a quantiser: ALQ and AMQ (Faghri et al., NeurIPS 2020) and the optimum that
+ * ZipML finds (Zhang et al., ICML 2017).
+ *
+ * Levels are doubles, ascending, count of them, from -1 to 1 (signed coordinates) or from 0 to 1
+ * (magnitudes). The first and the last never move. A coordinate r is rounded at random to one of its two
+ * neighbours, without bias, and that adds the variance
+ *
+ *   Psi(levels) = sum over neighbours a < c of the integral over (a, c] of (c - r)(r - a) dF(r)
+ *
+ * where the law F says how the coordinates, divided by their norm, are distributed. All functions minimise
+ * Psi.
+ *
+ * There are only sums, products, quotients and comparisons here, in a fixed order: a law and a start give the
+ * same levels, to the bit, on every machine. Nothing is allocated; the arrays are the caller's and outlive
+ * the law.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef FIT_H
+#define FIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Neighbouring levels stay this far apart, which keeps them apart as f32 too. Whoever sets levels keeps to
+ * it. */
+#define CRUMB_FIT_GAP 0x1p-23
+
+/* A law F: masses >= 0, of any sum; none outside the interval that it is made for. */
+struct fit_law {
+	/* m[k] = the integral over (a, b] of r^k dF(r), for k = 0, 1, 2 and a <= b. */
+	void (*moments)(const struct fit_law *law, double a, double b, double m[3]);
+};
+
+/* Uniform within each bin. Bin i is (edge[i], edge[i + 1]] and has mass[i]; edges ascend, and a bin between
+ * equal edges is a point. */
+struct fit_histogram {
+	struct fit_law law;
+	size_t count;
+	const double *edge, *mass;
+	double *sum[3];
+};
+
+/* edge and each of sum[0..2] hold count + 1 elements, mass holds count; sum is filled with the moments'
+ * prefix sums. */
+void crumb_fit_histogram(struct fit_histogram *h, const double *edge, const double *mass, size_t count,
+                         double *const sum[3]);
+
+/* A mixture of normals, each cut to [lo, hi] and weighed after that (section 3.3: one of them is ALQ-N, one a
+ * bucket with the weight norm^2 is ALQ). */
+struct fit_normal {
+	double weight, mean, sigma;
+};
+struct fit_mixture {
+	struct fit_law law;
+	double lo, hi;
+	struct fit_normal *part;
+	size_t count;
+};
+
+/* Means lie in [lo, hi]. Takes part over: weights are divided by the masses inside [lo, hi], and a sigma
+ * below the gap becomes it. */
+void crumb_fit_mixture(struct fit_mixture *m, struct fit_normal *part, size_t count, double lo, double hi);
+
+/* The law of |r|, on [0, 1], where r has another law, on [-1, 1]. */
+struct fit_magnitude {
+	struct fit_law law;
+	const struct fit_law *of;
+};
+void crumb_fit_magnitude(struct fit_magnitude *m, const struct fit_law *of);
+
+/* Starts, with lo = -1 or 0: even steps from lo to 1; and 1, p, p^2, ... with their negatives when lo is -1,
+ * and with zero when lo is 0 or count is odd. p is in (0, 1); the paper's exponential start has 1/2. */
+void crumb_fit_uniform(double *level, size_t count, double lo);
+void crumb_fit_powers(double *level, size_t count, double lo, double p);
+
+double crumb_fit_psi(const struct fit_law *law, const double *level, size_t count);
+
+/* Coordinate descent (Theorem 1): moves each inner level, in ascending order, to the best place between its
+ * neighbours. Returns Psi. Neither this nor a single one of its moves raises what crumb_fit_psi returns. */
+double crumb_fit_descend(const struct fit_law *law, double *level, size_t count);
+
+/* A safeguarded gradient step (section 3.2) on each inner level, in ascending order: rate times the
+ * derivative of Psi by that level, for a law of mass 1, but at most half of the way to the nearer neighbour,
+ * and halved until Psi does not rise. Returns Psi. */
+double crumb_fit_step(const struct fit_law *law, double *level, size_t count, double rate);
+
+/* At most so many levels and bins where a function says so. */
+enum { CRUMB_FIT_LEVELS = 16, CRUMB_FIT_BINS = 384 };
+
+/* ALQ: descends from the given levels, at most CRUMB_FIT_LEVELS, with a step of Newton's method on all of
+ * them between sweeps, until both together gain no more than 1e-4 of Psi or 64 sweeps are done. Returns the
+ * number of sweeps. Finds a local minimum: try several starts. */
+size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count);
+
+/* AMQ: the multiplier p whose powers, as crumb_fit_powers lays them out, have the least Psi: over 2^-16 < p <
+ * 1, by a grid in log p and golden section, with the interval about zero counted in, which the authors' code
+ * leaves out. Returns previous where nothing better was found; it may be 0 for none. level receives the
+ * powers. */
+double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t count, double lo,
+                            double previous);
+
+/* ZipML: the levels of least Psi among the edges of a histogram, its first and last included, by dynamic
+ * programming in time count * bins^2. At most CRUMB_FIT_LEVELS of at most CRUMB_FIT_BINS bins: uses 16 KB of
+ * stack. Returns Psi, or infinity, and no levels, where there are not as many edges a gap apart. */
+double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count);
+
+#endif
