@@ -65,6 +65,8 @@ struct codec {
 	size_t (*agree_count)(const struct crumb_packer *p);
 	void (*measure)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat);
 	void (*agree)(struct crumb_packer *p, const float *stat, size_t learners);
+	/* Whether a packer's floats, finite ones, are such as pack leaves them; NULL: any are. */
+	bool (*sound)(const struct crumb_packer *p);
 	/* The sum of checked frames of one n: its payload's size, or CRUMB_EAGREE if they cannot be added. */
 	size_t (*sum_bound)(size_t count, size_t n);
 	int64_t (*sum)(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags);

@@ -275,6 +275,26 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 	}
 }
 
+void PER_ISA(levels_survey)(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
+                            enum levels_norm norm, levels_see *see, void *arg)
+{
+	for (size_t first = 0; first < n; first += bucket) {
+		const size_t end = n - first < bucket ? n : first + bucket;
+		const struct unit unit = unit_of(grad, type, first, end - first, norm);
+		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
+			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
+			float y[LEVELS_BLOCK];
+			for (size_t g = 0; g < count; g += V16) {
+				const v16f v = count - g < V16 ? v16_load_few(type, grad, i + g, count - g)
+				                               : v16_load(type, grad, i + g);
+				v16_storef(y + g,
+				           v16_mul(v16_mul(v, v16_set(unit.lift)), v16_set(unit.inverse)));
+			}
+			see(arg, i / LEVELS_BLOCK, i == first, unit.norm, y, count);
+		}
+	}
+}
+
 size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                             const struct levels *levels, enum levels_norm norm, uint8_t *dst, uint16_t *flags)
 {

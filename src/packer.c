@@ -47,8 +47,9 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 		return CRUMB_EPACKER;
 	if (!crumb_bound(&packer->codec, packer->n) || block_size(c, &packer->codec, packer->n) != size)
 		return CRUMB_EPACKER;
-	return crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32) ? CRUMB_EPACKER
-	                                                                                    : 0;
+	if (crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32))
+		return CRUMB_EPACKER;
+	return c->sound && !c->sound(packer) ? CRUMB_EPACKER : 0;
 }
 
 const crumb_codec *crumb_packer_codec(const crumb_packer *packer) { return &packer->codec; }

@@ -1,0 +1,73 @@
+/* alq: levels that follow the gradient's distribution, each on its own (Faghri et al., NeurIPS 2020, section
+ * 3).
+ *
+ * SPDX-License-Identifier: MIT */
+#include "adapt.h"
+#include "fit.h"
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	return PER_ISA(levels_bound)(codec, n, LEVELS_TABLE);
+}
+
+/* Coordinate descent from the levels in use and from both of the paper's starts; the best of the three. */
+static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
+{
+	double best = crumb_fit_psi(fit, level, count);
+	for (int start = 0; start < 3; start++) {
+		double other[CRUMB_FIT_LEVELS];
+		__builtin_memcpy(other, previous, count * sizeof *other);
+		if (start == 1)
+			crumb_fit_uniform(other, count, lo);
+		if (start == 2)
+			crumb_fit_powers(other, count, lo, 0.5);
+		crumb_fit_alq(fit, other, count);
+		const double psi = crumb_fit_psi(fit, other, count);
+		if (psi < best) {
+			best = psi;
+			__builtin_memcpy(level, other, count * sizeof *other);
+		}
+	}
+}
+
+static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
+{
+	crumb_adapt_measure(p, grad, type, stat, PER_ISA(levels_survey));
+}
+
+static void agree(struct crumb_packer *p, const float *stat, size_t learners)
+{
+	crumb_adapt_agree(p, stat, learners, choose);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	struct levels levels = {LEVELS_TABLE, levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0), {0}};
+	__builtin_memcpy(levels.at, packer_floats(p), levels.count * sizeof *levels.at);
+	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	out->codec.value[ADAPT_ZERO] = (float)(PER_ISA(levels_describe)(frame, out) & 1);
+}
+
+const struct codec PER_ISA(alq) = {
+        .info = {.id = 15,
+                 .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES,
+                 .name = "alq",
+                 .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)",
+                 .keys = ADAPT_KEYS,
+                 .key = {ADAPT_OWN_KEYS}},
+        .floats = crumb_adapt_floats,
+        .bound = bound,
+        .pack = pack,
+        .check = PER_ISA(levels_check),
+        .unpack_add = PER_ISA(levels_unpack_add),
+        .describe = describe,
+        .agree_count = crumb_adapt_count,
+        .measure = measure,
+        .agree = agree,
+        .sound = crumb_adapt_sound,
+};

@@ -1,0 +1,59 @@
+/* amq: levels plus and minus 1, p, p^2... whose multiplier p follows the gradient's distribution (Faghri et
+ * al., NeurIPS 2020, section 3).
+ *
+ * SPDX-License-Identifier: MIT */
+#include "adapt.h"
+#include "fit.h"
+
+static size_t bound(const crumb_codec *codec, size_t n)
+{
+	return PER_ISA(levels_bound)(codec, n, LEVELS_POWERS);
+}
+
+static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
+{
+	crumb_fit_multiplier(fit, level, count, lo, previous[count - 2]);
+}
+
+static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
+{
+	crumb_adapt_measure(p, grad, type, stat, PER_ISA(levels_survey));
+}
+
+static void agree(struct crumb_packer *p, const float *stat, size_t learners)
+{
+	crumb_adapt_agree(p, stat, learners, choose);
+}
+
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
+{
+	const uint32_t count = levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0);
+	struct levels levels;
+	PER_ISA(levels_powers)(&levels, count, packer_floats(p)[count - 2]);
+	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
+}
+
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	out->codec.value[ADAPT_ZERO] = (float)(PER_ISA(levels_describe)(frame, out) & 1);
+}
+
+const struct codec PER_ISA(amq) = {
+        .info = {.id = 16,
+                 .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES,
+                 .name = "amq",
+                 .brief = "levels of powers whose multiplier follows the distribution (Faghri et al. 2020)",
+                 .keys = ADAPT_KEYS,
+                 .key = {ADAPT_OWN_KEYS}},
+        .floats = crumb_adapt_floats,
+        .bound = bound,
+        .pack = pack,
+        .check = PER_ISA(levels_check),
+        .unpack_add = PER_ISA(levels_unpack_add),
+        .describe = describe,
+        .agree_count = crumb_adapt_count,
+        .measure = measure,
+        .agree = agree,
+        .sound = crumb_adapt_sound,
+};

@@ -1,0 +1,45 @@
+/* The histogram of coordinates divided by their bucket's norm: eight bins an octave from 2^-20 to 1 on either
+ * side, and one about zero. Bin borders are f32 numbers of few bits, so that a coordinate's bin is a matter
+ * of its bits.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef HISTOGRAM_H
+#define HISTOGRAM_H
+
+#include "codec.h"
+#include "fit.h"
+
+enum { HISTOGRAM_SIDE = 160, HISTOGRAM_BINS = 2 * HISTOGRAM_SIDE + 1 };
+
+static inline size_t histogram_bin(float y)
+{
+	uint32_t bits, least = (127u - 20) << 3;
+	__builtin_memcpy(&bits, &y, sizeof bits);
+	const uint32_t octave = (bits & 0x7FFFFFFFu) >> 20;
+	if (octave < least)
+		return HISTOGRAM_SIDE;
+	const size_t at = octave - least < HISTOGRAM_SIDE ? octave - least : HISTOGRAM_SIDE - 1;
+	return bits >> 31 ? HISTOGRAM_SIDE - 1 - at : HISTOGRAM_SIDE + 1 + at;
+}
+
+/* A law made of one, and the arrays it stands on. */
+struct histogram_law {
+	struct fit_histogram of;
+	double edge[HISTOGRAM_BINS + 1], sum[3][HISTOGRAM_BINS + 1];
+};
+
+/* mass: HISTOGRAM_BINS masses, which outlive the law. */
+static inline void histogram_law(struct histogram_law *law, const double *mass)
+{
+	double power = 0x1p-20;
+	for (size_t at = 0; at <= HISTOGRAM_SIDE; at++) {
+		const double edge = power * (double)(8 + at % 8) / 8;
+		law->edge[HISTOGRAM_SIDE + 1 + at] = edge;
+		law->edge[HISTOGRAM_SIDE - at] = -edge;
+		power *= at % 8 == 7 ? 2 : 1;
+	}
+	crumb_fit_histogram(&law->of, law->edge, mass, HISTOGRAM_BINS,
+	                    (double *const[]){law->sum[0], law->sum[1], law->sum[2]});
+}
+
+#endif
