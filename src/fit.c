@@ -43,7 +43,7 @@ static void add_part(const struct fit_histogram *h, size_t i, double a, double b
 	b = b < to ? b : to;
 	if (a < b)
 		add_uniform(m, h->mass[i] * ((b - a) / (to - from)), a, b);
-	else if (a == from && b == to) // a point
+	else if (a == from && b == to) /* a point */
 		add_uniform(m, h->mass[i], a, b);
 }
 
@@ -119,7 +119,7 @@ static double upper_tail(double x)
 	return density(x) / fraction;
 }
 
-static double normal_mass(double a, double b) // a <= b; nothing cancels in either tail
+static double normal_mass(double a, double b) /* a <= b; nothing cancels in either tail */
 {
 	if (a >= 0)
 		return upper_tail(a) - upper_tail(b);
@@ -194,7 +194,7 @@ void crumb_fit_powers(double *level, size_t count, double lo, double p)
 {
 	const size_t positive = positive_levels(count, lo);
 	double power = 1;
-	level[count - 1 - positive] = 0; // of an even count the negatives overwrite it
+	level[count - 1 - positive] = 0; /* of an even count the negatives overwrite it */
 	for (size_t i = 0; i < positive; i++, power *= p) {
 		level[count - 1 - i] = power;
 		if (lo < 0)
@@ -232,7 +232,8 @@ static double move(const struct fit_law *law, double *all, size_t count, double 
 }
 
 /* The best place between a and c: where the mass above a is the integral of (c - r) / (c - a), as the
- * derivative of Psi says. Found by bisection, so that no inverse of F is needed, which fails in the tails. */
+ * derivative of Psi says. Found by the secant's rule where that shrinks the interval and by halving it where
+ * not, so that no inverse of F is needed, which fails in the tails. */
 static double best_between(const struct fit_law *law, double a, double now, double c)
 {
 	double m[3], low = a + CRUMB_FIT_GAP, high = c - CRUMB_FIT_GAP;
@@ -240,13 +241,22 @@ static double best_between(const struct fit_law *law, double a, double now, doub
 	if (!(m[0] > 0) || !(low < high))
 		return now;
 	const double below = (c * m[0] - m[1]) / (c - a);
-	for (int i = 0; i < 60; i++) {
-		const double mid = (low + high) / 2;
-		law->moments(law, a, mid, m);
-		if (m[0] < below)
-			low = mid;
-		else
-			high = mid;
+	double under = -below, over = m[0] - below;
+	for (int i = 0; i < 100 && high - low > 0x1p-48 * (c - a); i++) {
+		const double at = low + (high - low) * (i % 3 == 2 ? 0.5 : under / (under - over));
+		law->moments(law, a, at, m);
+		const double there = m[0] - below;
+		if (there == 0)
+			return at;
+		if (there < 0) {
+			low = at;
+			under = there;
+			over /= 2;
+		} else {
+			high = at;
+			over = there;
+			under /= 2;
+		}
 	}
 	return (low + high) / 2;
 }
@@ -269,7 +279,7 @@ static double derivative(const struct fit_law *law, const double *l, double *cou
 	return left[1] - l[-1] * left[0] - (l[1] * right[0] - right[1]);
 }
 
-static double shorter(const double *l) // of the ways to the neighbours
+static double shorter(const double *l) /* of the ways to the neighbours */
 {
 	return l[0] - l[-1] < l[1] - l[0] ? l[0] - l[-1] : l[1] - l[0];
 }
@@ -344,7 +354,7 @@ size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count)
 /* ---- AMQ -------------------------------------------------------------------------------------------------
  */
 
-static const double power_most = 1 - 0x1p-16, power_least = 0x1p-100; // of p; of any of its powers
+static const double power_most = 1 - 0x1p-16, power_least = 0x1p-100; /* of p; of any of its powers */
 
 static bool in_range(double p, size_t count, double lo)
 {
@@ -356,7 +366,7 @@ static bool in_range(double p, size_t count, double lo)
 
 struct search {
 	const struct fit_law *law;
-	double *level, lo, p, psi; // p is the best so far
+	double *level, lo, p, psi; /* p is the best so far */
 	size_t count;
 };
 
@@ -375,7 +385,7 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
                             double previous)
 {
 	const double ratio = 0.84089641525371454303,
-	             golden = 0.61803398874989484820; // 2^(-1/4); (sqrt(5) - 1) / 2
+	             golden = 0.61803398874989484820; /* 2^(-1/4); (sqrt(5) - 1) / 2 */
 	struct search s = {law, level, lo, power_most, INFINITY, count};
 	if (in_range(previous, count, lo))
 		psi_at(&s, previous);
@@ -411,36 +421,56 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
 /* ---- ZipML -----------------------------------------------------------------------------------------------
  */
 
+/* The edges that levels may be at: both ends, and those beside a bin with mass, for between the others Psi is
+ * a straight line; all, where these are fewer than the levels. */
+static size_t useful_edges(const struct fit_histogram *h, size_t levels, uint16_t use[CRUMB_FIT_BINS + 1])
+{
+	size_t used = 0;
+	for (size_t i = 0; i <= h->count; i++)
+		if (i == 0 || i == h->count || h->mass[i - 1] > 0 || h->mass[i] > 0)
+			use[used++] = (uint16_t)i;
+	if (used >= levels)
+		return used;
+	for (size_t i = 0; i <= h->count; i++)
+		use[i] = (uint16_t)i;
+	return h->count + 1;
+}
+
 double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count)
 {
-	double least[CRUMB_FIT_BINS + 1];                      // Psi up to an edge that is level j
-	uint16_t before[CRUMB_FIT_LEVELS][CRUMB_FIT_BINS + 1]; // and the edge that is level j - 1 then
-	const double *edge = h->edge;
+	uint16_t use[CRUMB_FIT_BINS + 1];
+	const size_t last = useful_edges(h, count, use) - 1;
+	double least[CRUMB_FIT_BINS + 1];                      /* Psi up to an edge that is level j */
+	uint16_t before[CRUMB_FIT_LEVELS][CRUMB_FIT_BINS + 1]; /* and the edge that is level j - 1 then */
 	least[0] = 0;
-	for (size_t c = 1; c <= h->count; c++)
+	for (size_t c = 1; c <= last; c++)
 		least[c] = INFINITY;
 	for (size_t j = 1; j < count; j++)
-		for (size_t c = h->count + 1;
-		     c-- > 0;) { // downward, as least[a] is still that of level j - 1
+		for (size_t at = last + 1;
+		     at-- > 0;) { /* downward: least is still that of level j - 1 below */
+			const size_t c = use[at];
 			double best = INFINITY;
-			for (size_t a = 0; a < c && edge[c] - edge[a] >= CRUMB_FIT_GAP; a++) {
+			for (size_t from = 0; from < at; from++) {
+				const size_t a = use[from];
+				if (h->edge[c] - h->edge[a] < CRUMB_FIT_GAP)
+					break;
 				const double m[3] = {h->sum[0][c] - h->sum[0][a], h->sum[1][c] - h->sum[1][a],
 				                     h->sum[2][c] - h->sum[2][a]};
-				const double psi = least[a] + between(m, edge[a], edge[c]);
+				const double psi = least[from] + between(m, h->edge[a], h->edge[c]);
 				if (psi < best) {
 					best = psi;
-					before[j][c] = (uint16_t)a;
+					before[j][at] = (uint16_t)from;
 				}
 			}
-			least[c] = best;
+			least[at] = best;
 		}
-	if (least[h->count] == INFINITY)
+	if (least[last] == INFINITY)
 		return INFINITY;
-	size_t at = h->count;
-	level[count - 1] = edge[at];
+	size_t at = last;
+	level[count - 1] = h->edge[use[at]];
 	for (size_t j = count - 1; j > 0; j--) {
 		at = before[j][at];
-		level[j - 1] = edge[at];
+		level[j - 1] = h->edge[use[at]];
 	}
-	return least[h->count];
+	return least[last];
 }
