@@ -10,7 +10,7 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
-/* ---- Histograms ------------------------------------------------------------------------------------------
+/* ---- Histograms -----------------------------------------------------------------------------------------
  */
 
 /* What mass, uniform over (a, b], adds to the moments; or at a, if that is b. */
@@ -80,7 +80,7 @@ void crumb_fit_histogram(struct fit_histogram *h, const double *edge, const doub
 	}
 }
 
-/* ---- Normals ---------------------------------------------------------------------------------------------
+/* ---- Normals --------------------------------------------------------------------------------------------
  */
 
 /* exp(-x), x >= 0, by its series at the remainder of x by log 2. */
@@ -160,7 +160,7 @@ void crumb_fit_mixture(struct fit_mixture *m, struct fit_normal *part, size_t co
 	}
 }
 
-/* ---- Magnitudes ------------------------------------------------------------------------------------------
+/* ---- Magnitudes -----------------------------------------------------------------------------------------
  */
 
 static void magnitude_moments(const struct fit_law *law, double a, double b, double m[3])
@@ -179,7 +179,7 @@ void crumb_fit_magnitude(struct fit_magnitude *m, const struct fit_law *of)
 	*m = (struct fit_magnitude){{magnitude_moments}, of};
 }
 
-/* ---- Levels ----------------------------------------------------------------------------------------------
+/* ---- Levels ---------------------------------------------------------------------------------------------
  */
 
 void crumb_fit_uniform(double *level, size_t count, double lo)
@@ -261,12 +261,19 @@ static double best_between(const struct fit_law *law, double a, double now, doub
 	return (low + high) / 2;
 }
 
-double crumb_fit_descend(const struct fit_law *law, double *level, size_t count)
+static double sweep(const struct fit_law *law, double *level, size_t count, bool downward)
 {
 	double psi = crumb_fit_psi(law, level, count);
-	for (double *l = level + 1; l + 1 < level + count; l++)
+	for (size_t j = 1; j + 1 < count; j++) {
+		double *l = downward ? level + count - 1 - j : level + j;
 		psi = move(law, level, count, l, best_between(law, l[-1], l[0], l[1]), psi);
+	}
 	return psi;
+}
+
+double crumb_fit_descend(const struct fit_law *law, double *level, size_t count)
+{
+	return sweep(law, level, count, false);
 }
 
 /* The derivative of Psi by *l, and in *coupling what a move of l[1] adds to it. */
@@ -295,14 +302,15 @@ double crumb_fit_step(const struct fit_law *law, double *level, size_t count, do
 		const double most = room / 2 < room - CRUMB_FIT_GAP ? room / 2 : room - CRUMB_FIT_GAP;
 		double step = rate / whole[0] * derivative(law, l, &unused);
 		step = step > most ? most : step < -most ? -most : step;
-		for (int i = 0; i < 30 && *l == from; i++, step /= 2)
+		for (int i = 0; i < 30 && step != 0 && *l == from; i++, step /= 2)
 			psi = move(law, level, count, l, from - step, psi);
 	}
 	return psi;
 }
 
 /* One step of Newton's method on all inner levels together; the second derivatives are tridiagonal. Descent
- * alone creeps along the valley in which levels shift together. Taken only if Psi falls. */
+ * alone creeps along the valley in which levels shift together. Taken only
+ * if levels stay apart and Psi falls, which needs no look at the pivots' signs. */
 static double leap(const struct fit_law *law, double *level, size_t count, double psi)
 {
 	double slope[CRUMB_FIT_LEVELS], pivot[CRUMB_FIT_LEVELS], beside[CRUMB_FIT_LEVELS],
@@ -318,19 +326,16 @@ static double leap(const struct fit_law *law, double *level, size_t count, doubl
 		const double times = beside[j - 1] / pivot[j - 1];
 		pivot[j] -= times * beside[j - 1];
 		slope[j] -= times * slope[j - 1];
-		if (!(pivot[j] > 0))
-			return psi;
 	}
 	to[0] = level[0];
 	to[last] = level[last];
 	for (size_t j = last - 1; j > 0; j--) {
 		const double next = to[j + 1] - level[j + 1];
 		to[j] = level[j] - (slope[j] + beside[j] * next) / pivot[j];
+	}
+	for (size_t j = 0; j < last; j++)
 		if (!(to[j + 1] - to[j] >= CRUMB_FIT_GAP))
 			return psi;
-	}
-	if (!(to[1] - to[0] >= CRUMB_FIT_GAP))
-		return psi;
 	const double there = crumb_fit_psi(law, to, count);
 	if (!(there < psi))
 		return psi;
@@ -338,20 +343,31 @@ static double leap(const struct fit_law *law, double *level, size_t count, doubl
 	return there;
 }
 
-size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count)
+static size_t converge(const struct fit_law *law, double *level, size_t count, bool downward)
 {
 	double psi = crumb_fit_psi(law, level, count);
-	for (size_t sweep = 1; sweep < 64; sweep++) {
+	size_t sweeps = 0;
+	for (bool gains = true; gains && sweeps < 64; sweeps++) {
 		const double before = psi;
-		psi = leap(law, level, count, crumb_fit_descend(law, level, count));
-		if (before - psi <= 1e-4 * before)
-			return sweep;
+		psi = leap(law, level, count, sweep(law, level, count, downward));
+		gains = before - psi > 1e-4 * before;
 	}
-	crumb_fit_descend(law, level, count);
-	return 64;
+	return sweeps;
 }
 
-/* ---- AMQ -------------------------------------------------------------------------------------------------
+/* Where a law peaks at zero, one level settles there; of an even number it may be either of the middle ones,
+ * and the order of a sweep decides which. One of the two minima can be the better by some percent. */
+size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count)
+{
+	double other[CRUMB_FIT_LEVELS];
+	memcpy(other, level, count * sizeof *other);
+	const size_t up = converge(law, level, count, false), down = converge(law, other, count, true);
+	if (crumb_fit_psi(law, other, count) < crumb_fit_psi(law, level, count))
+		memcpy(level, other, count * sizeof *other);
+	return up > down ? up : down;
+}
+
+/* ---- AMQ ------------------------------------------------------------------------------------------------
  */
 
 static const double power_most = 1 - 0x1p-16, power_least = 0x1p-100; /* of p; of any of its powers */
@@ -361,7 +377,7 @@ static bool in_range(double p, size_t count, double lo)
 	double power = p;
 	for (size_t i = positive_levels(count, lo); i > 2; i--)
 		power *= p;
-	return p <= power_most && power >= power_least;
+	return 0 < p && p <= power_most && power >= power_least;
 }
 
 struct search {
@@ -418,7 +434,7 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
 	return s.p;
 }
 
-/* ---- ZipML -----------------------------------------------------------------------------------------------
+/* ---- ZipML ----------------------------------------------------------------------------------------------
  */
 
 /* The edges that levels may be at: both ends, and those beside a bin with mass, for between the others Psi is

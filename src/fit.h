@@ -1,7 +1,7 @@
 /* Where to put the levels of a quantiser: ALQ and AMQ (Faghri et al., NeurIPS 2020) and the optimum that
  * ZipML finds (Zhang et al., ICML 2017).
  *
- * Levels are doubles, ascending, count of them, from -1 to 1 (signed coordinates) or from 0 to 1
+ * Levels are doubles, ascending, count >= 2 of them, from -1 to 1 (signed coordinates) or from 0 to 1
  * (magnitudes). The first and the last never move. A coordinate r is rounded at random to one of its two
  * neighbours, without bias, and that adds the variance
  *
@@ -87,9 +87,10 @@ double crumb_fit_step(const struct fit_law *law, double *level, size_t count, do
 /* At most so many levels and bins where a function says so. */
 enum { CRUMB_FIT_LEVELS = 16, CRUMB_FIT_BINS = 384 };
 
-/* ALQ: descends from the given levels, at most CRUMB_FIT_LEVELS, with a step of Newton's method on all of
- * them between sweeps, until both together gain no more than 1e-4 of Psi or 64 sweeps are done. Returns the
- * number of sweeps. Finds a local minimum: try several starts. */
+/* ALQ: from the given levels, at most CRUMB_FIT_LEVELS, coordinate descent with a step of Newton's method on
+ * all levels after each sweep, until both together gain no more than 1e-4 of Psi or 64 sweeps are done; once
+ * with sweeps upward and once with sweeps downward, and the better is kept. Returns the sweeps of the longer.
+ * Psi does not rise. What is found is a local minimum: try several starts. */
 size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count);
 
 /* AMQ: the multiplier p whose powers, as crumb_fit_powers lays them out, have the least Psi: over 2^-16 < p <
