@@ -5,6 +5,8 @@
 Needs NumPy and SciPy. From SciPy's truncated normal come moments, and the best place between two levels, by quadrature
 of its density and Brent's method, not by the formulas under test. From the gradients, flat and f32, come histograms:
 cut in buckets of 8192, divided by their buckets' L2 norms, counted in the test's bins.
+The table's are lenet's on MNIST at its first step and at the ends of its first two epochs, as written by
+crumb-train --data mnist:DIR --epochs 2 --learners 1 --batch 64 --dump-gradients DIR.
 
 SPDX-License-Identifier: MIT
 """
