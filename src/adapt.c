@@ -8,7 +8,9 @@
 
 enum { EMPIRICAL, NORMAL };
 enum { MOST = CRUMB_FIT_LEVELS };
-enum { OWN_PARTS = 20, ALL_PARTS = 64 }; /* normal laws: of a learner, the buckets of greatest norm; of all */
+enum {
+	PARTS = 20
+}; /* normal laws: the buckets of greatest norm, of a learner and of all (as the authors have it) */
 
 /* What a learner tells: stat[0], its greatest norm; the histogram to judge by; then a histogram, or the parts
  * of a mixture (norm, mean, deviation), or the count, sum and sum of squares about their buckets' means of
@@ -19,7 +21,7 @@ static size_t told(const crumb_codec *codec)
 	return 1 + HISTOGRAM_BINS +
 	       (codec->value[ADAPT_MODEL] == EMPIRICAL ? HISTOGRAM_BINS
 	        : normalized                           ? 3
-	                                               : 3 * OWN_PARTS);
+	                                               : 3 * PARTS);
 }
 
 static bool zero_is_level(const crumb_codec *codec) { return codec->value[ADAPT_ZERO] != 0; }
@@ -58,10 +60,10 @@ struct moments {
 struct survey {
 	const bool normalized, normal, short_; /* short_: all that there is both fits and judges */
 	double judge[HISTOGRAM_BINS], fit[HISTOGRAM_BINS];
-	float top;                         /* the greatest norm so far; weights are relative to it */
-	float norm;                        /* of the bucket that was seen last */
-	struct moments here;               /* of that bucket */
-	struct fit_normal part[OWN_PARTS]; /* in order of norm, which is the weight; greatest first */
+	float top;                     /* the greatest norm so far; weights are relative to it */
+	float norm;                    /* of the bucket that was seen last */
+	struct moments here;           /* of that bucket */
+	struct fit_normal part[PARTS]; /* in order of norm, which is the weight; greatest first */
 	struct moments all;
 };
 
@@ -82,7 +84,7 @@ static void end_bucket(struct survey *s)
 	const struct moments m = s->here;
 	if (m.count > 1) {
 		const double deviation = sqrt(m.squares / (m.count - 1));
-		keep_part(s->part, OWN_PARTS, (struct fit_normal){s->norm, m.mean, deviation});
+		keep_part(s->part, PARTS, (struct fit_normal){s->norm, m.mean, deviation});
 	}
 	s->all.count += m.count;
 	s->all.mean += m.count * m.mean;
@@ -146,7 +148,7 @@ void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dt
 		*stat++ = (float)s.all.mean;
 		*stat++ = (float)s.all.squares;
 	} else {
-		for (size_t i = 0; i < OWN_PARTS; i++) {
+		for (size_t i = 0; i < PARTS; i++) {
 			*stat++ = (float)s.part[i].weight * SMALLER;
 			*stat++ = (float)s.part[i].mean;
 			*stat++ = (float)s.part[i].sigma;
@@ -174,11 +176,11 @@ static double clamp(double x, double low, double high) { return x < low ? low : 
 
 /* The paper's law: one normal law of all coordinates, or one a bucket, weighed by its norm squared (eq. 10).
  */
-static size_t normal_parts(struct fit_normal part[ALL_PARTS], const float *stat, size_t learners,
-                           size_t stride, bool normalized)
+static size_t normal_parts(struct fit_normal part[PARTS], const float *stat, size_t learners, size_t stride,
+                           bool normalized)
 {
 	const size_t at = 1 + HISTOGRAM_BINS;
-	memset(part, 0, ALL_PARTS * sizeof *part);
+	memset(part, 0, PARTS * sizeof *part);
 	if (normalized) {
 		double count = 0, sum = 0, squares = 0;
 		for (size_t l = 0; l < learners; l++) {
@@ -192,16 +194,16 @@ static size_t normal_parts(struct fit_normal part[ALL_PARTS], const float *stat,
 		return count > 0;
 	}
 	for (size_t l = 0; l < learners; l++)
-		for (size_t i = 0; i < OWN_PARTS; i++) {
+		for (size_t i = 0; i < PARTS; i++) {
 			const float *one = stat + l * stride + at + 3 * i;
 			if (one[0] > 0)
-				keep_part(part, ALL_PARTS,
+				keep_part(part, PARTS,
 				          (struct fit_normal){(double)one[0], clamp((double)one[1], -1, 1),
 				                              clamp((double)one[2], 0, 1)});
 		}
 	size_t count = 0;
 	const double top = part[0].weight;
-	for (; count < ALL_PARTS && part[count].weight > 0; count++)
+	for (; count < PARTS && part[count].weight > 0; count++)
 		part[count].weight *= part[count].weight / top / top;
 	return count;
 }
@@ -235,7 +237,7 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 	struct histogram_law empirical;
 	struct fit_mixture mixture;
 	struct fit_magnitude magnitude;
-	struct fit_normal part[ALL_PARTS];
+	struct fit_normal part[PARTS];
 	const struct fit_law *law = NULL;
 	if (codec->value[ADAPT_MODEL] == EMPIRICAL) {
 		fold(mass, stat, learners, stride, 1 + HISTOGRAM_BINS, normalized, top);

@@ -402,12 +402,12 @@ static void levels_are_the_same_bits_everywhere(void **state)
 {
 	(void)state;
 	static const double expected[8] = {-0x1p+0,
-	                                   -0x1.328d3aab4cb9cp-4,
-	                                   -0x1.3815adfe3d6d9p-6,
-	                                   -0x1.034fb6ca246a3p-13,
-	                                   0x1.86400e80848eap-7,
-	                                   0x1.1dd1e16afc9abp-5,
-	                                   0x1.91a4a62be4753p-4,
+	                                   -0x1.328d3aab4cb96p-4,
+	                                   -0x1.3815adfe3d6c4p-6,
+	                                   -0x1.034fb6ca2403p-13,
+	                                   0x1.86400e8084926p-7,
+	                                   0x1.1dd1e16afc9bfp-5,
+	                                   0x1.91a4a62be475dp-4,
 	                                   0x1p+0};
 	struct bins b;
 	double level[8];

@@ -56,6 +56,15 @@ static void end(struct run *r)
 	free(r->acc);
 }
 
+/* Solving for levels takes long, and is done by the same instructions on all sets. */
+static bool solves(const crumb_codec *c)
+{
+	crumb_packer *p = case_packer(c, 1000, 1);
+	const bool many = crumb_agree_count(p) > 100; /* numbers to agree on */
+	free(p);
+	return many;
+}
+
 /* Frames, packers and decoded values are those of the portable build, to the byte. */
 static void same_bytes_on_every_isa(void **state)
 {
@@ -66,6 +75,8 @@ static void same_bytes_on_every_isa(void **state)
 				for (int type = CRUMB_F32; type <= CRUMB_BF16; type++) {
 					if (type != CRUMB_F32 && kind != CASE_GAUSS && kind != CASE_EXTREME)
 						continue; /* their loads are all that differs */
+					if (solves(&codec[c]) && l % 4)
+						continue;
 					const size_t n = case_length[l];
 					float *g = malloc((n + 1) * sizeof *g);
 					void *grad = malloc((n + 1) * 4);
@@ -262,7 +273,7 @@ static void hostile_payloads_do_no_harm(void **state)
 	for (size_t i = 0; i < isas; i++) {
 		assert_int_equal(crumb_set_isa(isa[i]), 0);
 		for (size_t c = 0; c < codecs; c++)
-			for (int trial = 0; trial < 200; trial++) {
+			for (int trial = 0; trial < (solves(&codec[c]) ? 50 : 200); trial++) {
 				const size_t n = 1 + case_random(&chance) % 300;
 				float *g = malloc(n * sizeof *g), *acc = calloc(n, sizeof *acc);
 				case_fill(g, n, CASE_GAUSS, 4);
