@@ -14,27 +14,40 @@ enum { N = 1003, STEPS = 2 };
 
 static const struct {
 	const char *name, *spec;
+	bool solved; /* for levels, which a later version may choose better: it is read for ever only */
 } golden[] = {
-        {"raw", "raw"},
-        {"half", "half"},
-        {"half-f16", "half:type=f16"},
-        {"twobit", "twobit:threshold=0.25"},
-        {"terngrad", "terngrad"},
-        {"terngrad-bits", "terngrad:coding=bits,bucket=256"},
-        {"terngrad-shared", "terngrad:shared=1"},
-        {"adacomp", "adacomp:bin=50"},
-        {"adacomp-500", "adacomp:bin=500"},
-        {"adacomp-wide", "adacomp:bin=20000"},
-        {"sign", "sign"},
-        {"local", "local:bin=50"},
-        {"onebit", "onebit"},
-        {"strom", "strom:threshold=0.6"},
-        {"strom-map", "strom"},
-        {"topk", "topk:fraction=0.01"},
-        {"topk-map", "topk:fraction=0.2"},
-        {"topk-exact", "topk:fraction=0.01,value=exact"},
-        {"seide", "seide"},
-        {"seide-mean", "seide:split=mean"},
+        {"raw", "raw", false},
+        {"half", "half", false},
+        {"half-f16", "half:type=f16", false},
+        {"twobit", "twobit:threshold=0.25", false},
+        {"terngrad", "terngrad", false},
+        {"terngrad-bits", "terngrad:coding=bits,bucket=256", false},
+        {"terngrad-shared", "terngrad:shared=1", false},
+        {"adacomp", "adacomp:bin=50", false},
+        {"adacomp-500", "adacomp:bin=500", false},
+        {"adacomp-wide", "adacomp:bin=20000", false},
+        {"sign", "sign", false},
+        {"local", "local:bin=50", false},
+        {"onebit", "onebit", false},
+        {"strom", "strom:threshold=0.6", false},
+        {"strom-map", "strom", false},
+        {"topk", "topk:fraction=0.01", false},
+        {"topk-map", "topk:fraction=0.2", false},
+        {"topk-exact", "topk:fraction=0.01,value=exact", false},
+        {"seide", "seide", false},
+        {"seide-mean", "seide:split=mean", false},
+        {"qsgd", "qsgd", false},
+        {"qsgd-trn", "qsgd:bits=2,norm=max", false},
+        {"qsgd-signed", "qsgd:bits=3,bucket=256,norm=max,zero=0", false},
+        {"qsgd-8", "qsgd:bits=8", false},
+        {"nuqsgd", "nuqsgd", false},
+        {"nuqsgd-signed", "nuqsgd:bits=3,zero=0", false},
+        {"natural", "natural", false},
+        {"alq", "alq:bucket=512", true},
+        {"alq-zero", "alq:bits=4,zero=1,model=normal", true},
+        {"amq", "amq:bucket=512", true},
+        {"amq-zero", "amq:zero=1,normalized=1", true},
+        {"zipml", "zipml", true},
 };
 enum { GOLDEN = sizeof golden / sizeof *golden };
 
@@ -119,6 +132,8 @@ static void golden_frames_are_written_again(void **state)
 {
 	(void)state;
 	for (size_t g = 0; g < GOLDEN; g++) {
+		if (golden[g].solved)
+			continue;
 		const size_t len = load(g, "crumb", kept, sizeof kept);
 		assert_int_equal(frames(g, written, sizeof written), len);
 		assert_memory_equal(written, kept, len);

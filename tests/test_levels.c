@@ -203,12 +203,133 @@ static void rounding_is_unbiased(void **state)
 		}
 }
 
+/* The levels of one learner's frame. */
+static struct levels levels_of(crumb_packer *p, const float *g)
+{
+	uint8_t frame[8192];
+	struct frame opened;
+	struct parts parts;
+	const int64_t len = crumb_pack(p, g, CRUMB_F32, 0, frame, sizeof frame);
+	assert_true(len > 0);
+	assert_int_equal(crumb_frame_open(&opened, frame, (size_t)len), len);
+	assert_true(parts_of(&opened, &parts));
+	return parts.levels;
+}
+
+/* Learners with gradients of their own end with the same levels, which depend on every one of them. */
+static void learners_end_with_the_same_levels(void **state)
+{
+	(void)state;
+	enum { LEARNERS = 5 };
+	static const char *const spec[] = {"alq:bucket=1024", "alq:normalized=1,bits=4,zero=1",
+	                                   "amq:bucket=512", "alq:model=normal,bucket=512",
+	                                   "amq:model=normal,normalized=1"};
+	static float g[N], stat[LEARNERS * 1000];
+	for (size_t s = 0; s < sizeof spec / sizeof *spec; s++) {
+		crumb_codec codec;
+		assert_int_equal(crumb_parse(&codec, spec[s], NULL), 0);
+		struct levels first = {0}, without = {0};
+		for (int l = -1; l < LEARNERS; l++) { /* -1: what the first four would do by themselves */
+			crumb_packer *p = NULL;
+			size_t due = 0;
+			for (int other = 0; other < LEARNERS; other++) {
+				crumb_packer *one = case_packer(&codec, N, (uint64_t)other);
+				due = crumb_agree_count(one);
+				assert_true(due > 0 && due <= 1000);
+				case_fill(g, N, other == 4 ? CASE_SPARSE : CASE_GAUSS, (uint64_t)other);
+				for (int i = 0; i < N && other == 4; i++)
+					g[i] *= 16; /* among the buckets of greatest norm */
+
+				assert_int_equal(crumb_measure(one, g, CRUMB_F32, stat + (size_t)other * due),
+				                 0);
+				if (other == (l < 0 ? 0 : l))
+					p = one;
+				else
+					free(one);
+			}
+			assert_int_equal(crumb_agree(p, stat, l < 0 ? LEARNERS - 1 : LEARNERS), 0);
+			const struct levels levels = levels_of(p, g);
+			if (l < 0)
+				without = levels;
+			if (l == 0)
+				first = levels;
+			if (l > 0 && memcmp(&levels, &first, sizeof first) != 0)
+				fail_msg("%s: learner %d has levels of its own", spec[s], l);
+			assert_int_equal(crumb_agree_count(p), 0); /* nothing is due before step 100 */
+			free(p);
+		}
+		assert_memory_not_equal(&without, &first, sizeof first);
+	}
+}
+
+/* What a learner tells is, of 643 floats, the greatest norm, a histogram to judge by and one to fit. Levels
+ * that fit the one and do worse on the other are not taken. */
+static void levels_that_judge_worse_are_not_taken(void **state)
+{
+	(void)state;
+	enum { BINS = 321, MIDDLE = 160 };
+	static float stat[1 + 2 * BINS], g[N];
+	crumb_codec codec;
+	for (int amq = 0; amq < 2; amq++) {
+		assert_int_equal(crumb_parse(&codec, amq ? "amq:every=1" : "alq:every=1", NULL), 0);
+		crumb_packer *p = case_packer(&codec, N, 1);
+		struct levels levels[3];
+		for (int step = 0; step < 3; step++) {
+			case_fill(g, N, CASE_GAUSS, 1);
+			assert_int_equal(crumb_agree_count(p), sizeof stat / sizeof *stat);
+			assert_int_equal(crumb_measure(p, g, CRUMB_F32, stat), 0);
+			/* Small coordinates; at the last step those to fit are large ones, first not, then to
+			 * judge by, too. */
+			memset(stat + 1, 0, sizeof stat - sizeof *stat);
+			const int judge = step < 2 ? 70 : 150, fit = step < 1 ? 70 : 150;
+			stat[1 + MIDDLE + judge] = stat[1 + MIDDLE - judge] = 100;
+			stat[1 + BINS + MIDDLE + fit] = stat[1 + BINS + MIDDLE - fit] = 100;
+			assert_int_equal(crumb_agree(p, stat, 1), 0);
+			levels[step] = levels_of(p, g);
+		}
+		assert_memory_equal(&levels[0], &levels[1], sizeof levels[0]);
+		assert_memory_not_equal(&levels[1], &levels[2], sizeof levels[0]);
+		free(p);
+	}
+}
+
+/* Zeros, one element, equal elements: levels stay levels, and the frame says what it can. */
+static void what_has_no_spread_is_defined(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *spec;
+		float element;
+		size_t n;
+	} each[] = {{"alq", 0, 1000}, {"alq:zero=1", 0, 1}, {"amq", 0, 5},
+	            {"alq", 3, 1},    {"amq:zero=1", 3, 1}, {"zipml", 0, 200},
+	            {"zipml", 3, 1},  {"qsgd", -3, 1},      {"nuqsgd", 0, 7}};
+	for (size_t c = 0; c < sizeof each / sizeof *each; c++) {
+		crumb_codec codec;
+		assert_int_equal(crumb_parse(&codec, each[c].spec, NULL), 0);
+		float g[1000], out[1000] = {0};
+		for (size_t i = 0; i < each[c].n; i++)
+			g[i] = each[c].element;
+		crumb_packer *p = case_packer(&codec, each[c].n, 1);
+		size_t len;
+		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, out, each[c].n), len);
+		for (size_t i = 0; i < each[c].n; i++)
+			assert_true(out[i] == g[i]); /* zeros, and an element that is its bucket's norm */
+		free(frame);
+		free(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(vectors),
 	        cmocka_unit_test(levels_are_as_computed),
 	        cmocka_unit_test(rounding_is_unbiased),
+	        cmocka_unit_test(learners_end_with_the_same_levels),
+	        cmocka_unit_test(levels_that_judge_worse_are_not_taken),
+	        cmocka_unit_test(what_has_no_spread_is_defined),
 	};
 	return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
 }
