@@ -263,6 +263,8 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 			for (size_t g = 0; g < groups; g++) {
 				const size_t at = i + g * V16;
 				const bool whole = end - at >= V16;
+				/* The next bucket comes from memory while this one is computed. */
+				__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (at + bucket));
 				const v16f v = whole ? v16_load(type, grad, at)
 				                     : v16_load_few(type, grad, at, end - at);
 				const v16f y = v16_mul(v16_mul(v, lift), inverse), u = rng_next(&chance);
