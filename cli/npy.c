@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "npy.h"
 #include "command.h"
+#include "npy_header.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -195,15 +196,7 @@ int npy_read(struct npy *npy, const char *path, bool bf16)
 
 int npy_write(struct output *output, const float *data, size_t n)
 {
-	enum { HEADER = 128, PREFIX = 10 };
-	char header[HEADER];
-	memcpy(header, magic, sizeof magic);
-	memcpy(header + sizeof magic, (const uint8_t[]){1, 0, HEADER - PREFIX, 0}, 4);
-	memset(header + PREFIX, ' ', HEADER - PREFIX);
-	char dictionary[HEADER - PREFIX];
-	const int length = snprintf(dictionary, sizeof dictionary,
-	                            "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu,), }", n);
-	memcpy(header + PREFIX, dictionary, (size_t)length);
-	header[HEADER - 1] = '\n';
-	return output_write(output, header, HEADER) || output_write(output, data, n * sizeof *data);
+	char header[NPY_HEADER];
+	npy_header(header, n);
+	return output_write(output, header, sizeof header) || output_write(output, data, n * sizeof *data);
 }

@@ -26,7 +26,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data learners batch epochs lr momentum weight-decay schedule seed codec threads log help version; do
+for option in model data learners batch epochs lr momentum weight-decay schedule seed codec threads log dump-gradients help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
 check "--version" "$CRUMB_TRAIN" --version
@@ -125,6 +125,48 @@ for threads in 2 3; do
 done
 run --seed 2 >other
 holds "another seed, other numbers" sh -c "! cmp -s one other"
+
+# ---- gradients in files ----
+check "a dump" $small --dump-gradients dump --log dumped
+holds "at the first step and at each epoch's last" test "$(ls dump | sed -n 's/-flat.npy$//p' | xargs)" = \
+	"step0000001 step0000012 step0000024"
+holds "whole and by slice of weights" test "$(ls dump | sed -n 's/^step0000012-//p' | xargs)" = \
+	"flat.npy slice00-conv.npy slice02-conv.npy slice04-fc.npy slice06-last.npy"
+cat >read_dump.py <<'END'
+def read(name):
+    data = open(f"dump/{name}.npy", "rb").read()
+    assert data[:8] == b"\x93NUMPY\x01\x00" and data[8] + data[9] * 256 == 118 and data[127:128] == b"\n"
+    head = eval(data[10:128])
+    assert head == {"descr": "<f4", "fortran_order": False, "shape": (len(data) // 4 - 32,)}, head
+    return data[128:]
+
+slices = (500, "00-conv"), (20, ""), (25000, "02-conv"), (50, ""), (400000, "04-fc"), (500, ""), (5000, "06-last"), (10, "")
+flats = [read(f"step{step:07}-flat") for step in (1, 12, 24)]
+assert len(set(flats)) == 3
+for step, flat in zip((1, 12, 24), flats):
+    at = 0
+    for n, slice in slices:
+        part = flat[4 * at:4 * (at + n)]
+        assert not slice or read(f"step{step:07}-slice{slice}") == part and part.strip(b"\0"), slice
+        at += n
+    assert len(flat) == 4 * at
+END
+check "the files" python3 read_dump.py
+check "without a dump" $small --log undumped
+cat >strip_seconds.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
+END
+holds "a dump changes nothing" test "$(python3 strip_seconds.py dumped)" = "$(python3 strip_seconds.py undumped)"
+check "a folder that is there" $small --epochs 1 --dump-gradients dump
+refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
+refused 1 'nowhere/dump: No such file' $small --dump-gradients nowhere/dump
+refused 1 'dumped/step0000001-flat.npy: Not a directory' $small --dump-gradients dumped
+if [ -e /dev/full ]; then
+	mkdir full && ln -s /dev/full full/step0000012-slice04-fc.npy
+	refused 1 'full/step0000012-slice04-fc.npy: No space left' $small --dump-gradients full
+fi
 
 # ---- gradients that are not finite ----
 refused 1 'every step of epoch' $small --lr 1e6 --epochs 9 --log log

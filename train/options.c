@@ -45,6 +45,9 @@ static const struct option table[] = {
          FIELD(threads), 1, 1024},
         {"log", "FILE.jsonl", "writes an event an epoch, and one at the end of each codec's run", NULL,
          FILE_NAME, FIELD(log), 0, 0},
+        {"dump-gradients", "DIR",
+         "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
+         NULL, FILE_NAME, FIELD(dump_gradients), 0, 0},
         {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
         {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
 };
@@ -157,7 +160,7 @@ static int set(struct options *options, const struct option *o, const char *text
 		options->data = text;
 		return data_is_source(text) ? 0 : wrong(o, text);
 	case FILE_NAME:
-		options->log = text;
+		*(const char **)field = text;
 		return 0;
 	case MODEL:
 		options->model = model_find(text);
@@ -197,6 +200,12 @@ static int complete(struct options *options)
 	if (options->learners > options->batch) {
 		fprintf(stderr, "crumb-train: a batch of %zu leaves some of %zu learners without a sample\n",
 		        options->batch, options->learners);
+		return -1;
+	}
+	if (options->dump_gradients && options->codec_count > 1) {
+		fprintf(stderr,
+		        "crumb-train: --dump-gradients wants one --codec, not %zu: each has its own gradients\n",
+		        options->codec_count);
 		return -1;
 	}
 	const struct option *codec = find("codec", 5);

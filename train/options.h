@@ -27,7 +27,8 @@ struct options {
 	} codec[OPTIONS_MOST_CODECS];
 	size_t codec_count;
 	size_t threads;
-	const char *log; /* NULL: none */
+	const char *log;            /* NULL: none */
+	const char *dump_gradients; /* a folder; NULL: none are written */
 };
 
 enum options_result {

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train.h"
+#include "dump.h"
 #include "optimizer.h"
 #include "progress.h"
 #include "random.h"
@@ -127,7 +128,8 @@ static int train_open(struct train *t, const struct train_setting *s, size_t cod
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
 	        .team = s->team,
 	};
-	if (crumb_exchange_open(&t->exchange, &config, why, cap) < 0)
+	if (crumb_exchange_open(&t->exchange, &config, why, cap) < 0 ||
+	    (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0))
 		return -1;
 	net_init(s->net, o->seed, t->param);
 	progress_begin(&t->progress, t->codec, o->batch, o->epochs, steps_per_epoch(s));
@@ -207,6 +209,16 @@ static int step(struct train *t, double epoch, struct report *report, double *lo
 	return 0;
 }
 
+/* The first learner's gradient, where the options want it: of the first step, and of an epoch's last. */
+static int dump(const struct train *t, size_t step, char *why, size_t cap)
+{
+	const struct train_setting *s = t->setting;
+	const char *folder = s->options->dump_gradients;
+	if (!folder || (step > 1 && step % steps_per_epoch(s) > 0))
+		return 0;
+	return dump_gradient(folder, s->net, t->grad[0], step, why, cap);
+}
+
 static int test(struct train *t, double *error, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
@@ -233,6 +245,8 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 		t->batch = t->order + i * s->options->batch;
 		const double now = (double)(epoch - 1) + (double)i / (double)steps;
 		if (step(t, now, report, &loss, why, cap) < 0)
+			return -1;
+		if (dump(t, (epoch - 1) * steps + i + 1, why, cap) < 0)
 			return -1;
 		progress_step(&t->progress);
 	}
