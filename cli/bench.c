@@ -9,6 +9,8 @@
 #include "command.h"
 #include "floor.h"
 #include "json.h"
+#include "learner.h"
+#include "timing.h"
 #include "workload.h"
 
 #include <getopt.h>
@@ -16,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { OPTION_ISA = OPTION_LONG, OPTION_JSON };
@@ -33,7 +34,6 @@ static const char *const kernel_keys[KERNELS] = {"pack_gbps",   "read_gbps",  "p
                                                  "unpack_gbps", "scale_gbps", "memcpy_gbps"};
 enum { GRADIENTS_LOG2 = 2, GRADIENTS = 1 << GRADIENTS_LOG2, ROUNDS = 21 };
 enum { WARM_STEPS = 3, WARM_STEPS_RESIDUAL = 40 };
-static const size_t least_elements = 1 << 20; /* of one timing, so that the clock's own cost does not show */
 
 /* Everything of n elements, allocated once. */
 struct bench {
@@ -42,60 +42,21 @@ struct bench {
 	volatile float sink; /* keeps the compiler from dropping a sum that nobody wants */
 };
 
-/* One codec's. */
-struct subject {
-	crumb_codec codec;
-	crumb_packer *packer;
-	uint8_t *frame;
-	size_t cap;
-	float *stat; /* room for what learners tell each other */
-	size_t stats;
-};
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static const float *next_gradient(struct bench *bench)
 {
 	return bench->grad[bench->turn++ * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GRADIENTS_LOG2)];
 }
 
-/* What learners would tell each other, for a single one. */
-static int agree_alone(struct subject *subject, const float *grad, size_t count)
-{
-	if (count > subject->stats) {
-		free(subject->stat);
-		subject->stats = count;
-		if (!(subject->stat = command_memory(count * sizeof *subject->stat)))
-			exit(STATUS_FAILED);
-	}
-	const int error = crumb_measure(subject->packer, grad, CRUMB_F32, subject->stat);
-	return error ? error : crumb_agree(subject->packer, subject->stat, 1);
-}
-
-static int64_t pack(struct subject *subject, const float *grad, unsigned flags)
-{
-	int error = 0;
-	for (size_t count; !error && (count = crumb_agree_count(subject->packer));)
-		error = agree_alone(subject, grad, count);
-	return error ? error
-	             : crumb_pack(subject->packer, grad, CRUMB_F32, flags, subject->frame, subject->cap);
-}
-
-static int64_t run_kernel(struct bench *bench, struct subject *subject, enum kernel kernel)
+static int64_t run_kernel(struct bench *bench, struct learner *learner, enum kernel kernel)
 {
 	const float *grad = next_gradient(bench);
 	switch (kernel) {
 	case PACK:
-		return pack(subject, grad, CRUMB_KNOWN_FINITE);
+		return learner_pack(learner, grad, CRUMB_F32, CRUMB_KNOWN_FINITE);
 	case PACK_SAFE:
-		return pack(subject, grad, 0);
+		return learner_pack(learner, grad, CRUMB_F32, 0);
 	case UNPACK:
-		return crumb_unpack_add(subject->frame, subject->cap, 0.125f, bench->acc, bench->n);
+		return crumb_unpack_add(learner->frame, learner->cap, 0.125f, bench->acc, bench->n);
 	case READ:
 		bench->sink = floor_sum(grad, bench->n);
 		return 0;
@@ -114,57 +75,38 @@ static int64_t run_kernel(struct bench *bench, struct subject *subject, enum ker
 	return CRUMB_EINVAL;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 /* GB/s of f32 input, by kernel. */
-static int measure(struct bench *bench, struct subject *subject, int warm_steps, double *gbps)
+static int measure(struct bench *bench, struct learner *learner, int warm_steps, double *gbps)
 {
 	static double sample[KERNELS][ROUNDS];
 	int64_t result = 0;
 	for (int step = 0; step < warm_steps && result >= 0; step++)
-		result = pack(subject, next_gradient(bench), 0);
-	const size_t repeats = (least_elements + bench->n - 1) / bench->n;
+		result = learner_pack(learner, next_gradient(bench), CRUMB_F32, 0);
+	const size_t repeats = timing_repeats(bench->n);
 	for (int round = 0; round < ROUNDS; round++)
 		for (int k = 0; k < KERNELS; k++) {
-			const double start = cpu_seconds();
+			const double start = timing_now();
 			for (size_t i = 0; i < repeats && result >= 0; i++)
-				result = run_kernel(bench, subject, (enum kernel)k);
-			sample[k][round] = 4e-9 * (double)(bench->n * repeats) / (cpu_seconds() - start);
+				result = run_kernel(bench, learner, (enum kernel)k);
+			sample[k][round] = 4e-9 * (double)(bench->n * repeats) / (timing_now() - start);
 		}
 	if (result < 0)
 		return command_fail("%s", crumb_strerror((int)result));
-	for (int k = 0; k < KERNELS; k++) {
-		qsort(sample[k], ROUNDS, sizeof(double), compare);
-		gbps[k] = sample[k][ROUNDS / 2];
-	}
+	for (int k = 0; k < KERNELS; k++)
+		gbps[k] = timing_median(sample[k], ROUNDS);
 	return STATUS_OK;
-}
-
-static bool has_residual(const crumb_codec *codec)
-{
-	const crumb_codec_info *info;
-	for (size_t i = 0; (info = crumb_list(i)); i++)
-		if (info->id == codec->id)
-			return info->flags & CRUMB_RESIDUAL;
-	return false;
 }
 
 static int bench_codec(struct bench *bench, const crumb_codec *codec, double *gbps)
 {
-	struct subject subject = {.codec = *codec, .cap = crumb_bound(codec, bench->n)};
-	subject.packer = command_memory(crumb_packer_size(codec, bench->n));
-	subject.frame = command_memory(subject.cap);
-	int status = STATUS_FAILED;
-	if (subject.packer && subject.frame && !crumb_packer_init(subject.packer, codec, bench->n, 0, 1))
-		status = measure(bench, &subject, has_residual(codec) ? WARM_STEPS_RESIDUAL : WARM_STEPS,
+	struct learner learner;
+	int status = learner_open(&learner, codec, bench->n, 1);
+	if (!status)
+		status = measure(bench, &learner,
+		                 command_codec(codec)->flags & CRUMB_RESIDUAL ? WARM_STEPS_RESIDUAL
+		                                                              : WARM_STEPS,
 		                 gbps);
-	free(subject.stat);
-	free(subject.frame);
-	free(subject.packer);
+	learner_close(&learner);
 	return status;
 }
 

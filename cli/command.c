@@ -104,6 +104,14 @@ int command_spec(crumb_codec *codec, const char *spec)
 	return STATUS_USAGE;
 }
 
+const crumb_codec_info *command_codec(const crumb_codec *codec)
+{
+	const crumb_codec_info *info;
+	for (size_t i = 0; (info = crumb_list(i)) && info->id != codec->id;)
+		i++;
+	return info;
+}
+
 int command_number(const struct command *command, const char *option, const char *text, uint64_t *number)
 {
 	char *end = NULL;

@@ -28,7 +28,8 @@ struct command {
 	int (*run)(int argc, char **argv); /* argv[0] is the command's name; returns a status */
 };
 
-extern const struct command list_command, pack_command, unpack_command, peek_command, bench_command;
+extern const struct command list_command, pack_command, unpack_command, peek_command, compare_command,
+        bench_command;
 
 /* The next option's id, its value in *value; OPTION_END when only operands are left, argv[optind] the first
  * of them; OPTION_BAD after a message. --help prints the table and ends the program. */
@@ -42,6 +43,9 @@ int command_usage(const struct command *command, const char *format, ...)
 /* Parses a spec; a wrong one is shown with a caret under the offending character. STATUS_OK or STATUS_USAGE.
  */
 int command_spec(crumb_codec *codec, const char *spec);
+
+/* What crumb_list says of a codec. */
+const crumb_codec_info *command_codec(const crumb_codec *codec);
 
 /* Parses a decimal number that an option takes. STATUS_OK, or STATUS_USAGE after a message. */
 int command_number(const struct command *command, const char *option, const char *text, uint64_t *number);

@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: MIT */
 #include "command.h"
 #include "file.h"
+#include "learner.h"
 #include "npy.h"
 
 #include <getopt.h>
@@ -34,7 +35,7 @@ struct request {
 };
 
 struct packer {
-	crumb_packer *block; /* free() it */
+	crumb_packer *block;
 	size_t size;
 };
 
@@ -74,23 +75,6 @@ static int open_packer(struct packer *packer, const struct request *request, siz
 	return error ? command_fail("%s: %s", request->in, crumb_strerror(error)) : STATUS_OK;
 }
 
-/* What learners would tell each other, for a single one. */
-static int agree_alone(crumb_packer *packer, const struct npy *grad, const char *path)
-{
-	for (size_t count; (count = crumb_agree_count(packer));) {
-		float *stat = command_memory(count * sizeof *stat);
-		if (!stat)
-			return STATUS_FAILED;
-		int error = crumb_measure(packer, grad->data, grad->dtype, stat);
-		if (!error)
-			error = crumb_agree(packer, stat, 1);
-		free(stat);
-		if (error)
-			return command_fail("%s: %s", path, crumb_strerror(error));
-	}
-	return STATUS_OK;
-}
-
 static int write_settled(struct output *output, const char *path, const void *data, size_t size)
 {
 	return output_open(output, path) || output_write(output, data, size) || output_settle(output);
@@ -114,23 +98,17 @@ static int save(const struct request *request, const struct packer *packer, cons
 static int pack(const struct request *request, const struct npy *grad)
 {
 	struct packer packer;
-	uint8_t *frame = NULL;
+	struct learner learner = {.cap = crumb_bound(&request->codec, grad->n)};
 	int status = open_packer(&packer, request, grad->n);
-	if (!status)
-		status = agree_alone(packer.block, grad, request->in);
+	learner.packer = packer.block;
+	if (!status && !(learner.frame = command_memory(learner.cap)))
+		status = STATUS_FAILED;
 	if (!status) {
-		const size_t cap = crumb_bound(&request->codec, grad->n);
-		frame = command_memory(cap);
-		status = frame ? STATUS_OK : STATUS_FAILED;
-		const int64_t length =
-		        frame ? crumb_pack(packer.block, grad->data, grad->dtype, 0, frame, cap) : 0;
-		if (length < 0)
-			status = command_fail("%s: %s", request->in, crumb_strerror((int)length));
-		else if (!status)
-			status = save(request, &packer, frame, (size_t)length);
+		const int64_t length = learner_pack(&learner, grad->data, grad->dtype, 0);
+		status = length < 0 ? command_fail("%s: %s", request->in, crumb_strerror((int)length))
+		                    : save(request, &packer, learner.frame, (size_t)length);
 	}
-	free(frame);
-	free(packer.block);
+	learner_close(&learner);
 	return status;
 }
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct command *const commands[] = {&list_command, &pack_command, &unpack_command, &peek_command,
-                                                 &bench_command};
+static const struct command *const commands[] = {&list_command, &pack_command,    &unpack_command,
+                                                 &peek_command, &compare_command, &bench_command};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *to)

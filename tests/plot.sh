@@ -73,6 +73,30 @@ check "no value at all" $plot nulls -o nulls.svg
 check "PNG" $plot log -o log.png
 holds "it is PNG" sh -c 'head -c 8 log.png | od -An -tx1 | grep -q "89 50 4e 47 0d 0a 1a 0a"'
 
+# ---- a comparison of codecs: an exact one, one that loses, one without an error ----
+cat >comparison.py <<'END'
+import json
+rows = [("raw", 32, 0), ("it's `touch bad`", 2.5, 0.25), ("it's `touch bad`", 2, 0.5), ("nothing", 1, None)]
+with open("compared", "w") as file:
+    file.writelines(json.dumps({"file": "g.npy", "codec": codec, "bits_per_element": bits, "error": error}) + "\n"
+                    for codec, bits, error in rows)
+with open("exact", "w") as file:
+    file.write(json.dumps({"codec": "raw", "bits_per_element": 32, "error": 0}) + "\n")
+with open("wrong", "w") as file:
+    file.write(json.dumps({"codec": "raw", "bits_per_element": 32, "error": "0"}) + "\n")
+END
+python3 comparison.py
+check "a comparison" $plot compared -o compared.svg
+check "it is SVG" python3 texts.py compared.svg
+for text in "Error against rate" "Bits an element, whole frames" "Squared error / squared norm" "raw (exact)" \
+	"it's \`touch bad\`" "nothing (no error known)"; do
+	says "$text"
+done
+holds "names are not commands" test ! -e bad
+check "nothing to draw" $plot exact -o exact.svg
+refused 1 "wrong:1: not a line of a comparison" $plot compared wrong -o x.svg
+refused 1 "log: not a comparison, as compared is" $plot log compared -o x.svg
+
 # ---- what is no log, and no figure ----
 : >empty
 echo 'epoch 1' >text
@@ -117,4 +141,11 @@ END
 	check "it is SVG" python3 texts.py real.svg
 	says terngrad
 fi
+python3 -c 'import struct
+head = b"{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x27shape\x27: (99,), }"
+open("g.npy", "wb").write(b"\x93NUMPY\1\0" + bytes([len(head), 0]) + head + struct.pack("<99f", *range(99)))'
+"$CRUMB" compare --json g.npy >real_comparison
+check "what crumb compare writes" $plot real_comparison -o real.svg
+check "it is SVG" python3 texts.py real.svg
+says terngrad
 finish

@@ -29,6 +29,9 @@ refused 2 "--seed needs a value" "$CRUMB" pack -c raw in.npy -o out --seed
 refused 2 'it takes no file: x' "$CRUMB" list x
 refused 2 'it takes no file: x' "$CRUMB" bench x
 refused 2 "it takes at least one file of frames" "$CRUMB" peek
+refused 2 "it takes at least one gradient" "$CRUMB" compare -c raw
+refused 2 "--dtype takes bf16 only" "$CRUMB" compare --dtype f4 in.npy
+refused 2 "crumb: " "$CRUMB" compare -c nonsense in.npy
 refused 2 "it takes at least one file of frames" "$CRUMB" unpack -o out.npy
 refused 2 "-o OUT.npy is missing" "$CRUMB" unpack frame
 refused 2 "-n takes at least 1" "$CRUMB" bench -n 0

@@ -1,0 +1,32 @@
+/* What a speed is made of.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "timing.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+double timing_now(void)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+double timing_median(double *sample, size_t n)
+{
+	qsort(sample, n, sizeof *sample, compare);
+	return sample[n / 2];
+}
+
+size_t timing_repeats(size_t n)
+{
+	const size_t enough_elements = 1 << 20, enough_calls = 1 << 10;
+	return n < enough_elements / enough_calls ? enough_calls : (enough_elements + n - 1) / n;
+}
