@@ -16,6 +16,7 @@
 #include <team.h>
 
 #include "digits.h"
+#include "init.h"
 #include "loss.h"
 #include "net.h"
 #include "pass.h"
@@ -99,9 +100,9 @@ static void initial_values_follow_the_seed(void **state)
 	open_net(&net, model_find("lenet"), (struct shape){1, 28, 28});
 	float *one = new_floats(net.parameters), *same = new_floats(net.parameters),
 	      *two = new_floats(net.parameters);
-	net_init(&net, 1, one);
-	net_init(&net, 1, same);
-	net_init(&net, 2, two);
+	init_parameters(&net, 1, one);
+	init_parameters(&net, 1, same);
+	init_parameters(&net, 2, two);
 	assert_memory_equal(one, same, net.parameters * sizeof *one);
 	assert_memory_not_equal(one, two, net.parameters * sizeof *one);
 
@@ -196,7 +197,8 @@ static void forward_is_the_definition(void **state)
 {
 	(void)state;
 	enum { BATCH = 3, MOST = 1000 };
-	const struct model model = {"every layer", "", every_layer, COUNT(every_layer)};
+	const struct model model = {
+	        .name = "every layer", .layers = every_layer, .layer_count = COUNT(every_layer)};
 	struct net net;
 	open_net(&net, &model,
 	         (struct shape){2, 9, 8}); /* 8 x 7 after the first: the pool leaves a column out */
@@ -241,7 +243,7 @@ static void check_gradient(const struct layer *layers, size_t count, struct shap
 	enum { BATCH = 3 };
 	const float h = 0x1p-9f;
 	const double tolerance = 3e-3;
-	const struct model model = {"tiny", "", layers, count};
+	const struct model model = {.name = "tiny", .layers = layers, .layer_count = count};
 	struct net net;
 	open_net(&net, &model, input);
 	const size_t outputs = BATCH * (size_t)net.classes;
@@ -402,7 +404,7 @@ static void a_gradient_is_one_threads_work(void **state)
 	open_net(&net, model_find("lenet"), data.shape);
 	float *param = new_floats(net.parameters), *one = new_floats(8 * net.parameters),
 	      *many = new_floats(8 * net.parameters);
-	net_init(&net, 1, param);
+	init_parameters(&net, 1, param);
 	gradients_on(1, &net, &data, param, one);
 	for (unsigned threads = 2; threads <= 3; threads++) {
 		gradients_on(threads, &net, &data, param, many);
@@ -426,7 +428,7 @@ static void micro_batches_add_up(void **state)
 	      *single = new_floats(net.parameters);
 	double *sum = calloc(net.parameters, sizeof *sum), loss, losses = 0, norm = 0, difference = 0;
 	assert_non_null(sum);
-	net_init(&net, 1, param);
+	init_parameters(&net, 1, param);
 	struct worker *worker = worker_open(&net, &data);
 	assert_non_null(worker);
 	uint32_t index[N];

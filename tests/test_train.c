@@ -12,12 +12,13 @@
 
 #include "digits.h"
 #include "random.h"
+#include "init.h"
 #include "split.h"
 #include "train.h"
 #include "worker.h"
 
 static const struct layer one_layer[] = {{LAYER_FC, 10, 0}};
-static const struct model model = {"one", "a single layer", one_layer, 1};
+static const struct model model = {.name = "one", .layers = one_layer, .layer_count = 1};
 
 struct problem {
 	struct data data;
@@ -59,7 +60,7 @@ static double descend(const struct problem *p, const struct options *options)
 	assert_true(param && grad && velocity && index && worker);
 	for (size_t i = 0; i < samples; i++)
 		index[i] = (uint32_t)i;
-	net_init(&p->net, options->seed, param);
+	init_parameters(&p->net, options->seed, param);
 	for (size_t epoch = 0; epoch < options->epochs; epoch++) {
 		const double rate = schedule_rate(&options->schedule, options->lr, (double)epoch,
 		                                  (double)options->epochs);

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "train.h"
 #include "dump.h"
+#include "init.h"
 #include "optimizer.h"
 #include "progress.h"
 #include "random.h"
@@ -131,7 +132,7 @@ static int train_open(struct train *t, const struct train_setting *s, size_t cod
 	if (crumb_exchange_open(&t->exchange, &config, why, cap) < 0 ||
 	    (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0))
 		return -1;
-	net_init(s->net, o->seed, t->param);
+	init_parameters(s->net, o->seed, t->param);
 	progress_begin(&t->progress, t->codec, o->batch, o->epochs, steps_per_epoch(s));
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* A network laid out for one shape of input: where each layer's parameters lie in one flat array, which is
- * also the layout of its gradient. Knows nothing of how layers are computed; that is pass.h.
+ * also the layout of its gradient. Knows nothing of how layers are computed; that is the trainer's.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef NET_H
@@ -36,8 +36,5 @@ struct net {
 
 /* 0, or -1 with a line in why when the input is too small for the network. */
 int net_open(struct net *net, const struct model *model, struct shape input, char *why, size_t cap);
-
-/* Initial parameters, net->parameters floats: He's range before a relu, Glorot's elsewhere; biases 0. */
-void net_init(const struct net *net, uint64_t seed, float *param);
 
 #endif

@@ -19,7 +19,10 @@ static const struct layer lenet[] = {
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])
 
 static const struct model models[] = {
-        {"lenet", "conv 20 5x5, max-pool 2, conv 50 5x5, max-pool 2, fc 500, relu, fc 10", LAYERS(lenet)},
+        {"lenet",
+         "conv 20 5x5, max-pool 2, conv 50 5x5, max-pool 2, fc 500, relu, fc 10",
+         {1, 28, 28},
+         LAYERS(lenet)},
 };
 
 const struct model *model_list(size_t i)

@@ -5,6 +5,7 @@
 #define MODEL_H
 
 #include <stddef.h>
+#include "shape.h"
 
 enum layer_type {
 	LAYER_CONV,     /* units filters of size x size, no padding, stride 1, with bias */
@@ -22,6 +23,7 @@ struct layer {
 struct model {
 	const char *name;
 	const char *brief;
+	struct shape input; /* as published; the data that it is trained on may have another */
 	const struct layer *layers;
 	size_t layer_count;
 };

@@ -1,13 +1,10 @@
-/* Layer shapes, parameter layout and initial values.
+/* Layer shapes and parameter layout.
  *
  * SPDX-License-Identifier: MIT */
 #include "net.h"
-#include "random.h"
 
-#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 static struct shape shape_after(const struct layer *layer, struct shape in)
 {
@@ -80,22 +77,4 @@ int net_open(struct net *net, const struct model *model, struct shape input, cha
 	}
 	net->classes = (int)shape_count(shape);
 	return 0;
-}
-
-void net_init(const struct net *net, uint64_t seed, float *param)
-{
-	for (size_t i = 0; i < net->layer_count; i++) {
-		const struct net_layer *l = &net->layer[i];
-		if (l->weights == 0)
-			continue;
-		const bool relu = i + 1 < net->layer_count && net->layer[i + 1].layer.type == LAYER_RELU;
-		const int window = l->layer.type == LAYER_CONV ? l->layer.size * l->layer.size : 1;
-		const double fan_in = (double)(l->weights / l->bias);
-		const double fan_out = (double)l->layer.units * window;
-		const float range = (float)sqrt(6 / (relu ? fan_in : fan_in + fan_out));
-		struct random random = random_stream(seed, RANDOM_WEIGHTS, i);
-		for (size_t k = 0; k < l->weights; k++)
-			param[l->weights_at + k] = random_between(&random, -range, range);
-		memset(param + l->bias_at, 0, l->bias * sizeof *param);
-	}
 }

@@ -1,0 +1,29 @@
+/* Networks whose gradients are measured here and not computed: the layers that have parameters, as published
+ * for ImageNet's 1000 classes.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PUBLISHED_H
+#define PUBLISHED_H
+
+#include <exchange.h>
+#include <stddef.h>
+
+/* Weights [units][run], and then what shifts their outputs. */
+struct published_layer {
+	const char *name;
+	enum crumb_kind kind;
+	int units, run;
+	enum { THEN_BIAS, THEN_BATCHNORM } then; /* [units]; scale [units] and shift [units] */
+};
+
+struct published {
+	const char *name;
+	const char *brief;
+	const struct published_layer *layers;
+	size_t layer_count;
+};
+
+/* The i-th network, NULL past the last. */
+const struct published *published_list(size_t i);
+
+#endif

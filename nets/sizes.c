@@ -1,0 +1,81 @@
+/* Networks as lists of their parameters.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "sizes.h"
+#include "net.h"
+#include "published.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *sizes_list(size_t i, const char **brief)
+{
+	size_t trained = 0;
+	for (const struct model *model; (model = model_list(trained)); trained++)
+		if (trained == i) {
+			*brief = model->brief;
+			return model->name;
+		}
+	const struct published *published = published_list(i - trained);
+	*brief = published ? published->brief : NULL;
+	return published ? published->name : NULL;
+}
+
+static void add(struct sizes *sizes, const char *layer, const char *part, struct crumb_slice slice)
+{
+	struct sizes_tensor *tensor = &sizes->tensor[sizes->count++];
+	snprintf(tensor->name, sizeof tensor->name, "%s%s", layer, part);
+	tensor->slice = slice;
+	tensor->slice.at = sizes->parameters;
+	sizes->parameters += slice.n;
+}
+
+static void add_published(struct sizes *sizes, const struct published_layer *l)
+{
+	const size_t units = (size_t)l->units, run = (size_t)l->run;
+	add(sizes, l->name, "", (struct crumb_slice){.n = units * run, .run = run, .kind = l->kind});
+	if (l->then == THEN_BIAS) {
+		add(sizes, l->name, ".bias", (struct crumb_slice){.n = units, .kind = CRUMB_BIAS});
+	} else {
+		add(sizes, l->name, ".scale", (struct crumb_slice){.n = units, .kind = CRUMB_BATCHNORM});
+		add(sizes, l->name, ".shift", (struct crumb_slice){.n = units, .kind = CRUMB_BATCHNORM});
+	}
+}
+
+/* Layers with parameters are numbered as they come, whatever their type. */
+static void add_net(struct sizes *sizes, const struct net *net)
+{
+	int number = 0;
+	size_t s = 0;
+	for (size_t i = 0; i < net->layer_count; i++) {
+		const struct net_layer *l = &net->layer[i];
+		char name[SIZES_NAME / 2];
+		if (l->weights == 0)
+			continue;
+		snprintf(name, sizeof name, "%s%d", l->layer.type == LAYER_CONV ? "conv" : "fc", ++number);
+		add(sizes, name, "", net->slice[s++]);
+		add(sizes, name, ".bias", net->slice[s++]);
+	}
+}
+
+int sizes_find(struct sizes *sizes, const char *name)
+{
+	const struct model *model = model_find(name);
+	const struct published *published;
+	struct net net;
+	char why[1];
+
+	*sizes = (struct sizes){0};
+	if (model && net_open(&net, model, model->input, why, sizeof why) == 0) {
+		add_net(sizes, &net);
+		return 0;
+	}
+	for (size_t i = 0; (published = published_list(i)); i++)
+		if (strcmp(published->name, name) == 0) {
+			for (size_t k = 0; k < published->layer_count; k++)
+				add_published(sizes, &published->layers[k]);
+			return 0;
+		}
+	return -1;
+}

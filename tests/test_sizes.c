@@ -1,0 +1,130 @@
+/* Networks as lists of parameters, against the numbers that others count.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdbool.h>
+#include <string.h>
+#include "model.h"
+#include "net.h"
+#include "sizes.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static struct sizes sizes_of(const char *name)
+{
+	struct sizes sizes;
+	if (sizes_find(&sizes, name))
+		fail_msg("there is no %s", name);
+	return sizes;
+}
+
+static size_t parameters_of_kind(const struct sizes *sizes, enum crumb_kind kind)
+{
+	size_t sum = 0;
+	for (size_t i = 0; i < sizes->count; i++)
+		sum += sizes->tensor[i].slice.kind == kind ? sizes->tensor[i].slice.n : 0;
+	return sum;
+}
+
+/* With biases and batch normalisation's scale and shift: Caffe's AlexNet and GoogLeNet, torchvision's others.
+ */
+static void networks_have_the_published_sizes(void **state)
+{
+	static const struct {
+		const char *name;
+		size_t parameters, layers, last, batchnorm;
+	} want[] = {
+	        {"lenet", 431080, 4, 5000, 0},
+	        {"alexnet", 60965224, 8, 4096000, 0},
+	        {"vgg-a", 132863336, 11, 4096000, 0},
+	        {"googlenet", 6998552, 58, 1024000, 0},
+	        {"resnet18", 11689512, 21, 512000, 9600},
+	        {"resnet50", 25557032, 54, 2048000, 53120},
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(want); i++) {
+		const struct sizes sizes = sizes_of(want[i].name);
+		size_t layers = 0;
+		for (size_t k = 0; k < sizes.count; k++)
+			layers += sizes.tensor[k].slice.run != 0;
+		assert_int_equal(sizes.parameters, want[i].parameters);
+		assert_int_equal(layers, want[i].layers);
+		assert_int_equal(parameters_of_kind(&sizes, CRUMB_LAST), want[i].last);
+		assert_int_equal(parameters_of_kind(&sizes, CRUMB_BATCHNORM), want[i].batchnorm);
+	}
+}
+
+static void tensors_lie_one_after_another(void **state)
+{
+	const char *name, *brief;
+	(void)state;
+	for (size_t i = 0; (name = sizes_list(i, &brief)); i++) {
+		const struct sizes sizes = sizes_of(name);
+		size_t at = 0;
+		assert_true(strlen(brief) > 0);
+		for (size_t k = 0; k < sizes.count; k++) {
+			const struct sizes_tensor *tensor = &sizes.tensor[k];
+			const bool weights = tensor->slice.run != 0;
+			assert_int_equal(tensor->slice.at, at);
+			assert_true(tensor->slice.n > 0);
+			assert_true(!weights || tensor->slice.n % tensor->slice.run == 0);
+			assert_int_equal(weights, tensor->slice.kind != CRUMB_BIAS &&
+			                                  tensor->slice.kind != CRUMB_BATCHNORM);
+			for (size_t j = 0; j < k; j++)
+				assert_string_not_equal(tensor->name, sizes.tensor[j].name);
+			at += tensor->slice.n;
+		}
+		assert_int_equal(at, sizes.parameters);
+	}
+}
+
+/* What is trained is what is weighed. */
+static void trained_networks_have_the_trainers_slices(void **state)
+{
+	const struct model *model;
+	(void)state;
+	for (size_t i = 0; (model = model_list(i)); i++) {
+		const struct sizes sizes = sizes_of(model->name);
+		struct net net;
+		char why[256];
+		assert_int_equal(net_open(&net, model, model->input, why, sizeof why), 0);
+		assert_int_equal(sizes.count, net.slice_count);
+		for (size_t k = 0; k < sizes.count; k++)
+			assert_memory_equal(&sizes.tensor[k].slice, &net.slice[k], sizeof net.slice[k]);
+	}
+}
+
+static void names_are_found_and_others_are_not(void **state)
+{
+	const char *name, *brief;
+	struct sizes sizes;
+	size_t count = 0;
+	(void)state;
+	while ((name = sizes_list(count, &brief))) {
+		assert_int_equal(sizes_find(&sizes, name), 0);
+		count++;
+	}
+	assert_true(count >= 6);
+	assert_null(brief);
+	assert_int_equal(sizes_find(&sizes, "alexnet2"), -1);
+	assert_int_equal(sizes_find(&sizes, ""), -1);
+	const struct sizes lenet = sizes_of("lenet"), resnet = sizes_of("resnet50");
+	assert_string_equal(lenet.tensor[4].name, "fc3");
+	assert_string_equal(lenet.tensor[5].name, "fc3.bias");
+	assert_string_equal(resnet.tensor[resnet.count - 3].name, "conv5_3.c.shift");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(networks_have_the_published_sizes),
+	        cmocka_unit_test(tensors_lie_one_after_another),
+	        cmocka_unit_test(trained_networks_have_the_trainers_slices),
+	        cmocka_unit_test(names_are_found_and_others_are_not),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
