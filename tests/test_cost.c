@@ -1,0 +1,403 @@
+/* The closed form: plans against their messages one by one, break-even against the totals, and all 120 bars
+ * of TernGrad's figure 5.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cost.h"
+#include "sizes.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define CLOSE(a, b)  assert_true(fabs((a) - (b)) <= 1e-9 * fabs(b))
+
+/* ---- plans, message by message ---- */
+
+enum { MOST_RANKS = 64 };
+
+/* What has passed the ports in one phase. */
+struct ports {
+	double out[MOST_RANKS], in[MOST_RANKS];
+};
+
+static void send_bytes(struct ports *ports, unsigned from, unsigned to, double bytes)
+{
+	if (from != to) {
+		ports->out[from] += bytes;
+		ports->in[to] += bytes;
+	}
+}
+
+static double busiest(const struct ports *ports)
+{
+	double most = 0;
+	for (unsigned r = 0; r < MOST_RANKS; r++)
+		most = fmax(most, fmax(ports->out[r], ports->in[r]));
+	return most;
+}
+
+static void a_ring_sends_what_its_rounds_send(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= MOST_RANKS; n++) {
+		double bytes = 0;
+		for (unsigned round = 0; round < 2 * (n - 1); round++) {
+			struct ports ports = {0};
+			for (unsigned r = 0; r < n; r++)
+				send_bytes(&ports, r, (r + 1) % n, 1000.0 / n);
+			bytes += busiest(&ports);
+		}
+		const struct crumb_load load = crumb_load_ring(n, 1000);
+		CLOSE(load.bytes, bytes);
+		assert_true(load.messages == 2 * (n - 1) && load.packs == 0 && load.unpacks == 0);
+	}
+}
+
+static void a_gather_sends_everyone_everything(void **state)
+{
+	(void)state;
+	for (unsigned n = 1; n <= MOST_RANKS; n++) {
+		struct ports ports = {0};
+		for (unsigned from = 0; from < n; from++)
+			for (unsigned to = 0; to < n; to++)
+				send_bytes(&ports, from, to, 70);
+		const struct crumb_load load = crumb_load_gather(n, 70);
+		CLOSE(load.bytes, busiest(&ports));
+		assert_true(load.packs == 1 && load.unpacks == n);
+	}
+}
+
+/* Eleven slices of unlike sizes, slice s owned by rank s mod n: down is three times up. */
+static void an_owner_takes_its_slices_and_gives_their_mean(void **state)
+{
+	static const double slice[] = {5, 900, 1, 30, 30, 2, 400, 8, 77, 13, 60};
+	(void)state;
+	for (unsigned n = 2; n <= MOST_RANKS; n++) {
+		struct ports up = {0}, down = {0};
+		double owned[MOST_RANKS] = {0}, heaviest = 0, all = 0;
+		for (size_t s = 0; s < COUNT(slice); s++) {
+			owned[s % n] += slice[s];
+			all += slice[s];
+			for (unsigned r = 0; r < n; r++) {
+				send_bytes(&up, r, (unsigned)s % n, slice[s]);
+				send_bytes(&down, (unsigned)s % n, r, 3 * slice[s]);
+			}
+		}
+		for (unsigned r = 0; r < n; r++)
+			heaviest = fmax(heaviest, owned[r]);
+		const struct crumb_load load = crumb_load_owner(n, heaviest / all, heaviest, 3 * heaviest);
+		CLOSE(load.bytes, busiest(&up) + busiest(&down));
+		/* its own gradient and its part of the mean; n gradients' part, and the mean that comes down
+		 */
+		CLOSE(load.packs, 1 + heaviest / all);
+		CLOSE(load.unpacks, n * heaviest / all + 1);
+	}
+}
+
+/* ---- steps ---- */
+
+static const struct crumb_cluster small = {.nodes = 4,
+                                           .gpus = 2,
+                                           .network_rate = 1e8,
+                                           .network_latency = 1e-4,
+                                           .gpu_rate = 1e10,
+                                           .host_rate = 5e9};
+
+static void a_step_is_the_sum_of_its_terms(void **state)
+{
+	const struct crumb_load load = {.bytes = 3e6, .messages = 7, .packs = 1, .unpacks = 4};
+	const struct crumb_cost cost = crumb_cost_step(&small, &load, 0.2, 0.003, 0.002, 2e6);
+	struct crumb_cluster alone = small;
+	(void)state;
+	CLOSE(cost.compute, 0.2);
+	CLOSE(cost.codec, 0.003 + 4 * 0.002);
+	CLOSE(cost.inside, 2e6 / 1e10 + 2e6 / 5e9);
+	CLOSE(cost.latency, 7e-4);
+	CLOSE(cost.wire, 3e-2);
+	CLOSE(crumb_cost_total(&cost), 0.2 + 0.011 + 0.0006 + 0.0007 + 0.03);
+	assert_string_equal(crumb_cost_binding(&cost), "compute");
+
+	alone.nodes = 1;
+	alone.gpus = 8;
+	const struct crumb_cost single = crumb_cost_step(&alone, &load, 0.2, 0.003, 0.002, 2e6);
+	CLOSE(crumb_cost_total(&single), 0.2 + 3 * 2e6 / 1e10);
+}
+
+static void the_largest_term_binds(void **state)
+{
+	static const char *const names[] = {"compute", "codec", "inside", "latency", "wire"};
+	(void)state;
+	for (size_t i = 0; i < COUNT(names); i++) {
+		double term[COUNT(names)] = {1, 1, 1, 1, 1};
+		term[i] = 2;
+		const struct crumb_cost cost = {term[0], term[1], term[2], term[3], term[4]};
+		assert_string_equal(crumb_cost_binding(&cost), names[i]);
+	}
+}
+
+static double seconds_at(double rate, const struct crumb_load *load, double pack)
+{
+	struct crumb_cluster cluster = small;
+	cluster.network_rate = rate;
+	const struct crumb_cost cost = crumb_cost_step(&cluster, load, 0.1, pack, pack, 1e6);
+	return crumb_cost_total(&cost);
+}
+
+/* At its ends both ways take the same time; between them, and nowhere else, the codec is faster. */
+static void a_codec_pays_between_its_rates(void **state)
+{
+	static const double bytes[] = {1e4, 1e6, 2e7}, messages[] = {1, 6, 40}, packs[] = {0, 1e-3, 1};
+	size_t never = 0, always = 0, below = 0, above = 0;
+	(void)state;
+	for (size_t i = 0; i < 27; i++) {
+		const struct crumb_load plain = {.bytes = 1e6, .messages = 6};
+		const struct crumb_load load = {
+		        .bytes = bytes[i % 3], .messages = messages[i / 3 % 3], .packs = 1, .unpacks = 4};
+		const double pack = packs[i / 9];
+		const struct crumb_cost a = crumb_cost_step(&small, &load, 0.1, pack, pack, 1e6),
+		                        b = crumb_cost_step(&small, &plain, 0.1, 0, 0, 1e6);
+		const struct crumb_rates pays = crumb_cost_pays(&a, load.bytes, &b, plain.bytes);
+		for (double rate = 1e3; rate < 1e15; rate *= 1.7) {
+			const bool faster = seconds_at(rate, &load, pack) < seconds_at(rate, &plain, 0);
+			const double nearest = fmin(fabs(rate / pays.above - 1), fabs(rate / pays.below - 1));
+			if (nearest > 1e-6)
+				assert_int_equal(faster, pays.above < rate && rate < pays.below);
+		}
+		never += pays.below == 0;
+		always += pays.above == 0 && pays.below == INFINITY;
+		below += pays.below > 0 && pays.below < INFINITY;
+		above += pays.above > 0;
+	}
+	assert_true(never && always && below && above);
+}
+
+/* ---- TernGrad's figure 5 ----
+ *
+ * Images a second on 1, 2, 4, ... 512 GPUs, four of them a node, read from the vector drawing of the authors'
+ * poster: to 16 GPUs from the insets, where they are larger. (One inset's bar, TernGrad's AlexNet on 16 GPUs
+ * of the second cluster, is 9 % below the same bar of the main panel and of its neighbours' line; it is the
+ * main panel's here.)
+ *
+ * The supplement with the authors' formula is not public. What reproduces the bars, all other sets tried
+ * being worse:
+ * - Weak scaling from the variant's own bar on one GPU, which has the cost of ternarising in it.
+ * - TernGrad sends 2 bits an element and the classifier in f32, both ways, however many workers there are:
+ * 16x at most, 8.0, 5.0, 10.9x for the three networks; not 20x, and not more levels on the way down.
+ * - Between the GPUs of a node the same bytes, log2(gpus) times, as the paper's text has it.
+ * - Between nodes not log2(nodes) times, as the text has it: from 4 to 128 nodes the bars' times stand still.
+ * On InfiniBand a ring; on Ethernet 1x between two nodes and 1.98x from four on, and 2 (nodes - 1) messages.
+ * - 256 images a GPU for AlexNet, where the caption says 128: with 128 AlexNet would have had twice the
+ * bandwidth of the other two on both clusters. 64 for GoogLeNet, 32 for VGG-A.
+ */
+
+enum { GPUS_A_NODE = 4, SCALES = 10 };
+
+struct figure_cluster {
+	const char *name;
+	struct crumb_cluster rates;
+	bool ring;
+};
+static const struct figure_cluster ethernet = {"Ethernet",
+                                               {.network_rate = 0.112e9, /* 0.9 of 1 Gb/s */
+                                                .network_latency = 0.23e-3,
+                                                .gpu_rate = 15.9e9,
+                                                .host_rate = INFINITY},
+                                               false},
+                                   infiniband = {"InfiniBand",
+                                                 {.network_rate = 3.05e9, /* of 12.5e9 */
+                                                  .gpu_rate = 100e9,
+                                                  .host_rate = 3.75e9},
+                                                 true};
+
+struct figure_network {
+	const char *name;
+	int batch;
+};
+static const struct figure_network alexnet = {"alexnet", 256}, googlenet = {"googlenet", 64},
+                                   vgg_a = {"vgg-a", 32};
+
+static const struct curve {
+	const struct figure_cluster *cluster;
+	const struct figure_network *network;
+	bool ternary;
+	double images[SCALES];
+} figure[] = {
+        {&ethernet, &alexnet, false, {393.7, 758, 1502.8, 718.6, 830.2, 1667.1, 3251, 6542.2, 13043, 25709}},
+        {&ethernet,
+         &alexnet,
+         true,
+         {387.2, 767.8, 1535.7, 2188.6, 3458.5, 6833.2, 13626, 26959, 53126, 99417}},
+        {&ethernet,
+         &googlenet,
+         false,
+         {174, 347.8, 692.4, 849.9, 1283, 2499.9, 4916.7, 9708.6, 19000, 36542}},
+        {&ethernet,
+         &googlenet,
+         true,
+         {174, 347.8, 695.7, 1230.5, 2326.4, 4459.3, 8792.6, 17167, 33167, 62542}},
+        {&ethernet, &vgg_a, false, {95.2, 167.4, 318.3, 49.2, 52.5, 126.1, 209.2, 417.1, 834.2, 1667.1}},
+        {&ethernet, &vgg_a, true, {88.6, 174, 351.2, 321.6, 420, 875.8, 1667.1, 3251, 6417.4, 12584}},
+        {&infiniband,
+         &alexnet,
+         false,
+         {435.7, 867.1, 1734, 2786.5, 5301.2, 10349, 20403, 40708, 80920, 161548}},
+        {&infiniband,
+         &alexnet,
+         true,
+         {427.1, 854, 1712.4, 3347.1, 6602.2, 13208, 26513, 52928, 105660, 211225}},
+        {&infiniband,
+         &googlenet,
+         false,
+         {194.1, 388.2, 776.4, 1501.1, 2972, 5913.7, 11827, 23556, 46916, 93931}},
+        {&infiniband,
+         &googlenet,
+         true,
+         {194.1, 388.2, 772.1, 1539.9, 3071.1, 6110.4, 12221, 24543, 48985, 97973}},
+        {&infiniband, &vgg_a, false, {107.9, 207, 409.7, 405.4, 720.3, 1281.7, 2661.8, 5123.7, 10251, 20305}},
+        {&infiniband, &vgg_a, true, {94.8, 194.1, 388.2, 716, 1410.5, 2760.2, 5520.3, 11139, 22176, 44254}},
+};
+
+/* Bytes of a gradient; body: bits an element of all but the classifier. */
+static double gradient_bytes(const char *network, double body)
+{
+	struct sizes sizes;
+	assert_int_equal(sizes_find(&sizes, network), 0);
+	const size_t last = sizes.tensor[sizes.count - 2].slice.n + sizes.tensor[sizes.count - 1].slice.n;
+	assert_int_equal(sizes.tensor[sizes.count - 2].slice.kind, CRUMB_LAST);
+	return 4.0 * (double)last + body / 8 * (double)(sizes.parameters - last);
+}
+
+static struct crumb_load figure_load(bool ring, unsigned nodes, double bytes)
+{
+	if (ring)
+		return crumb_load_ring(nodes, bytes);
+	return (struct crumb_load){.bytes = (nodes == 2 ? 1 : 1.98) * bytes, .messages = 2 * (nodes - 1.0)};
+}
+
+static double modelled(const struct curve *curve, unsigned gpus, double bytes)
+{
+	const double batch = curve->network->batch;
+	struct crumb_cluster cluster = curve->cluster->rates;
+	cluster.gpus = gpus < GPUS_A_NODE ? gpus : GPUS_A_NODE;
+	cluster.nodes = gpus / cluster.gpus;
+	const struct crumb_load load = figure_load(curve->cluster->ring, cluster.nodes, bytes);
+	const struct crumb_cost cost =
+	        crumb_cost_step(&cluster, &load, batch / curve->images[0], 0, 0, bytes);
+	return gpus * batch / crumb_cost_total(&cost);
+}
+
+/* |model - bar| / bar, from two GPUs on: one GPU's bar is given. */
+static void errors_of(const struct curve *curve, double body, double *error)
+{
+	const double bytes = gradient_bytes(curve->network->name, body);
+	for (int i = 1; i < SCALES; i++)
+		error[i - 1] = fabs(modelled(curve, 1u << i, bytes) / curve->images[i] - 1);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double median(double *sample, size_t n)
+{
+	qsort(sample, n, sizeof *sample, compare);
+	return (sample[(n - 1) / 2] + sample[n / 2]) / 2;
+}
+
+static void figure_5_is_reproduced(void **state)
+{
+	double error[COUNT(figure)][SCALES - 1], worst = 0;
+	(void)state;
+	for (size_t c = 0; c < COUNT(figure); c++) {
+		errors_of(&figure[c], figure[c].ternary ? 2 : 32, error[c]);
+		double most = 0;
+		for (int i = 0; i < SCALES - 1; i++)
+			most = fmax(most, error[c][i]);
+		printf("%-10s %-9s %s: within %4.1f %%\n", figure[c].cluster->name, figure[c].network->name,
+		       figure[c].ternary ? "TernGrad" : "f32     ", 100 * most);
+		if (figure[c].cluster == &ethernet && figure[c].network == &alexnet)
+			assert_true(most <= 0.05);
+		worst = fmax(worst, most);
+	}
+	const size_t bars = COUNT(figure) * (SCALES - 1);
+	const double middle = median(&error[0][0], bars);
+	printf("these %zu bars: median %.1f %%, worst %.1f %%\n", bars, 100 * middle, 100 * worst);
+	assert_true(middle <= 0.04);
+	assert_true(worst <= 0.18); /* of bars one pixel high */
+}
+
+static const struct curve *find(const struct figure_cluster *cluster, const struct figure_network *network,
+                                bool ternary)
+{
+	for (size_t c = 0; c < COUNT(figure); c++)
+		if (figure[c].cluster == cluster && figure[c].network == network &&
+		    figure[c].ternary == ternary)
+			return &figure[c];
+	fail();
+	return NULL;
+}
+
+/* What the text claims, from the figure and from the model. */
+static void the_papers_claims_are_reproduced(void **state)
+{
+	static const struct {
+		const char *claim;
+		const struct figure_cluster *cluster;
+		const struct figure_network *network;
+		int scale;
+		double claimed, margin;
+	} claims[] = {
+	        {"3.04x for AlexNet on 8 GPUs, Ethernet", &ethernet, &alexnet, 3, 3.04, 0.02},
+	        {"doubles VGG-A on 128 nodes, InfiniBand", &infiniband, &vgg_a, 9, 2, 0.10},
+	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(claims); i++) {
+		const struct curve *plain = find(claims[i].cluster, claims[i].network, false),
+		                   *ternary = find(claims[i].cluster, claims[i].network, true);
+		const char *network = claims[i].network->name;
+		const unsigned gpus = 1u << claims[i].scale;
+		const double ours = modelled(ternary, gpus, gradient_bytes(network, 2)) /
+		                    modelled(plain, gpus, gradient_bytes(network, 32));
+		printf("%s: the figure %.2fx, this model %.2fx\n", claims[i].claim,
+		       ternary->images[claims[i].scale] / plain->images[claims[i].scale], ours);
+		assert_true(fabs(ours / claims[i].claimed - 1) <= claims[i].margin);
+	}
+}
+
+/* So that the agreement means something: the paper's headline 16x, classifier and all, does not reproduce it.
+ */
+static void sixteen_fold_does_not_reproduce_it(void **state)
+{
+	const struct curve *curve = find(&ethernet, &alexnet, true);
+	double most = 0;
+	(void)state;
+	const double bytes = gradient_bytes("alexnet", 32) / 16;
+	for (int i = 3; i < SCALES; i++)
+		most = fmax(most, fabs(modelled(curve, 1u << i, bytes) / curve->images[i] - 1));
+	assert_true(most > 0.3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_ring_sends_what_its_rounds_send),
+	        cmocka_unit_test(a_gather_sends_everyone_everything),
+	        cmocka_unit_test(an_owner_takes_its_slices_and_gives_their_mean),
+	        cmocka_unit_test(a_step_is_the_sum_of_its_terms),
+	        cmocka_unit_test(the_largest_term_binds),
+	        cmocka_unit_test(a_codec_pays_between_its_rates),
+	        cmocka_unit_test(figure_5_is_reproduced),
+	        cmocka_unit_test(the_papers_claims_are_reproduced),
+	        cmocka_unit_test(sixteen_fold_does_not_reproduce_it),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
