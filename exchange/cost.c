@@ -13,27 +13,29 @@ struct crumb_load crumb_load_ring(unsigned ranks, double dense)
 	return (struct crumb_load){.bytes = rounds / ranks * dense, .messages = rounds};
 }
 
-struct crumb_load crumb_load_gather(unsigned ranks, double up)
+struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_frames *up)
 {
-	return (struct crumb_load){.bytes = (ranks - 1.0) * up, .messages = 1, .packs = 1, .unpacks = ranks};
+	return (struct crumb_load){
+	        .bytes = (ranks - 1.0) * up->bytes, .messages = 1, .codec = up->pack + ranks * up->unpack};
 }
 
 /* What arrives at the busiest owner is never less than what leaves any other rank. */
-struct crumb_load crumb_load_owner(unsigned ranks, double share, double up, double down)
+struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_frames *up,
+                                   const struct crumb_frames *down)
 {
-	return (struct crumb_load){.bytes = (ranks - 1.0) * (up + down),
+	return (struct crumb_load){.bytes = (ranks - 1.0) * share * (up->bytes + down->bytes),
 	                           .messages = 2,
-	                           .packs = 1 + share,
-	                           .unpacks = ranks * share + 1};
+	                           .codec = up->pack + ranks * share * up->unpack + share * down->pack +
+	                                    down->unpack};
 }
 
 struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const struct crumb_load *load,
-                                  double compute, double pack, double unpack, double inside)
+                                  double compute, double inside)
 {
 	struct crumb_cost cost = {.compute = compute,
 	                          .inside = log2(cluster->gpus) * inside / cluster->gpu_rate};
 	if (cluster->nodes > 1) {
-		cost.codec = load->packs * pack + load->unpacks * unpack;
+		cost.codec = load->codec;
 		cost.inside += inside / cluster->host_rate;
 		cost.latency = load->messages * cluster->network_latency;
 		cost.wire = load->bytes / cluster->network_rate;

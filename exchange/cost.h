@@ -5,37 +5,41 @@
  * receives at once. A node's GPUs average first, without a codec. Nothing overlaps, so a step is a sum:
  *
  *   compute   one GPU's forward and backward pass
- *   codec     packs x pack + unpacks x unpack
- *   inside    log2(gpus) x inside / gpu_rate, and inside / host_rate to the network's port
+ *   codec     of the busiest rank, on one thread
+ *   inside    log2(gpus) x bytes / gpu_rate, and bytes / host_rate to the network's port
  *   latency   messages x network_latency
  *   wire      bytes / network_rate
  *
- * where packs, unpacks, messages and bytes are what a plan lays on its busiest rank. What the form leaves
- * out: contention inside of the switch, senders that meet at one receiver (TCP's incast), stragglers, the
- * small messages' own overhead on a CPU.
+ * What the form leaves out: contention inside of the switch, senders that meet at one receiver (TCP's
+ * incast), stragglers, small messages' own overhead.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef COST_H
 #define COST_H
 
+/* One rank's frames for a whole gradient. */
+struct crumb_frames {
+	double bytes;
+	double pack, unpack; /* seconds */
+};
+
 /* A plan's work for the busiest of its ranks, in one step. */
 struct crumb_load {
 	double bytes;    /* through its port in the busier direction, phase after phase */
 	double messages; /* one after another, each of which waits for the one before */
-	double packs;    /* of whole gradients */
-	double unpacks;
+	double codec;    /* seconds */
 };
 
 /* Plain all-reduce of f32 bytes in a ring, the least that an all-reduce can send. */
 struct crumb_load crumb_load_ring(unsigned ranks, double dense);
 
-/* Everyone's frames to everyone. up: bytes of one rank's frames. */
-struct crumb_load crumb_load_gather(unsigned ranks, double up);
+/* Everyone's frames to everyone. */
+struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_frames *up);
 
-/* Frames to the owners of their slices, frames of the mean back. The busiest owner has this share of all
- * elements, whose frames are up bytes from one rank, and down bytes to one. A single server has the share 1.
- */
-struct crumb_load crumb_load_owner(unsigned ranks, double share, double up, double down);
+/* Frames to the owners of their slices, frames of the mean back; share: of the gradient, the busiest owner's.
+ * A single server has the share 1. */
+struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_frames *up,
+                                   const struct crumb_frames *down);
 
 /* An INFINITY as a rate: costs nothing. */
 struct crumb_cluster {
@@ -50,10 +54,9 @@ struct crumb_cost {
 	double compute, codec, inside, latency, wire;
 };
 
-/* inside: bytes that the node's GPUs exchange. pack, unpack: seconds for one gradient. A single node sends
- * nothing. */
+/* inside: bytes that a node's GPUs exchange. A single node sends nothing. */
 struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const struct crumb_load *load,
-                                  double compute, double pack, double unpack, double inside);
+                                  double compute, double inside);
 
 double crumb_cost_total(const struct crumb_cost *cost);
 

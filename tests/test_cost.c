@@ -56,21 +56,22 @@ static void a_ring_sends_what_its_rounds_send(void **state)
 		}
 		const struct crumb_load load = crumb_load_ring(n, 1000);
 		CLOSE(load.bytes, bytes);
-		assert_true(load.messages == 2 * (n - 1) && load.packs == 0 && load.unpacks == 0);
+		assert_true(load.messages == 2 * (n - 1) && load.codec == 0);
 	}
 }
 
 static void a_gather_sends_everyone_everything(void **state)
 {
+	const struct crumb_frames frames = {.bytes = 70, .pack = 0.25, .unpack = 0.125};
 	(void)state;
 	for (unsigned n = 1; n <= MOST_RANKS; n++) {
 		struct ports ports = {0};
 		for (unsigned from = 0; from < n; from++)
 			for (unsigned to = 0; to < n; to++)
 				send_bytes(&ports, from, to, 70);
-		const struct crumb_load load = crumb_load_gather(n, 70);
+		const struct crumb_load load = crumb_load_gather(n, &frames);
 		CLOSE(load.bytes, busiest(&ports));
-		assert_true(load.packs == 1 && load.unpacks == n);
+		CLOSE(load.codec, 0.25 + n * 0.125);
 	}
 }
 
@@ -92,12 +93,13 @@ static void an_owner_takes_its_slices_and_gives_their_mean(void **state)
 		}
 		for (unsigned r = 0; r < n; r++)
 			heaviest = fmax(heaviest, owned[r]);
-		const struct crumb_load load = crumb_load_owner(n, heaviest / all, heaviest, 3 * heaviest);
+		const double share = heaviest / all;
+		const struct crumb_frames gradient = {.bytes = all, .pack = 7, .unpack = 5},
+		                          mean = {.bytes = 3 * all, .pack = 3, .unpack = 2};
+		const struct crumb_load load = crumb_load_owner(n, share, &gradient, &mean);
 		CLOSE(load.bytes, busiest(&up) + busiest(&down));
-		/* its own gradient and its part of the mean; n gradients' part, and the mean that comes down
-		 */
-		CLOSE(load.packs, 1 + heaviest / all);
-		CLOSE(load.unpacks, n * heaviest / all + 1);
+		/* its gradient, all ranks' part of theirs, its part of the mean, the whole mean */
+		CLOSE(load.codec, 7 + n * share * 5 + share * 3 + 2);
 	}
 }
 
@@ -112,12 +114,12 @@ static const struct crumb_cluster small = {.nodes = 4,
 
 static void a_step_is_the_sum_of_its_terms(void **state)
 {
-	const struct crumb_load load = {.bytes = 3e6, .messages = 7, .packs = 1, .unpacks = 4};
-	const struct crumb_cost cost = crumb_cost_step(&small, &load, 0.2, 0.003, 0.002, 2e6);
+	const struct crumb_load load = {.bytes = 3e6, .messages = 7, .codec = 0.011};
+	const struct crumb_cost cost = crumb_cost_step(&small, &load, 0.2, 2e6);
 	struct crumb_cluster alone = small;
 	(void)state;
 	CLOSE(cost.compute, 0.2);
-	CLOSE(cost.codec, 0.003 + 4 * 0.002);
+	CLOSE(cost.codec, 0.011);
 	CLOSE(cost.inside, 2e6 / 1e10 + 2e6 / 5e9);
 	CLOSE(cost.latency, 7e-4);
 	CLOSE(cost.wire, 3e-2);
@@ -126,7 +128,7 @@ static void a_step_is_the_sum_of_its_terms(void **state)
 
 	alone.nodes = 1;
 	alone.gpus = 8;
-	const struct crumb_cost single = crumb_cost_step(&alone, &load, 0.2, 0.003, 0.002, 2e6);
+	const struct crumb_cost single = crumb_cost_step(&alone, &load, 0.2, 2e6);
 	CLOSE(crumb_cost_total(&single), 0.2 + 3 * 2e6 / 1e10);
 }
 
@@ -142,30 +144,30 @@ static void the_largest_term_binds(void **state)
 	}
 }
 
-static double seconds_at(double rate, const struct crumb_load *load, double pack)
+static double seconds_at(double rate, const struct crumb_load *load)
 {
 	struct crumb_cluster cluster = small;
 	cluster.network_rate = rate;
-	const struct crumb_cost cost = crumb_cost_step(&cluster, load, 0.1, pack, pack, 1e6);
+	const struct crumb_cost cost = crumb_cost_step(&cluster, load, 0.1, 1e6);
 	return crumb_cost_total(&cost);
 }
 
 /* At its ends both ways take the same time; between them, and nowhere else, the codec is faster. */
 static void a_codec_pays_between_its_rates(void **state)
 {
-	static const double bytes[] = {1e4, 1e6, 2e7}, messages[] = {1, 6, 40}, packs[] = {0, 1e-3, 1};
+	static const double bytes[] = {1e4, 1e6, 2e7}, messages[] = {1, 6, 40}, codec[] = {0, 1e-3, 1};
 	size_t never = 0, always = 0, below = 0, above = 0;
 	(void)state;
 	for (size_t i = 0; i < 27; i++) {
-		const struct crumb_load plain = {.bytes = 1e6, .messages = 6};
-		const struct crumb_load load = {
-		        .bytes = bytes[i % 3], .messages = messages[i / 3 % 3], .packs = 1, .unpacks = 4};
-		const double pack = packs[i / 9];
-		const struct crumb_cost a = crumb_cost_step(&small, &load, 0.1, pack, pack, 1e6),
-		                        b = crumb_cost_step(&small, &plain, 0.1, 0, 0, 1e6);
+		const struct crumb_load plain = {.bytes = 1e6, .messages = 6},
+		                        load = {.bytes = bytes[i % 3],
+		                                .messages = messages[i / 3 % 3],
+		                                .codec = codec[i / 9]};
+		const struct crumb_cost a = crumb_cost_step(&small, &load, 0.1, 1e6),
+		                        b = crumb_cost_step(&small, &plain, 0.1, 1e6);
 		const struct crumb_rates pays = crumb_cost_pays(&a, load.bytes, &b, plain.bytes);
 		for (double rate = 1e3; rate < 1e15; rate *= 1.7) {
-			const bool faster = seconds_at(rate, &load, pack) < seconds_at(rate, &plain, 0);
+			const bool faster = seconds_at(rate, &load) < seconds_at(rate, &plain);
 			const double nearest = fmin(fabs(rate / pays.above - 1), fabs(rate / pays.below - 1));
 			if (nearest > 1e-6)
 				assert_int_equal(faster, pays.above < rate && rate < pays.below);
@@ -288,8 +290,7 @@ static double modelled(const struct curve *curve, unsigned gpus, double bytes)
 	cluster.gpus = gpus < GPUS_A_NODE ? gpus : GPUS_A_NODE;
 	cluster.nodes = gpus / cluster.gpus;
 	const struct crumb_load load = figure_load(curve->cluster->ring, cluster.nodes, bytes);
-	const struct crumb_cost cost =
-	        crumb_cost_step(&cluster, &load, batch / curve->images[0], 0, 0, bytes);
+	const struct crumb_cost cost = crumb_cost_step(&cluster, &load, batch / curve->images[0], bytes);
 	return gpus * batch / crumb_cost_total(&cost);
 }
 
