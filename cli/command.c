@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <policy.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,12 +91,9 @@ int command_usage(const struct command *command, const char *format, ...)
 	return STATUS_USAGE;
 }
 
-int command_spec(crumb_codec *codec, const char *spec)
+/* With a caret under the first offending character of spec. */
+static int refuse_spec(int error, const char *spec, const char *bad)
 {
-	const char *bad = spec;
-	const int error = crumb_parse(codec, spec, &bad);
-	if (!error)
-		return STATUS_OK;
 	fprintf(stderr, "crumb: %s\n  %s\n  ", crumb_strerror(error), spec);
 	for (const char *c = spec; c < bad; c++)
 		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
@@ -110,6 +108,20 @@ const crumb_codec_info *command_codec(const crumb_codec *codec)
 	for (size_t i = 0; (info = crumb_list(i)) && info->id != codec->id;)
 		i++;
 	return info;
+}
+
+int command_spec(crumb_codec *codec, const char *spec)
+{
+	const char *bad = spec;
+	const int error = crumb_parse(codec, spec, &bad);
+	return error ? refuse_spec(error, spec, bad) : STATUS_OK;
+}
+
+int command_policy(struct policy *policy, const char *text)
+{
+	const char *bad = text;
+	const int error = crumb_policy_parse(policy, text, &bad);
+	return error ? refuse_spec(error, text, bad) : STATUS_OK;
 }
 
 int command_number(const struct command *command, const char *option, const char *text, uint64_t *number)

@@ -29,7 +29,7 @@ struct command {
 };
 
 extern const struct command list_command, pack_command, unpack_command, peek_command, compare_command,
-        bench_command;
+        bench_command, plan_command;
 
 /* The next option's id, its value in *value; OPTION_END when only operands are left, argv[optind] the first
  * of them; OPTION_BAD after a message. --help prints the table and ends the program. */
@@ -46,6 +46,10 @@ int command_spec(crumb_codec *codec, const char *spec);
 
 /* What crumb_list says of a codec. */
 const crumb_codec_info *command_codec(const crumb_codec *codec);
+
+/* The same for a spec or the rules of a policy (exchange/policy.h). */
+struct policy;
+int command_policy(struct policy *policy, const char *text);
 
 /* Parses a decimal number that an option takes. STATUS_OK, or STATUS_USAGE after a message. */
 int command_number(const struct command *command, const char *option, const char *text, uint64_t *number);

@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const struct command *const commands[] = {&list_command, &pack_command,    &unpack_command,
-                                                 &peek_command, &compare_command, &bench_command};
+                                                 &peek_command, &compare_command, &bench_command,
+                                                 &plan_command};
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *to)

@@ -16,7 +16,7 @@ struct crumb_load crumb_load_ring(unsigned ranks, double dense)
 struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_frames *up)
 {
 	return (struct crumb_load){
-	        .bytes = (ranks - 1.0) * up->bytes, .messages = 1, .codec = up->pack + ranks * up->unpack};
+	        .bytes = (ranks - 1.0) * up->bytes, .messages = 2, .codec = up->pack + ranks * up->unpack};
 }
 
 /* What arrives at the busiest owner is never less than what leaves any other rank. */
@@ -24,7 +24,7 @@ struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct cr
                                    const struct crumb_frames *down)
 {
 	return (struct crumb_load){.bytes = (ranks - 1.0) * share * (up->bytes + down->bytes),
-	                           .messages = 2,
+	                           .messages = 3,
 	                           .codec = up->pack + ranks * share * up->unpack + share * down->pack +
 	                                    down->unpack};
 }

@@ -26,7 +26,7 @@ struct crumb_frames {
 /* A plan's work for the busiest of its ranks, in one step. */
 struct crumb_load {
 	double bytes;    /* through its port in the busier direction, phase after phase */
-	double messages; /* one after another, each of which waits for the one before */
+	double messages; /* one after another, each of which waits for the one before; the vote is one */
 	double codec;    /* seconds */
 };
 

@@ -72,6 +72,7 @@ static void a_gather_sends_everyone_everything(void **state)
 		const struct crumb_load load = crumb_load_gather(n, &frames);
 		CLOSE(load.bytes, busiest(&ports));
 		CLOSE(load.codec, 0.25 + n * 0.125);
+		assert_true(load.messages == 2); /* the vote, the frames */
 	}
 }
 
@@ -100,6 +101,7 @@ static void an_owner_takes_its_slices_and_gives_their_mean(void **state)
 		CLOSE(load.bytes, busiest(&up) + busiest(&down));
 		/* its gradient, all ranks' part of theirs, its part of the mean, the whole mean */
 		CLOSE(load.codec, 7 + n * share * 5 + share * 3 + 2);
+		assert_true(load.messages == 3); /* the vote, up, down */
 	}
 }
 

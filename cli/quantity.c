@@ -1,0 +1,34 @@
+/* Numbers with a unit.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "quantity.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct unit *quantity_parse(double *value, const char *text, const struct unit *units)
+{
+	char *end;
+	if (*text < '0' || *text > '9' || text[strspn(text, "0123456789.")] == 'x')
+		return NULL;
+	const double number = strtod(text, &end);
+	for (const struct unit *unit = units; unit->name; unit++)
+		if (!strcmp(end, unit->name) && isfinite(number * unit->factor)) {
+			*value = number * unit->factor;
+			return unit;
+		}
+	return NULL;
+}
+
+const char *quantity_print(char *dst, double value, const struct unit *units)
+{
+	const struct unit *best = units;
+	for (const struct unit *unit = units; unit->name; unit++)
+		if (value >= unit->factor)
+			best = unit;
+	snprintf(dst, 32, "%.*f %s", value < 9.995 * best->factor ? 2 : value < 99.95 * best->factor,
+	         value / best->factor, best->name);
+	return dst;
+}

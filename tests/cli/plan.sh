@@ -1,0 +1,116 @@
+# crumb plan: its numbers among each other, and against what is known. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+plan="$CRUMB plan -m alexnet --nodes 4 --link 1G --compute 256img/s"
+
+# ---- every line of JSON ----
+cat >laws.py <<'END'
+import json, math, sys
+
+PARAMETERS, SLICES = 60965224, 16
+
+def close(a, b, within=1e-6):
+    assert abs(a - b) <= within * abs(b), (a, b)
+
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    nodes, seconds, plan = row["nodes"], row["seconds"], row["plan"]
+    if plan == "all-reduce":
+        plain = row
+    known = {"all-reduce": 2 * (nodes - 1) / nodes * row["up_bytes"], "gather": (nodes - 1) * row["up_bytes"],
+             "server": (nodes - 1) * (row["up_bytes"] + row["down_bytes"])}
+    if plan in known:
+        close(row["port_bytes"], known[plan], 1e-6)
+    else:
+        assert plan == "shard"
+        share = row["port_bytes"] / (nodes - 1) / (row["up_bytes"] + row["down_bytes"])
+        assert 0.999 / nodes < share < (1.01 if nodes == 4 else 1.11) / nodes, share
+    close(row["dense_bytes"], 4 * PARAMETERS)
+    close(seconds["compute"], row["batch"] / 256)
+    close(seconds["wire"], 8 * row["port_bytes"] / row["link"])
+    close(row["step"], sum(seconds.values()))
+    close(row["samples_per_second"], nodes * row["gpus"] * row["batch"] / row["step"])
+    close(row["speedup"], plain["step"] / row["step"])
+    assert seconds[row["binds"]] == max(seconds.values())
+    assert (seconds["codec"] > 0) == (plan != "all-reduce")
+
+    # Where it begins or ceases to pay, both take the same time.
+    above, below = row["pays_above"], row["pays_below"]
+    def step_at(rate, row):
+        return row["step"] - row["seconds"]["wire"] + 8 * row["port_bytes"] / rate
+    for rate in above, below:
+        if rate:
+            close(step_at(rate, row), step_at(rate, plain))
+    if plan != "all-reduce":
+        pays = above < row["link"] and (below is None or row["link"] < below)
+        assert pays == (row["step"] < plain["step"]), row
+
+    if row["codec"] == "raw":
+        close(row["up_bytes"], 4 * PARAMETERS + (0 if plan == "all-reduce" else 32 * SLICES))
+    if row["codec"] == "twobit":
+        close(row["up_bytes"], PARAMETERS / 4, 0.01)
+    if row["codec"] == "terngrad:shared=1" and plan != "gather":
+        body = PARAMETERS - 4097000 + 8192  # the classifier comes down raw
+        close(row["down_bytes"], math.ceil(math.log2(2 * nodes + 1)) / 8 * body + 4 * 4097000, 0.01)
+    elif plan != "gather" and plan != "all-reduce":
+        close(row["down_bytes"], 4 * PARAMETERS, 0.001)
+    else:
+        assert row["down_bytes"] == 0
+END
+check "JSON" $plan --nodes 128 --link 100G --gpus 2 --inside 100G -c raw -c twobit -c terngrad:shared=1 -c adacomp \
+	--plan gather --plan shard --plan server --json
+cp stdout rows
+holds "a line each: two links, two sizes, all-reduce and twelve ways" test "$(wc -l <rows)" = 52
+check "they agree" "$PYTHON" laws.py rows
+
+# field NAME: of the last line in stdout.
+field() { tail -1 stdout | sed "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/"; }
+
+# ---- what is chosen ----
+check "two nodes" $CRUMB plan -m vgg-a --nodes 2 --link 100M --compute 1s -c adacomp --json
+holds "the fastest plan: gather" test "$(field plan)" = gather
+check "many nodes" $CRUMB plan -m vgg-a --nodes 500 --link 100M --compute 1s -c half --json
+holds "the fastest plan: shard" test "$(field plan)" = shard
+holds "the wire binds" test "$(field binds)" = wire
+check "down" $CRUMB plan -m vgg-a --nodes 16 --link 1G --compute 1s -c twobit --down twobit --plan shard --json
+holds "the mean comes down as its spec says" test "$(field up_bytes)" = "$(field down_bytes)"
+check "a time for a batch" $CRUMB plan -m lenet --nodes 2 --link 1G --compute 125ms --batch 16 --latency 1ms -c raw --plan server --json
+holds "is a speed" test "$(field compute)" = 0.125
+holds "three messages" test "$(field latency)" = 0.003
+check "one node" $CRUMB plan -m resnet50 --nodes 1 --gpus 8 --link 1G --inside 8G --compute 1s -c half --json
+holds "sends nothing" test "$(field wire)" = 0
+holds "but its GPUs do: 3 times 102 MB at 1 GB/s" grep -q '"inside": 0.306684' stdout
+
+# ---- the table ----
+check "yes" $plan -c twobit
+holds "a row each" test "$(grep -c '^raw  *all-reduce \|^twobit  *gather ' stdout)" = 2
+holds "it helps" grep -q '^twobit in plan [a-z]*: [0-9.]* times the speed' stdout
+check "no" $CRUMB plan -m googlenet --nodes 8 --link 100T --compute 5img/s
+holds "every codec has a row" test "$(grep -c ' Gb/s\| never\| Tb/s\| always' stdout)" -ge "$("$CRUMB" list --json | wc -l)"
+holds "nothing helps" grep -q '^No codec helps here: .* 100 % is compute' stdout
+
+# ---- what is refused ----
+refused 2 "-m NAME is missing" "$CRUMB" plan --nodes 2 --link 1G --compute 1s
+refused 2 "--nodes NODES is missing" "$CRUMB" plan -m lenet --link 1G --compute 1s
+refused 2 "--link RATE is missing" "$CRUMB" plan -m lenet --nodes 2 --compute 1s
+refused 2 "--compute SPEED is missing" "$CRUMB" plan -m lenet --nodes 2 --link 1G
+refused 2 'there is no network "lenot"' $plan -m lenot
+refused 2 'there is no plan "ring"' $plan --plan ring
+refused 2 "it takes no file: x" $plan x
+refused 2 "--nodes takes 1 to" $plan --nodes 0
+refused 2 "--gpus takes 1 to" $plan --gpus 100001
+refused 2 "--batch takes a whole number" $plan --batch 1.5
+for rate in 1Gb/s G -1G 0x10G 1e400G nan inf "" "1 G" 1..5G; do
+	refused 2 "--link takes a number such as 1G, not \"$rate\"" $plan --link "$rate"
+done
+refused 2 "--link takes at least 1 bit a second" $plan --link 0
+refused 2 "--inside takes at least 1 bit a second" $plan --inside 0G
+for time in 25 25min -1us; do
+	refused 2 "--latency takes a number such as 25us, not \"$time\"" $plan --latency "$time"
+done
+for speed in 0img/s 0s 95 fast; do
+	refused 2 "--compute takes a speed or a time" $plan --compute "$speed"
+done
+refused 2 "^" $plan -c "conv=twobit;fc=nonsense"
+refused 2 "^" $plan --down twobit:x=1
+finish
