@@ -7,20 +7,25 @@
 #include "message.h"
 
 static const char magic[4] = {'C', 'R', 'M', 'X'};
-static const uint16_t format = 1;
+static const uint16_t format = 2;
 static const uint32_t crumb = CRUMB_VERSION_MAJOR << 16 | CRUMB_VERSION_MINOR << 8 | CRUMB_VERSION_PATCH;
 
-void crumb_message_head(struct message_head *head, uint32_t rank, uint64_t step, uint64_t setup,
-                        uint64_t shares)
+void crumb_message_head(struct message_head *head)
 {
 	memcpy(head->magic, magic, sizeof magic);
 	head->format = format;
 	head->crumb = crumb;
-	head->rank = rank;
 	head->zero = 0;
-	head->step = step;
-	head->setup = setup;
-	head->shares = shares;
+}
+
+void crumb_message_seal(const struct message_head *head, struct letter *letter)
+{
+	struct message_head sealed = *head;
+
+	if (head->error)
+		letter->body = 0, letter->len = sizeof sealed;
+	sealed.sum = crumb_hash(0, letter->data + sizeof sealed, letter->body);
+	memcpy(letter->data, &sealed, sizeof sealed);
 }
 
 static const char *describe(int error)
@@ -59,23 +64,28 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 		snprintf(why, cap, "step %llu: rank %u: %s", step, from, describe(its.error));
 		return its.error < 0 ? its.error : CRUMB_EFRAME;
 	}
-	if (its.step != mine->step || its.phase != mine->phase) {
-		snprintf(why, cap, "step %llu: rank %u sent a message of step %llu", step, from,
-		         (unsigned long long)its.step);
+	if (its.step != mine->step || its.phase != mine->phase || its.rank != from || its.zero) {
+		snprintf(why, cap,
+		         "step %llu: rank %u sent a message of step %llu, phase %u, to phase %u of rank %u",
+		         step, from, (unsigned long long)its.step, its.phase, mine->phase, mine->rank);
 		return CRUMB_EFRAME;
 	}
-	if (its.setup != mine->setup || its.rank != from || its.zero) {
-		snprintf(
-		        why, cap,
-		        "step %llu: rank %u has another model, policy, seed or number of learners than rank %u",
-		        step, from, mine->rank);
-		return CRUMB_EFRAME;
-	}
-	if (its.shares != mine->shares) {
-		snprintf(why, cap, "step %llu: rank %u weights the learners otherwise than rank %u", step,
-		         from, mine->rank);
-		return CRUMB_EFRAME;
-	}
+	const struct {
+		uint64_t its, mine;
+		const char *what;
+	} same[] = {
+	        {its.model, mine->model, "trains another model, or with other options,"},
+	        {its.table, mine->table, "has another slice table"},
+	        {its.setup, mine->setup, "has another plan, codec, seed or number of learners"},
+	        {its.shares, mine->shares, "weights the learners otherwise"},
+	};
+	for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+		if (same[i].its != same[i].mine) {
+			snprintf(why, cap, "step %llu: rank %u %s than rank %u (%016llx, %016llx)", step,
+			         from, same[i].what, mine->rank, (unsigned long long)same[i].its,
+			         (unsigned long long)same[i].mine);
+			return CRUMB_EFRAME;
+		}
 	return 0;
 }
 

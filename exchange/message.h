@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <crumb.h>
 
-enum message_phase { MESSAGE_VOTE = 1, MESSAGE_FRAMES = 2 };
+enum message_phase { MESSAGE_VOTE = 1, MESSAGE_UP = 2, MESSAGE_DOWN = 3, MESSAGE_TELL = 4 };
 
 /* On the wire as it is here, little-endian, without gaps. magic, format and crumb stay where they are in
  * every format. */
@@ -22,14 +22,25 @@ struct message_head {
 	int32_t error;   /* 0, or why the sender cannot take part: then nothing follows */
 	uint32_t zero;
 	uint64_t step;   /* calls of crumb_exchange_mean before this one */
-	uint64_t setup;  /* hash of slice table, codecs, learners and seed */
+	uint64_t model;  /* the caller's */
+	uint64_t table;  /* hash of the slice table */
+	uint64_t setup;  /* hash of plan, codecs, learners and seed */
 	uint64_t shares; /* hash of the learners' weights */
 	uint64_t sum;    /* hash of what follows, frames excepted: they have checksums */
 };
 
-/* Fills all of a head but phase, error and sum. */
-void crumb_message_head(struct message_head *head, uint32_t rank, uint64_t step, uint64_t setup,
-                        uint64_t shares);
+/* A message on its way out: a head, body bytes that it answers for, and what else there is up to len (frames,
+ * which have checksums). */
+struct letter {
+	uint8_t *data;
+	size_t body, len;
+};
+
+/* Fills what is the same in all messages of all versions of this library. */
+void crumb_message_head(struct message_head *head);
+
+/* Puts the head before a letter. With an error in the head nothing follows it. */
+void crumb_message_seal(const struct message_head *head, struct letter *letter);
 
 /* Judges what rank from sent, against mine, which holds what its head should say: 0, the sender's error, or
  * CRUMB_EVERSION or CRUMB_EFRAME when it is no message of this step of this exchange; then why (cap bytes)

@@ -155,7 +155,7 @@ int crumb_policy_parse(struct policy *policy, const char *text, const char **bad
 
 crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kind, size_t n)
 {
-	const crumb_codec *codec = &policy->codec[kind];
+	const crumb_codec *codec = policy ? &policy->codec[kind] : NULL;
 
-	return crumb_bound(codec, n) < n * sizeof(float) ? *codec : raw_codec();
+	return codec && crumb_bound(codec, n) < n * sizeof(float) ? *codec : raw_codec();
 }

@@ -19,7 +19,8 @@ struct policy {
 /* 0, or CRUMB_ESPEC with *bad (bad may be NULL) at the first offending character of text. */
 int crumb_policy_parse(struct policy *policy, const char *text, const char **bad);
 
-/* The codec of n elements of a kind: the policy's, or raw when its bound is not below the dense size. */
+/* The codec of n elements of a kind: the policy's, or raw when its bound is not below the dense size, and
+ * without a policy (NULL). */
 crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kind, size_t n);
 
 #endif

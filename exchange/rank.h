@@ -1,7 +1,8 @@
-/* What one rank of an exchange holds. Private to exchange/: exchange.c opens it, gather.c takes its steps.
+/* What one rank of an exchange holds. Private to exchange/: exchange.c opens it, step.c takes its steps, a
+ * plan's file says how frames become the mean.
  *
  * Every array over this rank's learners and slices is [learner][slice]; floats that codecs agree on are
- * [slice][learner][float]. A frames message is a head, the lengths of its frames (uint64_t), and the frames.
+ * [slice][learner][float].
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RANK_H
@@ -18,7 +19,6 @@ struct piece {
 	size_t slot_size;
 	int64_t length; /* of its frame, or an error */
 	uint64_t sent;  /* elements of it, where this step counts them */
-	double owed;    /* squared norm */
 };
 
 /* One slice over all learners. */
@@ -29,12 +29,31 @@ struct column {
 	int error;          /* of decoding it */
 };
 
+/* The mean of one slice on its way down, in plans where one rank takes it. */
+struct descent {
+	crumb_codec codec;
+	crumb_packer *packer; /* NULL: another rank averages this slice */
+	uint8_t *slot;
+	size_t slot_size;
+	int64_t length;   /* of the frame that this rank packed, or an error */
+	crumb_span frame; /* that came */
+	bool sum;         /* it is the sum of all learners' frames, to be weighted by a share */
+	int error;        /* of decoding it */
+};
+
+/* The slices that one rank averages: count of order[], from first on. Their frames share a message. */
+struct section {
+	size_t first, count;
+	uint64_t load; /* bytes that its owner receives and sends, where a plan has counted them */
+};
+
 struct buffer {
 	uint8_t *data;
 	size_t size;
 };
 
 struct crumb_exchange {
+	const struct plan *plan;
 	struct transport *net;
 	struct team *team;
 	unsigned rank, ranks;
@@ -42,28 +61,35 @@ struct crumb_exchange {
 	const struct crumb_slice *slice;
 	size_t slices;
 	size_t *longest; /* slices, the longest first: then threads end together */
+	size_t *order;   /* slices, section after section */
+	struct section *section;
+	struct letter *letter; /* [section]: the frames of this rank's learners, on their way up */
+	size_t sections;       /* ranks, or 1 when every rank averages every slice */
 	struct piece *piece;
 	struct column *column;
+	struct descent *descent; /* [slice] */
+	bool exact;              /* nothing may be lost on the way down */
 	uint8_t *packers;
-	struct buffer vote, frames; /* messages that this rank sends */
-	struct buffer agreed;       /* everybody's floats */
-	crumb_span *out, *in;       /* [rank] */
-	crumb_span *frame;          /* [learner of all][slice] */
+	struct buffer vote, frames, means; /* messages that this rank sends */
+	struct buffer agreed;              /* everybody's floats */
+	crumb_span *out, *in;              /* [rank] */
+	crumb_span *frame;                 /* [learner of all][slice] */
 
 	/* the step under way */
 	const float *const *grad;
 	const float *share;
+	bool even; /* all shares are equal */
 	float *mean;
 	size_t due; /* floats of one learner over all slices */
 	bool count_sent;
-	struct message_head head;
+	struct message_head head; /* what a message of this step begins with */
 
-	uint64_t step, setup;
+	uint64_t step;
 	int failed; /* the final error */
 	int dead;   /* the transport's */
 	double clock;
-	struct crumb_exchange_stats stats; /* but bytes are the sum over all learners */
-	char why[200];
+	struct crumb_exchange_stats stats;
+	char why[CRUMB_WHY_MAX];
 };
 
 /* The learners of a rank, counted over all ranks: [first(rank), first(rank + 1)); ranks divide them evenly,
@@ -73,5 +99,37 @@ size_t crumb_rank_first(const struct crumb_exchange *x, unsigned rank);
 /* Makes room for size bytes, aligned to a cache line; what was in the buffer is lost. False: no memory, no
  * change. */
 bool crumb_buffer_reserve(struct buffer *buffer, size_t size);
+
+/* Adds the wall time since the last call to *seconds. */
+void crumb_lap(struct crumb_exchange *x, double *seconds);
+
+/* ---- swap.c: messages ---- */
+
+/* Puts heads on count letters, 1 for everybody or one a rank, swaps them and judges what came. With an error
+ * only the head travels. 0, or what any rank has, or what is wrong with x->in[]; then x->why has a line, if
+ * it had none. */
+int crumb_swap(struct crumb_exchange *x, enum message_phase phase, int error, struct letter *letter,
+               size_t count);
+
+/* The empty swap that ends what was swapped, where ranks look into each other's memory. */
+void crumb_swap_end(struct crumb_exchange *x);
+
+/* CRUMB_EFRAME, and why: the message of rank from cannot be what it sent. */
+int crumb_swap_damaged(struct crumb_exchange *x, unsigned from);
+
+/* ---- frames.c: frames on their way up ---- */
+
+/* Packs all pieces into their sections' letters. 0 or a piece's error. */
+int crumb_frames_pack(struct crumb_exchange *x);
+
+/* Finds everybody's frames of a section in x->in[]. 0, or CRUMB_EFRAME and why. */
+int crumb_frames_find(struct crumb_exchange *x, const struct section *section);
+
+/* The weighted mean of slice s over the frames that were found, into x->mean. 0 or an error. */
+int crumb_frames_mean(struct crumb_exchange *x, size_t s);
+
+/* ---- shard.c: what a plan's mean does where slices have owners ---- */
+
+int crumb_shard_mean(struct crumb_exchange *x, int error);
 
 #endif

@@ -1,10 +1,13 @@
 /* Ranks as threads of this process. A swap is a meeting: the last rank to come hands all messages round, as
  * spans of the senders' memory. A rank that has left counts as come, and then the meeting fails; nobody waits
- * for it.
+ * for it. One that has waited for longer than its timeout leaves.
  *
  * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include "exchange.h"
 #include "transport.h"
 
@@ -38,13 +41,29 @@ static void meet(struct meeting *m)
 	pthread_cond_broadcast(&m->over);
 }
 
+static void depart(struct seat *seat)
+{
+	struct meeting *m = seat->meeting;
+
+	seat->left = true;
+	m->left++;
+	if (m->come > 0 && m->come + m->left == m->ranks)
+		meet(m);
+}
+
 static int threads_swap(struct transport *net, const crumb_span *out, crumb_span *in)
 {
 	struct seat *seat = (struct seat *)net;
 	struct meeting *m = seat->meeting;
 
-	int result = CRUMB_EPEER;
+	struct timespec deadline;
+	int result = CRUMB_EPEER, late = 0;
 
+	clock_gettime(CLOCK_MONOTONIC, &deadline);
+	deadline.tv_sec += (time_t)net->timeout;
+	deadline.tv_nsec += (long)(1e9 * (net->timeout - (double)(time_t)net->timeout));
+	deadline.tv_sec += deadline.tv_nsec / 1000000000;
+	deadline.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&m->mutex);
 	if (!seat->left) {
 		const unsigned long number = m->number;
@@ -52,11 +71,22 @@ static int threads_swap(struct transport *net, const crumb_span *out, crumb_span
 		seat->in = in;
 		if (++m->come + m->left == m->ranks)
 			meet(m);
-		while (m->number == number)
-			pthread_cond_wait(&m->over, &m->mutex);
-		result = m->result;
+		while (m->number == number && !late)
+			late = net->timeout > 0 ? pthread_cond_timedwait(&m->over, &m->mutex, &deadline)
+			                        : pthread_cond_wait(&m->over, &m->mutex);
+		late = m->number == number;
+		if (late) {
+			m->come--;
+			depart(seat);
+		} else {
+			result = m->result;
+		}
 	}
 	pthread_mutex_unlock(&m->mutex);
+	if (late)
+		snprintf(net->why, sizeof net->why, "another rank does not come within %g s", net->timeout);
+	else if (result)
+		snprintf(net->why, sizeof net->why, "another rank has left");
 	return result;
 }
 
@@ -66,29 +96,31 @@ static void threads_leave(struct transport *net)
 	struct meeting *m = seat->meeting;
 
 	pthread_mutex_lock(&m->mutex);
-	if (!seat->left) {
-		seat->left = true;
-		m->left++;
-		if (m->come > 0 && m->come + m->left == m->ranks)
-			meet(m);
-	}
+	if (!seat->left)
+		depart(seat);
 	pthread_mutex_unlock(&m->mutex);
 }
 
 int crumb_threads_open(struct transport **net, unsigned ranks)
 {
+	pthread_condattr_t monotonic;
+
 	if (ranks < 1)
 		return CRUMB_EINVAL;
 	struct meeting *m = calloc(1, sizeof *m + ranks * sizeof m->seat[0]);
 	if (!m)
 		return CRUMB_EMEMORY;
 	pthread_mutex_init(&m->mutex, NULL);
-	pthread_cond_init(&m->over, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&m->over, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	m->ranks = ranks;
 	for (unsigned r = 0; r < ranks; r++) {
 		m->seat[r] = (struct seat){
 		        .net = {.rank = r,
 		                .ranks = ranks,
+		                .local = ranks,
 		                .shares_memory = true,
 		                .swap = threads_swap,
 		                .leave = threads_leave},

@@ -5,18 +5,23 @@
 #define TRANSPORT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <crumb.h>
 
 struct transport {
 	unsigned rank, ranks;
+	unsigned local; /* ranks on this machine */
+	double timeout; /* seconds that a swap waits for a rank; the caller may change it between swaps. 0:
+	                   for ever */
 	/* in[] shows the senders' own memory: a step ends with an empty swap, so that when it is over nobody
 	 * reads it. */
 	bool shares_memory;
 	/* Hands out[i] to rank i and receives in[i] from rank i, own part included; every rank calls it, with
 	 * empty messages when it has failed. in[] stays valid until the next swap, and what out[] shows must
-	 * stay as it is until the next swap has returned. 0, or a negative crumb error, then in[] is not set
-	 * and every later swap fails too. */
+	 * stay as it is until the next swap has returned. 0, or a negative crumb error, then why says which,
+	 * in[] is not set and every later swap fails too. */
 	int (*swap)(struct transport *net, const crumb_span *out, crumb_span *in);
+	char why[160];
 	/* This rank swaps no more, because it has failed elsewhere: the others' swaps, under way and to come,
 	 * fail with CRUMB_EPEER instead of waiting for it. Not during a swap of this rank. */
 	void (*leave)(struct transport *net);
@@ -26,5 +31,21 @@ struct transport {
  * 0, CRUMB_EINVAL or CRUMB_EMEMORY. Close when no rank swaps any more; that sets net[] to NULL. */
 int crumb_threads_open(struct transport **net, unsigned ranks);
 void crumb_threads_close(struct transport **net, unsigned ranks);
+
+/* Ranks that are processes which mpirun, or what does its work, has started. */
+
+/* Whether this process was: looks into the environment. */
+bool crumb_mpi_wanted(void);
+
+/* Starts MPI. 0, or CRUMB_EPEER or CRUMB_EMEMORY and a line in why (cap bytes). Once in a process; the thread
+ * that opens is the one that swaps. */
+int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap);
+
+/* Waits for all ranks to close, and ends MPI. A rank that does not come within the timeout ends the job. Sets
+ * *net to NULL; NULL is fine. */
+void crumb_mpi_close(struct transport **net);
+
+/* Ends all ranks now, with this exit status. Does not return. */
+void crumb_mpi_abort(struct transport *net, int status);
 
 #endif

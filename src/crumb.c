@@ -184,6 +184,8 @@ int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 		const int64_t length = crumb_frame_open(&open[i], frames[i].data, frames[i].len);
 		if (length < 0)
 			return length;
+		if ((uint64_t)length != frames[i].len)
+			return CRUMB_EFRAME;
 		if (open[i].n != open[0].n)
 			return CRUMB_ELENGTH;
 		if (open[i].id != open[0].id)

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include "exchange.h"
 #include "message.h"
+#include "plan.h"
 #include "policy.h"
 #include "team.h"
 #include "transport.h"
@@ -98,10 +99,13 @@ static void for_every_setting(void (*law)(const struct policy *policy, const cha
 
 struct reference {
 	crumb_packer *packer[LEARNERS][SLICES];
-	crumb_codec codec[SLICES];
+	crumb_packer *down[SLICES]; /* NULL: the mean comes down as it is */
+	crumb_codec codec[SLICES], down_codec[SLICES];
+	bool exact; /* what agrees on a scaler comes down as integers */
 	float *grad[LEARNERS];
 	float *mean;
 	uint64_t frame_bytes[CRUMB_KINDS]; /* over all learners and steps */
+	uint64_t down_bytes[CRUMB_KINDS];  /* over all steps; not when exact */
 };
 
 static void *must(void *memory)
@@ -111,21 +115,34 @@ static void *must(void *memory)
 	return memory;
 }
 
-static struct reference *reference_open(const struct policy *policy)
+static crumb_packer *open_packer(const crumb_codec *codec, size_t s, size_t learner)
+{
+	const size_t size = crumb_packer_size(codec, slices[s].n);
+	crumb_packer *packer = must(aligned_alloc(64, (size + 63) / 64 * 64));
+
+	assert_int_equal(crumb_packer_init(packer, codec, slices[s].n, slices[s].run,
+	                                   crumb_exchange_seed(seed, learner, s)),
+	                 0);
+	return packer;
+}
+
+/* owned: one rank takes the mean, and sends it with the policy down; NULL: exactly. */
+static struct reference *reference_open(const struct policy *policy, bool owned, const struct policy *down)
 {
 	struct reference *ref = must(calloc(1, sizeof *ref));
 
-	for (size_t l = 0; l < LEARNERS; l++) {
-		ref->grad[l] = must(malloc(total * sizeof(float)));
-		for (size_t s = 0; s < SLICES; s++) {
-			ref->codec[s] = crumb_policy_choose(policy, slices[s].kind, slices[s].n);
-			const size_t size = crumb_packer_size(&ref->codec[s], slices[s].n);
-			ref->packer[l][s] = must(aligned_alloc(64, (size + 63) / 64 * 64));
-			assert_int_equal(crumb_packer_init(ref->packer[l][s], &ref->codec[s], slices[s].n,
-			                                   slices[s].run, crumb_exchange_seed(seed, l, s)),
-			                 0);
+	ref->exact = owned && !down;
+	for (size_t s = 0; s < SLICES; s++) {
+		ref->codec[s] = crumb_policy_choose(policy, slices[s].kind, slices[s].n);
+		for (size_t l = 0; l < LEARNERS; l++)
+			ref->packer[l][s] = open_packer(&ref->codec[s], s, l);
+		if (owned && down) {
+			ref->down_codec[s] = crumb_policy_choose(down, slices[s].kind, slices[s].n);
+			ref->down[s] = open_packer(&ref->down_codec[s], s, LEARNERS);
 		}
 	}
+	for (size_t l = 0; l < LEARNERS; l++)
+		ref->grad[l] = must(malloc(total * sizeof(float)));
 	ref->mean = must(malloc(total * sizeof(float)));
 	return ref;
 }
@@ -137,8 +154,45 @@ static void reference_close(struct reference *ref)
 		for (size_t s = 0; s < SLICES; s++)
 			free(ref->packer[l][s]);
 	}
+	for (size_t s = 0; s < SLICES; s++)
+		free(ref->down[s]);
 	free(ref->mean);
 	free(ref);
+}
+
+/* Packs values and adds what comes of them to zeros. Returns the frame's length. */
+static uint64_t through(crumb_packer *packer, const crumb_codec *codec, size_t n, float *value)
+{
+	const size_t cap = crumb_bound(codec, n), due = crumb_agree_count(packer);
+	float *stat = must(malloc((due + 1) * sizeof *stat));
+	uint8_t *frame = must(malloc(cap));
+
+	if (due) {
+		assert_int_equal(crumb_measure(packer, value, CRUMB_F32, stat), 0);
+		assert_int_equal(crumb_agree(packer, stat, 1), 0);
+	}
+	const int64_t length = crumb_pack(packer, value, CRUMB_F32, 0, frame, cap);
+	memset(value, 0, n * sizeof *value);
+	assert_int_equal(crumb_unpack_add(frame, (size_t)length, 1, value, n), length);
+	free(stat);
+	free(frame);
+	return (uint64_t)length;
+}
+
+/* With a scaler that all share, and equal shares, the mean is fl(s q / N), q the sum of all learners' -1, 0
+ * and 1; frame: all of n elements, one after another, decoded with weight 1. A bucket has one s, so |frame|
+ * is s or 0. */
+static void mean_of_integers(const float *frame, size_t n, float *mean)
+{
+	for (size_t i = 0; i < n; i++) {
+		float s = 0, q = 0;
+		for (size_t l = 0; l < LEARNERS; l++) {
+			const float value = frame[l * n + i];
+			s = fabsf(value) > 0 ? fabsf(value) : s;
+			q += value > 0 ? 1.0f : value < 0 ? -1.0f : 0.0f;
+		}
+		mean[i] = s * q / LEARNERS;
+	}
 }
 
 static void reference_slice(struct reference *ref, size_t s, const float *share)
@@ -146,6 +200,7 @@ static void reference_slice(struct reference *ref, size_t s, const float *share)
 	const size_t n = slices[s].n, cap = crumb_bound(&ref->codec[s], n);
 	const size_t due = crumb_agree_count(ref->packer[0][s]);
 	float *stat = must(malloc((LEARNERS * due + 1) * sizeof *stat));
+	float *decoded = must(calloc(LEARNERS * n + 1, sizeof *decoded)), *mean = ref->mean + slices[s].at;
 	uint8_t *frame = must(malloc(cap));
 
 	for (size_t l = 0; l < LEARNERS && due; l++)
@@ -159,11 +214,15 @@ static void reference_slice(struct reference *ref, size_t s, const float *share)
 		        crumb_pack(ref->packer[l][s], ref->grad[l] + slices[s].at, CRUMB_F32, 0, frame, cap);
 		assert_true(length >= CRUMB_HEADER_BYTES);
 		ref->frame_bytes[slices[s].kind] += (uint64_t)length;
-		assert_int_equal(
-		        crumb_unpack_add(frame, (size_t)length, share[l], ref->mean + slices[s].at, n),
-		        length);
+		assert_int_equal(crumb_unpack_add(frame, (size_t)length, share[l], mean, n), length);
+		assert_int_equal(crumb_unpack_add(frame, (size_t)length, 1, decoded + l * n, n), length);
 	}
+	if (ref->exact && due && share == even_share)
+		mean_of_integers(decoded, n, mean);
+	else if (ref->down[s])
+		ref->down_bytes[slices[s].kind] += through(ref->down[s], &ref->down_codec[s], n, mean);
 	free(stat);
+	free(decoded);
 	free(frame);
 }
 
@@ -180,7 +239,8 @@ static const float *reference_step(struct reference *ref, const float *share, un
 /* ---- ranks as threads ----------------------------------------------------------------------- */
 
 struct job {
-	const struct policy *policy;
+	const struct plan *plan;
+	const struct policy *policy, *down;
 	const float *share;
 	unsigned ranks, threads;
 	unsigned nan_step; /* when learner nan_learner gives a NaN; NONE: never */
@@ -188,6 +248,7 @@ struct job {
 	unsigned odd_rank;  /* has another slice table; NONE: nobody */
 	unsigned odd_share; /* weights the learners otherwise */
 	unsigned leaver;    /* leaves after the first step */
+	unsigned sleeper;   /* does not come to the second, and does not say so */
 	bool alone;         /* one rank without a transport */
 };
 
@@ -209,7 +270,8 @@ static const struct job plain_job = {.share = even_share,
                                      .nan_learner = NONE,
                                      .odd_rank = NONE,
                                      .odd_share = NONE,
-                                     .leaver = NONE};
+                                     .leaver = NONE,
+                                     .sleeper = NONE};
 
 static uint64_t count_packed(struct crumb_exchange *x, size_t own)
 {
@@ -237,6 +299,12 @@ static void rank_steps(struct rank_run *run, struct crumb_exchange *x)
 			run->error[1] = run->error[2] = CRUMB_EPEER;
 			break;
 		}
+		if (rank == job->sleeper && step == 1) {
+			run->error[1] = run->error[2] = CRUMB_EPEER;
+			break;
+		}
+		if (!job->alone)
+			run->net->timeout = job->sleeper == NONE ? 0 : 0.2;
 		for (size_t l = 0; l < own; l++) {
 			make_gradient(grad[l], first + l, step);
 			if (step == job->nan_step && first + l == job->nan_learner)
@@ -247,7 +315,8 @@ static void rank_steps(struct rank_run *run, struct crumb_exchange *x)
 		snprintf(run->why[step], sizeof run->why[step], "%s", crumb_exchange_why(x));
 	}
 	run->packed = count_packed(x, own);
-	run->owed = crumb_exchange_residual_norm(x);
+	for (size_t l = 0; l < own; l++)
+		run->owed += crumb_exchange_owed(x, l);
 	crumb_exchange_stats(x, &run->stats);
 	for (size_t l = 0; l < own; l++)
 		free(grad[l]);
@@ -267,7 +336,9 @@ static void *rank_main(void *arg)
 	const struct crumb_exchange_config config = {
 	        .slices = !job->alone && run->net->rank == job->odd_rank ? odd : slices,
 	        .slice_count = SLICES,
+	        .plan = job->plan,
 	        .policy = job->policy,
+	        .down = job->down,
 	        .learners = LEARNERS,
 	        .seed = seed,
 	        .net = job->alone ? NULL : run->net,
@@ -313,8 +384,9 @@ static void assert_bits(const float *got, const float *expected, const char *tex
 {
 	for (size_t i = 0; i < total; i++)
 		if (memcmp(&got[i], &expected[i], sizeof *got))
-			fail_msg("%s, %u ranks, %u threads: element %zu is %a, not %a", text, job->ranks,
-			         job->threads, i, (double)got[i], (double)expected[i]);
+			fail_msg("%s, %s, %u ranks, %u threads: element %zu is %a, not %a", text,
+			         job->plan ? job->plan->name : "default", job->ranks, job->threads, i,
+			         (double)got[i], (double)expected[i]);
 }
 
 /* ---- laws ----------------------------------------------------------------------------------- */
@@ -322,8 +394,10 @@ static void assert_bits(const float *got, const float *expected, const char *tex
 static void assert_same_bits(struct job job, const char *text)
 {
 	struct rank_run run[MOST_RANKS];
-	struct reference *ref = reference_open(job.policy);
-	double owed = 0;
+	const bool owned = job.plan && job.plan->assign;
+	struct reference *ref = reference_open(job.policy, owned, job.down);
+	double owed = 0, expected_owed = 0;
+	uint64_t bytes[CRUMB_KINDS] = {0};
 
 	run_job(&job, run);
 	for (unsigned step = 0; step < STEPS; step++) {
@@ -337,22 +411,27 @@ static void assert_same_bits(struct job job, const char *text)
 		for (size_t s = 0; s < SLICES; s++) {
 			const float *residual = crumb_packer_residual(ref->packer[l][s]);
 			for (size_t i = 0; residual && i < slices[s].n; i++)
-				owed += (double)residual[i] * residual[i];
+				expected_owed += (double)residual[i] * residual[i];
 		}
-	if (job.ranks == 1)
-		assert_true(fabs(run[0].owed - sqrt(owed / LEARNERS)) <= 1e-9 * run[0].owed);
-	for (unsigned r = 0; r < job.ranks; r++)
-		for (int kind = 0; kind < CRUMB_KINDS; kind++)
-			assert_int_equal(run[r].stats.bytes[kind], ref->frame_bytes[kind] / LEARNERS);
+	for (unsigned r = 0; r < job.ranks; r++) {
+		owed += run[r].owed;
+		for (int kind = 0; kind < CRUMB_KINDS; kind++) {
+			bytes[kind] += run[r].stats.bytes[kind];
+			if (owned && job.down)
+				assert_int_equal(run[r].stats.down[kind], ref->down_bytes[kind]);
+		}
+		assert_int_equal(run[r].stats.link_messages,
+		                 STEPS * (job.ranks - 1) * (job.plan ? job.plan->swaps : 2));
+	}
+	assert_true(fabs(owed - expected_owed) <= 1e-9 * owed);
+	assert_memory_equal(bytes, ref->frame_bytes, sizeof bytes);
 	free_job(run, job.ranks);
 	reference_close(ref);
 }
 
-static void same_bits_law(const struct policy *policy, const char *text, bool defaults)
+/* On any number of ranks and threads, with equal shares and others, and without a transport. */
+static void same_bits_of(struct job job, const char *text, bool defaults)
 {
-	struct job job = plain_job;
-
-	job.policy = policy;
 	for (job.ranks = 1; job.ranks <= MOST_RANKS; job.ranks++)
 		for (job.threads = 1; job.threads <= 3; job.threads++)
 			if (defaults || (job.ranks == 3 && job.threads == 2))
@@ -364,6 +443,20 @@ static void same_bits_law(const struct policy *policy, const char *text, bool de
 	job.ranks = 1;
 	job.alone = true;
 	assert_same_bits(job, text);
+}
+
+static void same_bits_law(const struct policy *policy, const char *text, bool defaults)
+{
+	struct job job = plain_job;
+
+	job.policy = policy;
+	for (size_t i = 0; (job.plan = crumb_plan_list(i)); i++) {
+		job.down = NULL;
+		same_bits_of(job, text, defaults);
+		job.down = policy;
+		if (job.plan->assign)
+			same_bits_of(job, text, defaults);
+	}
 }
 
 static void the_mean_has_the_same_bits_everywhere(void **state)
@@ -382,12 +475,14 @@ static void mixed_policies_have_the_same_bits(void **state)
 }
 
 /* What every learner gave, weighted, is what was applied and what is owed. */
-static void nothing_is_lost_law(const struct policy *policy, const char *text, bool defaults)
+static void nothing_is_lost_in(const struct plan *plan, const struct policy *policy, const char *text)
 {
 	enum { LONG = 20 };
 	const struct crumb_exchange_config config = {.slices = slices,
 	                                             .slice_count = SLICES,
+	                                             .plan = plan,
 	                                             .policy = policy,
+	                                             .down = policy,
 	                                             .learners = LEARNERS,
 	                                             .seed = seed};
 	struct crumb_exchange *x;
@@ -395,7 +490,6 @@ static void nothing_is_lost_law(const struct policy *policy, const char *text, b
 	float *grad[LEARNERS], *mean = must(malloc(total * sizeof *mean));
 	double *given = must(calloc(total, sizeof *given)), *size = must(calloc(total, sizeof *size));
 
-	(void)defaults;
 	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
 	for (size_t l = 0; l < LEARNERS; l++)
 		grad[l] = must(malloc(total * sizeof(float)));
@@ -417,13 +511,14 @@ static void nothing_is_lost_law(const struct policy *policy, const char *text, b
 			continue; /* what such a codec loses is its own law */
 		for (size_t i = 0; i < slices[s].n; i++) {
 			const size_t at = slices[s].at + i;
-			double owed = 0;
+			crumb_packer *down = crumb_exchange_mean_packer(x, s);
+			double owed = down ? crumb_packer_residual(down)[i] : 0;
 			for (size_t l = 0; l < LEARNERS; l++)
 				owed += (double)uneven_share[l] *
 				        crumb_packer_residual(crumb_exchange_packer(x, l, s))[i];
 			if (fabs(given[at] - owed) > 1e-5 * size[at])
-				fail_msg("%s: slice %zu, element %zu: given - applied is %g, owed %g", text,
-				         s, i, given[at], owed);
+				fail_msg("%s, %s: slice %zu, element %zu: given - applied is %g, owed %g",
+				         plan->name, text, s, i, given[at], owed);
 		}
 	}
 	crumb_exchange_close(x);
@@ -434,6 +529,15 @@ static void nothing_is_lost_law(const struct policy *policy, const char *text, b
 	free(size);
 }
 
+static void nothing_is_lost_law(const struct policy *policy, const char *text, bool defaults)
+{
+	const struct plan *plan;
+
+	(void)defaults;
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		nothing_is_lost_in(plan, policy, text);
+}
+
 static void nothing_is_lost(void **state)
 {
 	(void)state;
@@ -442,13 +546,14 @@ static void nothing_is_lost(void **state)
 
 /* One learner's NaN: every rank skips the step, no packer has packed, and the other steps are as if it had
  * not been. */
-static void nan_law(const struct policy *policy, const char *text, bool defaults)
+static void nan_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults)
 {
 	for (unsigned nan_step = 0; nan_step < STEPS; nan_step += defaults ? 1 : STEPS) {
 		struct job job = plain_job;
 		struct rank_run run[MOST_RANKS];
-		struct reference *ref = reference_open(policy);
-		job.policy = policy;
+		struct reference *ref = reference_open(policy, plan->assign, policy);
+		job.plan = plan;
+		job.policy = job.down = policy;
 		job.ranks = 3;
 		job.threads = 2;
 		job.nan_step = nan_step;
@@ -477,6 +582,14 @@ static void nan_law(const struct policy *policy, const char *text, bool defaults
 	}
 }
 
+static void nan_law(const struct policy *policy, const char *text, bool defaults)
+{
+	const struct plan *plan;
+
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		nan_in(plan, policy, text, defaults);
+}
+
 static void a_nan_is_skipped_together(void **state)
 {
 	(void)state;
@@ -493,7 +606,7 @@ static void assert_refused(const struct job *job, int error, unsigned step, uint
 	for (unsigned r = 0; r < job->ranks; r++) {
 		for (unsigned k = 0; k < STEPS; k++)
 			assert_int_equal(run[r].error[k], k < step ? 0 : error);
-		assert_true(r == job->leaver || strlen(run[r].why[step]) > 0);
+		assert_true(r == job->leaver || r == job->sleeper || strlen(run[r].why[step]) > 0);
 		frames += run[r].packed;
 	}
 	assert_int_equal(frames, packed);
@@ -542,6 +655,19 @@ static void a_leaver_keeps_nobody_waiting(void **state)
 			job.leaver = leaver;
 			assert_refused(&job, CRUMB_EPEER, 1, LEARNERS * SLICES);
 		}
+}
+
+/* So does one that hangs, but after their timeout. */
+static void a_sleeper_keeps_nobody_waiting_for_ever(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+	struct job job = plain_job;
+
+	(void)state;
+	job.policy = &policy;
+	job.ranks = 3;
+	for (job.sleeper = 0; job.sleeper < job.ranks; job.sleeper++)
+		assert_refused(&job, CRUMB_EPEER, 1, LEARNERS * SLICES);
 }
 
 /* ---- one rank over a transport that lies ---------------------------------------------------- */
@@ -595,11 +721,12 @@ static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *i
 
 static void liar_leave(struct transport *net) { (void)net; }
 
-static void lie(const struct policy *policy, const char *text, struct liar liar)
+static void lie(const struct plan *plan, const struct policy *policy, const char *text, struct liar liar)
 {
 	liar.net = (struct transport){.ranks = 1, .swap = liar_swap, .leave = liar_leave};
 	const struct crumb_exchange_config config = {.slices = slices,
 	                                             .slice_count = SLICES,
+	                                             .plan = plan,
 	                                             .policy = policy,
 	                                             .learners = 1,
 	                                             .seed = seed,
@@ -614,8 +741,8 @@ static void lie(const struct policy *policy, const char *text, struct liar liar)
 	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
 	const int error = crumb_exchange_mean(x, grads, &share, mean);
 	if (error >= 0)
-		fail_msg("%s: swap %u, byte %zu ^ %d, pad %d goes unnoticed", text, liar.lie, liar.at,
-		         liar.flip, liar.pad);
+		fail_msg("%s, %s: swap %u, byte %zu ^ %d, pad %d goes unnoticed", plan->name, text, liar.lie,
+		         liar.at, liar.flip, liar.pad);
 	assert_true(strlen(crumb_exchange_why(x)) > 0);
 	assert_int_equal(crumb_exchange_mean(x, grads, &share, mean), error); /* final */
 	crumb_exchange_close(x);
@@ -626,22 +753,31 @@ static void lie(const struct policy *policy, const char *text, struct liar liar)
 
 /* A flipped bit, a cut, or a byte too many, in any place of any message, is an error and no more than that.
  */
-static void damage_law(const struct policy *policy, const char *text, bool defaults)
+static void damage_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults)
 {
-	for (unsigned swap = 0; swap < 2; swap++) {
+	for (unsigned swap = 0; swap < plan->swaps; swap++) {
 		for (size_t at = 0; at < (defaults ? 200 : 20); at++)
-			lie(policy, text,
+			lie(plan, policy, text,
 			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << at % 8)});
 		for (size_t k = 0; k < 20; k++) {
 			const size_t at = (size_t)crumb_exchange_seed(3, swap, k);
-			lie(policy, text,
+			lie(plan, policy, text,
 			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << k % 8)});
-			lie(policy, text, (struct liar){.lie = swap, .at = at});
+			lie(plan, policy, text, (struct liar){.lie = swap, .at = at});
 		}
-		lie(policy, text, (struct liar){.lie = swap});
-		lie(policy, text, (struct liar){.lie = swap, .pad = true});
+		lie(plan, policy, text, (struct liar){.lie = swap});
+		lie(plan, policy, text, (struct liar){.lie = swap, .pad = true});
 	}
-	lie(policy, text, (struct liar){.lie = 1, .pad = true, .at = 1});
+	for (unsigned swap = 1; swap < plan->swaps; swap++)
+		lie(plan, policy, text, (struct liar){.lie = swap, .pad = true, .at = 1});
+}
+
+static void damage_law(const struct policy *policy, const char *text, bool defaults)
+{
+	const struct plan *plan;
+
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		damage_in(plan, policy, text, defaults);
 }
 
 static void damage_is_an_error(void **state)
@@ -827,6 +963,7 @@ int main(void)
 	        cmocka_unit_test(another_model_is_refused),
 	        cmocka_unit_test(other_shares_are_refused),
 	        cmocka_unit_test(a_leaver_keeps_nobody_waiting),
+	        cmocka_unit_test(a_sleeper_keeps_nobody_waiting_for_ever),
 	        cmocka_unit_test(damage_is_an_error),
 	        cmocka_unit_test(random_errors_average_out),
 	        cmocka_unit_test(stats_count),

@@ -463,13 +463,21 @@ static struct report run_on(unsigned threads, const char *policy, const struct d
 	char why[256] = "";
 	struct report run;
 	struct log log = {0};
-	options = (struct options){
-	        .learners = 7, .batch = 25, .epochs = 2, .lr = 0.02, .momentum = 0.9, .seed = 3};
+	options = (struct options){.model = net->model,
+	                           .data = "digits",
+	                           .learners = 7,
+	                           .batch = 25,
+	                           .epochs = 2,
+	                           .lr = 0.02,
+	                           .momentum = 0.9,
+	                           .seed = 3,
+	                           .plan = crumb_plan_find("gather"),
+	                           .down_exact = true};
 	options.codec[0].text = policy;
 	assert_int_equal(crumb_policy_parse(&options.codec[0].policy, policy, NULL), 0);
 	struct team *team = crumb_team_open(threads);
 	assert_non_null(team);
-	const struct train_setting setting = {&options, data, net, team, &log};
+	const struct train_setting setting = {&options, data, net, team, NULL, &log};
 	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
 		fail_msg("%s", why);
 	crumb_team_close(team);

@@ -42,8 +42,12 @@ static double train(const struct problem *p, struct options *options)
 	struct report run;
 	struct log log = {0};
 	options->codec[0].text = "raw";
+	options->model = &model;
+	options->data = "digits";
+	options->plan = crumb_plan_find("gather");
+	options->down_exact = true;
 	assert_int_equal(crumb_policy_parse(&options->codec[0].policy, "raw", NULL), 0);
-	const struct train_setting setting = {options, &p->data, &p->net, NULL, &log};
+	const struct train_setting setting = {options, &p->data, &p->net, NULL, NULL, &log};
 	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
 		fail_msg("%s", why);
 	return run.loss;

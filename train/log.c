@@ -13,14 +13,23 @@ static int failed(const struct log *log, char *why, size_t cap)
 	return -1;
 }
 
-int log_open(struct log *log, const struct options *options, char *why, size_t cap)
+int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
+             size_t cap)
 {
-	*log = (struct log){.options = options};
+	char path[4096];
+	*log = (struct log){.options = options, .rank = rank, .ranks = ranks};
 	if (!options->log)
 		return 0;
+	if (rank == 0)
+		snprintf(path, sizeof path, "%s", options->log);
+	else
+		snprintf(path, sizeof path, "%s.%u", options->log, rank);
 	errno = 0;
-	log->file = fopen(options->log, "w");
-	return log->file ? 0 : failed(log, why, cap);
+	log->file = fopen(path, "w");
+	if (!log->file)
+		return failed(log, why, cap);
+	log->end = ftell(log->file);
+	return 0;
 }
 
 static void put_string(FILE *to, const char *text)
@@ -55,8 +64,10 @@ static void put_head(const struct log *log, const char *event, const char *codec
 	put_string(log->file, o->model->name);
 	fprintf(log->file, ", \"data\": ");
 	put_string(log->file, o->data);
-	fprintf(log->file, ", \"learners\": %zu, \"batch\": %zu, \"seed\": %llu", o->learners, o->batch,
-	        (unsigned long long)o->seed);
+	fprintf(log->file, ", \"plan\": \"%s\", \"down\": ", o->plan->name);
+	put_string(log->file, o->down_text);
+	fprintf(log->file, ", \"ranks\": %u, \"rank\": %u, \"learners\": %zu, \"batch\": %zu, \"seed\": %llu",
+	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
 }
 
 static void put_ratios(FILE *to, const struct crumb_exchange_stats *stats)
@@ -78,10 +89,14 @@ static void put_report(FILE *to, const struct report *r)
 	fprintf(to, ", \"epoch\": %zu", r->epoch);
 	put_number(to, "loss", r->loss);
 	put_number(to, "error", r->error);
-	fprintf(to, ", \"bytes\": %llu", (unsigned long long)r->bytes);
+	fprintf(to, ", \"bytes\": %llu, \"down_bytes\": %llu", (unsigned long long)r->bytes,
+	        (unsigned long long)r->down_bytes);
 	put_ratios(to, &r->stats);
 	put_number(to, "sent", report_sent(&r->stats));
 	put_number(to, "residual_norm", r->residual_norm);
+	fprintf(to, ", \"link\": {\"out\": %llu, \"in\": %llu, \"messages\": %llu}",
+	        (unsigned long long)r->stats.link_out, (unsigned long long)r->stats.link_in,
+	        (unsigned long long)r->stats.link_messages);
 	fprintf(to, ", \"steps\": %llu, \"skipped\": %llu", (unsigned long long)r->stats.steps,
 	        (unsigned long long)r->stats.skipped);
 	fprintf(to, ", \"seconds\": {\"compute\": %.6f, \"pack\": %.6f, \"swap\": %.6f, \"unpack\": %.6f",
@@ -94,7 +109,33 @@ static int end_line(struct log *log, char *why, size_t cap)
 {
 	errno = 0;
 	fprintf(log->file, "}\n");
-	return fflush(log->file) || ferror(log->file) ? failed(log, why, cap) : 0;
+	if (fflush(log->file) || ferror(log->file))
+		return failed(log, why, cap);
+	if (log->end >= 0)
+		log->end = ftell(log->file);
+	return 0;
+}
+
+/* A line that the next one replaces: all that follow it are at least as long. */
+int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap)
+{
+	if (!log->file || log->end < 0)
+		return 0;
+	errno = 0;
+	put_head(log, "step", codec);
+	fprintf(log->file, ", \"epoch\": %zu, \"step\": %zu}\n", epoch, step);
+	return fflush(log->file) || fseek(log->file, log->end, SEEK_SET) ? failed(log, why, cap) : 0;
+}
+
+void log_failed(struct log *log, const char *codec, size_t step, const char *reason)
+{
+	if (!log->file)
+		return;
+	put_head(log, "failed", codec);
+	fprintf(log->file, ", \"step\": %zu, \"why\": ", step);
+	put_string(log->file, reason);
+	fprintf(log->file, "}\n");
+	fflush(log->file);
 }
 
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap)
@@ -103,7 +144,8 @@ int log_epoch(struct log *log, const char *codec, const struct report *epoch, ch
 		return 0;
 	put_head(log, "epoch", codec);
 	put_report(log->file, epoch);
-	fprintf(log->file, ", \"epoch_bytes\": %llu", (unsigned long long)report_bytes(&epoch->stats));
+	fprintf(log->file, ", \"epoch_bytes\": %llu",
+	        (unsigned long long)report_bytes(&epoch->stats, log->options->learners));
 	return end_line(log, why, cap);
 }
 

@@ -1,17 +1,24 @@
 /* The trainer's log: one JSON object a line, flushed line by line. An "epoch" event an epoch, and a "done"
- * event at the end of a codec's run, with the same keys but epoch_bytes:
+ * event at the end of a codec's run, with the same keys but epoch_bytes. Each rank has its own:
  *
  * - event, codec (as on the command line), model, data, learners, batch, seed, epoch (from 1)
  * - loss: mean over the epoch's samples, each as its step found it; done: of the last epoch; null: none
  * - error: on the test set after the epoch, as a fraction
- * - bytes: of whole frames, sent by one learner since the start of the run
+ * - ranks, rank, plan, down (as on the command line)
+ * - bytes: of whole frames, sent by one learner since the start of the run; down_bytes: that came down from
+ * where the mean is taken
  * - epoch_bytes: the same, in this epoch
  * - ratio: dense f32 bytes by bytes of whole frames, in this epoch; done: in the run
  * - ratio_by_kind: the same, for each kind of slice that there is
  * - sent: share of the elements that were sent; counted on every tenth step
  * - residual_norm: what a learner owes: root of the mean over learners of the squared norm
+ * - link: what this rank swapped with others in this epoch (done: in the run): out, in: bytes; messages: sent
  * - steps, skipped: taken, and left out as a gradient was not finite
  * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests too
+ *
+ * While a run is under way the last line is a "step" event, in place of the one before, with epoch and step:
+ * the one that this rank has begun (from 0, since the start of the run). A run that fails leaves a "failed"
+ * event instead, which also says why. A pipe has "failed" events only.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LOG_H
@@ -25,12 +32,18 @@
 struct log {
 	FILE *file; /* NULL: no log is wanted, and all calls succeed */
 	const struct options *options;
+	unsigned rank, ranks;
+	long end; /* of the last line that stays; -1: the file cannot be written in place */
 };
 
 /* All return 0, or -1 with a line in why, which names the file. */
-int log_open(struct log *log, const struct options *options, char *why, size_t cap);
+int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
+             size_t cap);
+int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap);
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);
+/* The run has ended at this step; errors are kept to itself. */
+void log_failed(struct log *log, const char *codec, size_t step, const char *reason);
 int log_close(struct log *log, char *why, size_t cap);
 
 #endif

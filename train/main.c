@@ -1,6 +1,7 @@
 /* crumb-train: trains a network with compressed gradients, and compares codecs.
  *
  * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "data.h"
 #include "log.h"
 #include "net.h"
@@ -11,9 +12,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <team.h>
+#include <transport.h>
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+#define START_SECONDS 60 /* for MPI to begin: options are not read yet */
 
 static int load(const struct options *o, struct data *data, struct net *net, char *why, size_t cap)
 {
@@ -32,6 +37,13 @@ static int load(const struct options *o, struct data *data, struct net *net, cha
 	return 0;
 }
 
+/* The CPUs of this process, which ranks of one machine share. */
+static size_t share_of_cpus(const struct transport *ranks)
+{
+	const size_t cpus = options_cpus(), share = ranks ? cpus / ranks->local : cpus;
+	return share > 0 ? share : 1;
+}
+
 /* Runs all codecs one after another; *done of them came to their end. */
 static int train_all(const struct train_setting *setting, struct report *run, size_t *done, char *why,
                      size_t cap)
@@ -42,20 +54,22 @@ static int train_all(const struct train_setting *setting, struct report *run, si
 	return 0;
 }
 
-static int compare(const struct options *o, const struct data *data, const struct net *net, char *why,
-                   size_t cap)
+static int compare(const struct options *o, const struct data *data, const struct net *net,
+                   struct transport *ranks, char *why, size_t cap)
 {
 	struct report run[OPTIONS_MOST_CODECS];
 	struct log log;
 	size_t done = 0;
-	struct team *team = crumb_team_open((unsigned)o->threads);
+	const unsigned rank = ranks ? ranks->rank : 0;
+	const size_t threads = o->threads ? o->threads : share_of_cpus(ranks);
+	struct team *team = crumb_team_open((unsigned)threads);
 	if (!team) {
-		snprintf(why, cap, "%zu threads cannot be started", o->threads);
+		snprintf(why, cap, "%zu threads cannot be started", threads);
 		return -1;
 	}
-	int result = log_open(&log, o, why, cap);
+	int result = log_open(&log, o, rank, ranks ? ranks->ranks : 1, why, cap);
 	if (result == 0) {
-		const struct train_setting setting = {o, data, net, team, &log};
+		const struct train_setting setting = {o, data, net, team, ranks, &log};
 		result = train_all(&setting, run, &done, why, cap);
 		char late[512];
 		if (log_close(&log, late, sizeof late) < 0 && result == 0) {
@@ -63,31 +77,21 @@ static int compare(const struct options *o, const struct data *data, const struc
 			result = -1;
 		}
 	}
-	if (done > 0)
+	if (done > 0 && rank == 0)
 		table_print(stdout, o, run, done);
 	crumb_team_close(team);
 	return result;
 }
 
-int main(int argc, char **argv)
+static int run(const struct options *options, struct transport *ranks)
 {
-	static struct options options;
 	static struct data data;
 	static struct net net;
 	char why[4608] = "";
-	int result = 0;
-	switch (options_parse(&options, argc, argv)) {
-	case OPTIONS_WRONG:
-		return STATUS_USAGE;
-	case OPTIONS_DONE:
-		break;
-	case OPTIONS_RUN:
-		result = load(&options, &data, &net, why, sizeof why);
-		if (result == 0)
-			result = compare(&options, &data, &net, why, sizeof why);
-		data_close(&data);
-		break;
-	}
+	int result = load(options, &data, &net, why, sizeof why);
+	if (result == 0)
+		result = compare(options, &data, &net, ranks, why, sizeof why);
+	data_close(&data);
 	if (result < 0)
 		fprintf(stderr, "crumb-train: %s\n", why);
 	errno = 0;
@@ -97,4 +101,57 @@ int main(int argc, char **argv)
 		result = -1;
 	}
 	return result < 0 ? STATUS_FAILED : 0;
+}
+
+static int start_ranks(struct transport **ranks)
+{
+	char why[256];
+	if (!crumb_mpi_wanted() || crumb_mpi_open(ranks, START_SECONDS, why, sizeof why) == 0)
+		return 0;
+	fprintf(stderr, "crumb-train: %s\n", why);
+	return -1;
+}
+
+/* All ranks notice most failures at the same time, and whichever tells first ends them all: so the others
+ * hold back what they have to say, rank by rank. */
+static void hold_back(const struct transport *ranks)
+{
+	static char held[1 << 16];
+	if (ranks && ranks->rank > 0)
+		setvbuf(stderr, held, _IOFBF, sizeof held);
+}
+
+static int end_ranks(struct transport *ranks, int status)
+{
+	if (ranks && status) {
+		const unsigned turn = ranks->rank < 20 ? ranks->rank : 20;
+		nanosleep(&(struct timespec){turn / 10, turn % 10 * 100000000L}, NULL);
+		fflush(stderr);
+		crumb_mpi_abort(ranks, status);
+	}
+	crumb_mpi_close(&ranks);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static struct options options;
+	struct transport *ranks = NULL;
+	int status = 0;
+	if (start_ranks(&ranks) < 0)
+		return STATUS_FAILED;
+	hold_back(ranks);
+	switch (options_parse(&options, argc, argv, !ranks || ranks->rank == 0)) {
+	case OPTIONS_WRONG:
+		status = STATUS_USAGE;
+		break;
+	case OPTIONS_DONE:
+		break;
+	case OPTIONS_RUN:
+		if (ranks)
+			ranks->timeout = options.timeout;
+		status = run(&options, ranks);
+		break;
+	}
+	return end_ranks(ranks, status);
 }

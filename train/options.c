@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum type { COUNT, SEED, REAL, MODEL, DATA, SCHEDULE, CODEC, FILE_NAME, HELP, VERSION };
+enum type { COUNT, SEED, REAL, MODEL, DATA, SCHEDULE, CODEC, MXNET, PLAN, DOWN, FILE_NAME, HELP, VERSION };
 
 struct option {
 	const char *name, *value, *brief, *fallback;
@@ -41,9 +41,17 @@ static const struct option table[] = {
         {"seed", "N", "of initial weights, order of samples and random codecs", "1", SEED, FIELD(seed), 0, 0},
         {"codec", "SPEC", "a codec, or a policy KIND[,KIND...]=SPEC;...; several run one after another",
          "raw", CODEC, FIELD(codec), 0, 0},
-        {"threads", "N", "worker threads, by default one a CPU; results do not depend on it", NULL, COUNT,
-         FIELD(threads), 1, 1024},
-        {"log", "FILE.jsonl", "writes an event an epoch, and one at the end of each codec's run", NULL,
+        {"compression-params", "JSON", "a codec as MXNet writes it: {\"type\":\"2bit\",\"threshold\":0.5}",
+         NULL, MXNET, FIELD(codec), 0, 0},
+        {"plan", "NAME", "how ranks exchange gradients, one of the plans below", "gather", PLAN, FIELD(plan),
+         0, 0},
+        {"down", "SPEC", "codec or policy of the mean on its way down (shard, server), or exact", "exact",
+         DOWN, FIELD(down), 0, 0},
+        {"timeout", "SECONDS", "how long a rank waits for another one", "60", REAL, FIELD(timeout), 0.1, 1e6},
+        {"threads", "N", "worker threads a rank, by default one a CPU; results do not depend on it", NULL,
+         COUNT, FIELD(threads), 1, 1024},
+        {"log", "FILE.jsonl",
+         "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
          FILE_NAME, FIELD(log), 0, 0},
         {"dump-gradients", "DIR",
          "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
@@ -61,13 +69,18 @@ static void print_help(void)
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &table[i];
 		const int used = printf("  --%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
-		printf("%*s%s", used < 24 ? 24 - used : 1, "", o->brief);
+		printf("%*s%s", used < 27 ? 27 - used : 1, "", o->brief);
 		printf(o->fallback ? " [%s]\n" : "\n", o->fallback);
 	}
 	printf("\nNetworks:\n");
 	const struct model *model;
 	for (size_t i = 0; (model = model_list(i)); i++)
-		printf("  %-21s %s\n", model->name, model->brief);
+		printf("  %-24s %s\n", model->name, model->brief);
+	printf("\nPlans:\n");
+	const struct plan *plan;
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		printf("  %-24s %s%s%s%s\n", plan->name, plan->brief, plan->alias ? " (MXNet: " : "",
+		       plan->alias ? plan->alias : "", plan->alias ? ")" : "");
 	printf("\nKinds of a policy:");
 	for (int kind = 0; kind < CRUMB_KINDS; kind++)
 		printf(" %s", crumb_kind_name(kind));
@@ -145,6 +158,30 @@ static int add_codec(struct options *options, const struct option *o, const char
 	return 0;
 }
 
+static int add_translated(struct options *options, const struct option *o, const char *text)
+{
+	char spec[MXNET_SPEC_MAX];
+	const char *bad;
+	if (mxnet_spec(text, spec, &bad) < 0)
+		return wrong_at(o, text, bad);
+	const size_t i = options->codec_count;
+	if (add_codec(options, o, spec) < 0)
+		return -1;
+	memcpy(options->codec[i].translated, spec, sizeof spec);
+	options->codec[i].text = options->codec[i].translated;
+	return 0;
+}
+
+static int set_down(struct options *options, const struct option *o, const char *text)
+{
+	const char *bad = text;
+	options->down_text = text;
+	options->down_exact = strcmp(text, "exact") == 0;
+	if (!options->down_exact && crumb_policy_parse(&options->down, text, &bad) < 0)
+		return wrong_at(o, text, bad);
+	return 0;
+}
+
 static int set(struct options *options, const struct option *o, const char *text)
 {
 	void *field = (char *)options + o->offset;
@@ -169,6 +206,13 @@ static int set(struct options *options, const struct option *o, const char *text
 		return schedule_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
 	case CODEC:
 		return add_codec(options, o, text);
+	case MXNET:
+		return add_translated(options, o, text);
+	case PLAN:
+		options->plan = crumb_plan_find(text);
+		return options->plan ? 0 : wrong(o, text);
+	case DOWN:
+		return set_down(options, o, text);
 	case HELP:
 	case VERSION:
 		break;
@@ -190,9 +234,13 @@ static int take_defaults(struct options *options)
 		if (table[i].fallback && table[i].type != CODEC &&
 		    set(options, &table[i], table[i].fallback) < 0)
 			return -1;
-	cpu_set_t cpus;
-	options->threads = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
 	return 0;
+}
+
+size_t options_cpus(void)
+{
+	cpu_set_t cpus;
+	return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
 }
 
 static int complete(struct options *options)
@@ -212,7 +260,7 @@ static int complete(struct options *options)
 	return options->codec_count > 0 ? 0 : add_codec(options, codec, codec->fallback);
 }
 
-static enum options_result parse(struct options *options, int argc, char **argv)
+static enum options_result parse(struct options *options, int argc, char **argv, bool answer)
 {
 	for (int i = 1; i < argc; i++) {
 		const char *name = argv[i] + 2, *value = NULL;
@@ -226,9 +274,9 @@ static enum options_result parse(struct options *options, int argc, char **argv)
 			fprintf(stderr, "crumb-train: no option \"%s\"\n", argv[i]);
 			return OPTIONS_WRONG;
 		}
-		if (o->type == HELP)
+		if (answer && o->type == HELP)
 			print_help();
-		if (o->type == VERSION)
+		if (answer && o->type == VERSION)
 			printf("crumb-train %s\n", crumb_version());
 		if (!o->value)
 			return OPTIONS_DONE;
@@ -243,11 +291,11 @@ static enum options_result parse(struct options *options, int argc, char **argv)
 	return complete(options) < 0 ? OPTIONS_WRONG : OPTIONS_RUN;
 }
 
-enum options_result options_parse(struct options *options, int argc, char **argv)
+enum options_result options_parse(struct options *options, int argc, char **argv, bool answer)
 {
 	*options = (struct options){0};
 	const enum options_result result =
-	        take_defaults(options) < 0 ? OPTIONS_WRONG : parse(options, argc, argv);
+	        take_defaults(options) < 0 ? OPTIONS_WRONG : parse(options, argc, argv, answer);
 	if (result == OPTIONS_WRONG)
 		fprintf(stderr, "Try \"crumb-train --help\".\n");
 	return result;

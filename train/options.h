@@ -4,10 +4,13 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <plan.h>
 #include <policy.h>
 #include "model.h"
+#include "mxnet.h"
 #include "schedule.h"
 
 #define OPTIONS_MOST_CODECS 64
@@ -24,18 +27,27 @@ struct options {
 	struct {
 		const char *text;
 		struct policy policy;
+		char translated[MXNET_SPEC_MAX]; /* text, where it is from --compression-params */
 	} codec[OPTIONS_MOST_CODECS];
 	size_t codec_count;
-	size_t threads;
+	const struct plan *plan;
+	const char *down_text;
+	struct policy down;
+	bool down_exact;
+	double timeout;             /* seconds */
+	size_t threads;             /* 0: one a CPU, which ranks of one machine share */
 	const char *log;            /* NULL: none */
 	const char *dump_gradients; /* a folder; NULL: none are written */
 };
 
 enum options_result {
 	OPTIONS_RUN,  /* options are complete and within their ranges */
-	OPTIONS_DONE, /* --help or --version has been answered */
+	OPTIONS_DONE, /* --help or --version was asked for, and answered if this rank answers */
 	OPTIONS_WRONG /* standard error says what is wrong */
 };
-enum options_result options_parse(struct options *options, int argc, char **argv);
+enum options_result options_parse(struct options *options, int argc, char **argv, bool answer);
+
+/* The CPUs that this process may use. */
+size_t options_cpus(void);
 
 #endif

@@ -11,17 +11,20 @@
 #define BAR  20
 #define NAME 20 /* most of a codec that leaves the line within 80 columns */
 
-void progress_begin(struct progress *p, const char *codec, size_t batch, size_t epochs, size_t steps)
+void progress_begin(struct progress *p, bool quiet, const char *codec, size_t batch, size_t epochs,
+                    size_t steps)
 {
 	*p = (struct progress){
-	        .terminal = isatty(STDERR_FILENO) == 1,
+	        .terminal = !quiet && isatty(STDERR_FILENO) == 1,
+	        .quiet = quiet,
 	        .codec = codec,
 	        .batch = batch,
 	        .epochs = epochs,
 	        .steps = steps,
 	        .began = stopwatch_now(),
 	};
-	fprintf(stderr, "%s\n", codec);
+	if (!quiet)
+		fprintf(stderr, "%s\n", codec);
 }
 
 static void wipe(const struct progress *p)
@@ -49,6 +52,8 @@ void progress_step(struct progress *p)
 
 void progress_epoch(struct progress *p, const struct report *epoch)
 {
+	if (p->quiet)
+		return;
 	wipe(p);
 	fprintf(stderr, "  epoch %zu/%zu  loss %.4f  error %.2f %%  ratio %.1f  %.0f samples/s\n",
 	        epoch->epoch, p->epochs, epoch->loss, 100 * epoch->error, report_ratio(&epoch->stats),
@@ -57,6 +62,8 @@ void progress_epoch(struct progress *p, const struct report *epoch)
 
 void progress_note(struct progress *p, const char *line)
 {
+	if (p->quiet)
+		return;
 	wipe(p);
 	fprintf(stderr, "  %s\n", line);
 }

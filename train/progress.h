@@ -9,14 +9,15 @@
 #include "report.h"
 
 struct progress {
-	bool terminal;
+	bool terminal, quiet; /* quiet: another rank tells */
 	const char *codec;
 	size_t batch, epochs, steps; /* steps an epoch */
 	size_t done;                 /* steps, of all epochs */
 	double began, drawn;
 };
 
-void progress_begin(struct progress *progress, const char *codec, size_t batch, size_t epochs, size_t steps);
+void progress_begin(struct progress *progress, bool quiet, const char *codec, size_t batch, size_t epochs,
+                    size_t steps);
 void progress_step(struct progress *progress);
 void progress_epoch(struct progress *progress, const struct report *epoch);
 

@@ -23,7 +23,12 @@ double report_ratio(const struct crumb_exchange_stats *stats)
 	return quotient(sum(stats->dense), sum(stats->bytes));
 }
 
-uint64_t report_bytes(const struct crumb_exchange_stats *stats) { return sum(stats->bytes); }
+uint64_t report_bytes(const struct crumb_exchange_stats *stats, size_t learners)
+{
+	return sum(stats->bytes) / learners;
+}
+
+uint64_t report_down_bytes(const struct crumb_exchange_stats *stats) { return sum(stats->down); }
 
 double report_sent(const struct crumb_exchange_stats *stats)
 {
@@ -37,7 +42,11 @@ void report_add(struct crumb_exchange_stats *total, const struct crumb_exchange_
 		total->bytes[kind] += part->bytes[kind];
 		total->elements[kind] += part->elements[kind];
 		total->sent[kind] += part->sent[kind];
+		total->down[kind] += part->down[kind];
 	}
+	total->link_out += part->link_out;
+	total->link_in += part->link_in;
+	total->link_messages += part->link_messages;
 	total->check_seconds += part->check_seconds;
 	total->pack_seconds += part->pack_seconds;
 	total->swap_seconds += part->swap_seconds;

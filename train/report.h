@@ -7,15 +7,16 @@
 #include <exchange.h>
 
 struct report {
-	size_t epoch;   /* counted from 1; of a run: the last one */
-	double loss;    /* mean over the samples of the last epoch's steps, before each step; NaN if all were
-	                   skipped */
-	double error;   /* on the test set, as a fraction, at the end */
-	uint64_t bytes; /* sent by one learner since the start of the run */
+	size_t epoch; /* counted from 1; of a run: the last one */
+	double loss;  /* mean over the samples of the last epoch's steps, before each step; NaN if all were
+	                 skipped */
+	double error; /* on the test set, as a fraction, at the end */
+	uint64_t bytes, down_bytes; /* sent by one learner, and come down, since the start of the run */
 	double residual_norm;
-	struct crumb_exchange_stats stats; /* of the epoch, or of the run */
-	double compute_seconds;            /* gradients and optimizer */
-	double wall_seconds;               /* everything, tests too */
+	struct crumb_exchange_stats
+	        stats;          /* of the epoch, or of the run; what counts learners, over all of them */
+	double compute_seconds; /* gradients and optimizer */
+	double wall_seconds;    /* everything, tests too */
 };
 
 /* Dense f32 bytes by the bytes of whole frames, of one kind and over all; 0 when nothing of the kind was
@@ -23,8 +24,10 @@ struct report {
 double report_kind_ratio(const struct crumb_exchange_stats *stats, enum crumb_kind kind);
 double report_ratio(const struct crumb_exchange_stats *stats);
 
-/* Bytes that one learner has sent; the share of its elements that were sent. */
-uint64_t report_bytes(const struct crumb_exchange_stats *stats);
+/* Bytes that one of so many learners has sent, that came down to it; the share of its elements that were
+ * sent. */
+uint64_t report_bytes(const struct crumb_exchange_stats *stats, size_t learners);
+uint64_t report_down_bytes(const struct crumb_exchange_stats *stats);
 double report_sent(const struct crumb_exchange_stats *stats);
 
 /* total += part. */

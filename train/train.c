@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <team.h>
+#include <transport.h>
 
 enum {
 	TEST_CHUNK = 256,        /* test samples a task */
@@ -23,17 +24,29 @@ enum {
 	LINE = 64
 };
 
+/* What one learner tells all ranks after an epoch; what is the rank's own, its first learner tells. */
+struct told {
+	double loss, owed; /* the sum over its steps; squared */
+	uint64_t errors;
+	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
+};
+
 struct train {
 	const struct train_setting *setting;
 	const char *codec;
 	struct worker **worker; /* one a thread */
 	size_t workers;
+	struct crumb_slice *slice; /* the network's, cut as the plan wants them */
 	struct crumb_exchange *exchange;
+	size_t first, own; /* this rank's learners */
 	float *param, *velocity, *mean;
-	float **grad;    /* one a learner */
-	float *share;    /* of a batch, by learner */
-	double *loss;    /* of a step, by learner */
-	uint32_t *order; /* of the epoch's samples */
+	float **grad;      /* by own learner */
+	float *share;      /* of a batch, by learner of all */
+	double *loss;      /* of a step, by own learner */
+	struct told *mine; /* by own learner */
+	struct told *all;  /* by learner of all */
+	uint32_t *order;   /* of the epoch's samples */
+	size_t step;       /* since the start of the run */
 	struct progress progress;
 	/* for the tasks of one step */
 	const uint32_t *batch;
@@ -68,7 +81,7 @@ static void train_close(struct train *t)
 {
 	for (size_t i = 0; t->worker && i < t->workers; i++)
 		worker_close(t->worker[i]);
-	for (size_t l = 0; t->grad && l < t->setting->options->learners; l++)
+	for (size_t l = 0; t->grad && l < t->own; l++)
 		free(t->grad[l]);
 	crumb_exchange_close(t->exchange);
 	free(t->worker);
@@ -78,6 +91,9 @@ static void train_close(struct train *t)
 	free(t->grad);
 	free(t->share);
 	free(t->loss);
+	free(t->mine);
+	free(t->all);
+	free(t->slice);
 	free(t->order);
 	free(t->errors);
 	free(t->failed);
@@ -90,50 +106,89 @@ static bool allocate(struct train *t)
 	t->workers = crumb_team_threads(s->team);
 	t->worker = calloc(t->workers, sizeof *t->worker);
 	t->failed = calloc(t->workers, sizeof *t->failed);
-	t->grad = calloc(learners, sizeof *t->grad);
+	t->grad = calloc(t->own + 1, sizeof *t->grad);
 	t->share = calloc(learners, sizeof *t->share);
-	t->loss = calloc(learners, sizeof *t->loss);
+	t->loss = calloc(t->own + 1, sizeof *t->loss);
+	t->mine = calloc(t->own + 1, sizeof *t->mine);
+	t->all = calloc(learners, sizeof *t->all);
 	t->order = calloc(s->data->train.count, sizeof *t->order);
 	t->errors = calloc(test_chunks(s), sizeof *t->errors);
 	t->param = floats(n);
 	t->velocity = floats(n);
 	t->mean = floats(n);
-	if (!t->worker || !t->failed || !t->grad || !t->share || !t->loss || !t->order || !t->errors ||
-	    !t->param || !t->velocity || !t->mean)
+	if (!t->worker || !t->failed || !t->grad || !t->share || !t->loss || !t->mine || !t->all ||
+	    !t->order || !t->errors || !t->param || !t->velocity || !t->mean)
 		return false;
 	for (size_t i = 0; i < t->workers; i++)
 		if (!(t->worker[i] = worker_open(s->net, s->data)))
 			return false;
-	for (size_t l = 0; l < learners; l++)
+	for (size_t l = 0; l < t->own; l++)
 		if (!(t->grad[l] = floats(n)))
 			return false;
 	return true;
+}
+
+/* What ranks must have in common beside the exchange's own settings. */
+static void describe(const struct train_setting *s, char *text, size_t cap)
+{
+	const struct options *o = s->options;
+	const struct schedule *rate = &o->schedule;
+	snprintf(text, cap, "%s %s %zu %zu %zu %zu %a %a %a %llu %d %a %a %a", o->model->name, o->data,
+	         s->data->train.count, s->data->test.count, o->batch, o->epochs, o->lr, o->momentum,
+	         o->weight_decay, (unsigned long long)o->seed, rate->type, rate->every, rate->factor,
+	         rate->power);
+}
+
+static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
+{
+	const struct train_setting *s = t->setting;
+	const struct options *o = s->options;
+	const struct net *net = s->net;
+	char model[4608];
+	const size_t cuts = crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, NULL);
+	t->slice = calloc(cuts + 1, sizeof *t->slice);
+	if (!t->slice) {
+		snprintf(why, cap, "out of memory");
+		return -1;
+	}
+	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
+	describe(s, model, sizeof model);
+	const struct crumb_exchange_config config = {
+	        .slices = t->slice,
+	        .slice_count = cuts,
+	        .policy = &o->codec[codec].policy,
+	        .down = o->down_exact ? NULL : &o->down,
+	        .plan = o->plan,
+	        .model = model,
+	        .learners = o->learners,
+	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
+	        .net = s->ranks,
+	        .team = s->team,
+	};
+	if (crumb_exchange_open(&t->exchange, &config, why, cap) < 0)
+		return -1;
+	crumb_exchange_learners(t->exchange, &t->first, &t->own);
+	return 0;
 }
 
 static int train_open(struct train *t, const struct train_setting *s, size_t codec, char *why, size_t cap)
 {
 	const struct options *o = s->options;
 	*t = (struct train){.setting = s, .codec = o->codec[codec].text};
+	if (open_exchange(t, codec, why, cap) < 0)
+		return -1;
 	if (!allocate(t)) {
-		snprintf(why, cap, "out of memory for %zu learners of %zu parameters", o->learners,
+		snprintf(why, cap, "out of memory for %zu learners of %zu parameters", t->own,
 		         s->net->parameters);
 		return -1;
 	}
 	for (size_t l = 0; l < o->learners; l++)
 		t->share[l] = (float)((double)split_size(o->batch, o->learners, l) / (double)o->batch);
-	const struct crumb_exchange_config config = {
-	        .slices = s->net->slice,
-	        .slice_count = s->net->slice_count,
-	        .policy = &o->codec[codec].policy,
-	        .learners = o->learners,
-	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
-	        .team = s->team,
-	};
-	if (crumb_exchange_open(&t->exchange, &config, why, cap) < 0 ||
-	    (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0))
+	if (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0)
 		return -1;
 	init_parameters(s->net, o->seed, t->param);
-	progress_begin(&t->progress, t->codec, o->batch, o->epochs, steps_per_epoch(s));
+	progress_begin(&t->progress, s->ranks && s->ranks->rank > 0, t->codec, o->batch, o->epochs,
+	               steps_per_epoch(s));
 	return 0;
 }
 
@@ -143,8 +198,8 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 {
 	struct train *t = arg;
 	const struct options *o = t->setting->options;
-	const uint32_t *index = t->batch + split_first(o->batch, o->learners, l);
-	const size_t n = split_size(o->batch, o->learners, l);
+	const uint32_t *index = t->batch + split_first(o->batch, o->learners, t->first + l);
+	const size_t n = split_size(o->batch, o->learners, t->first + l);
 	if (worker_gradient(t->worker[thread], t->param, index, n, t->grad[l], &t->loss[l]) < 0)
 		t->failed[thread] = true;
 }
@@ -160,9 +215,16 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 	               (float)o->weight_decay);
 }
 
-static void test_task(void *arg, size_t chunk, unsigned thread)
+/* The chunks of the test set that learners before this one test. */
+static size_t chunks_before(const struct train *t, size_t learner)
+{
+	return split_first(test_chunks(t->setting), t->setting->options->learners, learner);
+}
+
+static void test_task(void *arg, size_t i, unsigned thread)
 {
 	struct train *t = arg;
+	const size_t chunk = chunks_before(t, t->first) + i;
 	const size_t first = chunk * TEST_CHUNK, left = t->setting->data->test.count - first;
 	if (worker_errors(t->worker[thread], t->param, first, left < TEST_CHUNK ? left : TEST_CHUNK,
 	                  &t->errors[chunk]) < 0)
@@ -184,12 +246,12 @@ static int run_tasks(struct train *t, void (*task)(void *, size_t, unsigned), si
 /* ---- step, epoch, run ---- */
 
 /* One step on the batch at t->batch. */
-static int step(struct train *t, double epoch, struct report *report, double *loss, char *why, size_t cap)
+static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
 	const size_t chunks = (t->setting->net->parameters + OPTIMIZER_CHUNK - 1) / OPTIMIZER_CHUNK;
 	const double begin = stopwatch_now();
-	if (run_tasks(t, gradient_task, o->learners, why, cap) < 0)
+	if (run_tasks(t, gradient_task, t->own, why, cap) < 0)
 		return -1;
 	const double computed = stopwatch_now();
 	const int error = crumb_exchange_mean(t->exchange, (const float *const *)t->grad, t->share, t->mean);
@@ -205,8 +267,8 @@ static int step(struct train *t, double epoch, struct report *report, double *lo
 	if (run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
 	report->compute_seconds += stopwatch_now() - exchanged;
-	for (size_t l = 0; l < o->learners; l++)
-		*loss += (double)t->share[l] * t->loss[l];
+	for (size_t l = 0; l < t->own; l++)
+		t->mine[l].loss += t->loss[l];
 	return 0;
 }
 
@@ -215,20 +277,66 @@ static int dump(const struct train *t, size_t step, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	const char *folder = s->options->dump_gradients;
-	if (!folder || (step > 1 && step % steps_per_epoch(s) > 0))
+	if (!folder || t->first > 0 || (step > 1 && step % steps_per_epoch(s) > 0))
 		return 0;
 	return dump_gradient(folder, s->net, t->grad[0], step, why, cap);
 }
 
-static int test(struct train *t, double *error, char *why, size_t cap)
+/* Tests this rank's part of the test set. */
+static int test(struct train *t, uint64_t *errors, char *why, size_t cap)
+{
+	const size_t first = chunks_before(t, t->first), end = chunks_before(t, t->first + t->own);
+	if (run_tasks(t, test_task, end - first, why, cap) < 0)
+		return -1;
+	*errors = 0;
+	for (size_t i = first; i < end; i++)
+		*errors += t->errors[i];
+	return 0;
+}
+
+static void add(uint64_t *total, const uint64_t *part)
+{
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		total[kind] += part[kind];
+}
+
+/* Brings together what ranks know of an epoch. */
+static int tell(struct train *t, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
-	if (run_tasks(t, test_task, test_chunks(s), why, cap) < 0)
+	struct crumb_exchange_stats *stats = &report->stats;
+	uint64_t errors = 0;
+	double loss = 0, owed = 0;
+	crumb_exchange_stats(t->exchange, stats);
+	if (test(t, &errors, why, cap) < 0)
 		return -1;
-	size_t errors = 0;
-	for (size_t i = 0; i < test_chunks(s); i++)
-		errors += t->errors[i];
-	*error = (double)errors / (double)s->data->test.count;
+	for (size_t l = 0; l < t->own; l++)
+		t->mine[l].owed = crumb_exchange_owed(t->exchange, l);
+	t->mine[0].errors = errors;
+	add(t->mine[0].dense, stats->dense);
+	add(t->mine[0].bytes, stats->bytes);
+	add(t->mine[0].elements, stats->elements);
+	add(t->mine[0].sent, stats->sent);
+	if (crumb_exchange_tell(t->exchange, t->mine, sizeof *t->mine, t->all) < 0) {
+		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
+		return -1;
+	}
+	errors = 0;
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		stats->dense[kind] = stats->bytes[kind] = stats->elements[kind] = stats->sent[kind] = 0;
+	for (size_t l = 0; l < s->options->learners; l++) {
+		const struct told *told = &t->all[l];
+		loss += (double)t->share[l] * told->loss;
+		owed += told->owed;
+		errors += told->errors;
+		add(stats->dense, told->dense);
+		add(stats->bytes, told->bytes);
+		add(stats->elements, told->elements);
+		add(stats->sent, told->sent);
+	}
+	report->loss = loss / (double)stats->steps; /* 0 / 0 where all were skipped */
+	report->error = (double)errors / (double)s->data->test.count;
+	report->residual_norm = sqrt(owed / (double)s->options->learners);
 	return 0;
 }
 
@@ -237,35 +345,34 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	const struct train_setting *s = t->setting;
 	const size_t steps = steps_per_epoch(s);
 	const double begin = stopwatch_now();
-	double loss = 0;
 	*report = (struct report){.epoch = epoch};
 	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
 	random_order(&random, t->order, s->data->train.count);
 	crumb_exchange_reset_stats(t->exchange);
+	memset(t->mine, 0, (t->own + 1) * sizeof *t->mine);
 	for (size_t i = 0; i < steps; i++) {
 		t->batch = t->order + i * s->options->batch;
-		const double now = (double)(epoch - 1) + (double)i / (double)steps;
-		if (step(t, now, report, &loss, why, cap) < 0)
+		if (log_step(s->log, t->codec, epoch, t->step, why, cap) < 0 ||
+		    step(t, (double)(epoch - 1) + (double)i / (double)steps, report, why, cap) < 0)
 			return -1;
+		t->step++;
 		if (dump(t, (epoch - 1) * steps + i + 1, why, cap) < 0)
 			return -1;
 		progress_step(&t->progress);
 	}
-	if (test(t, &report->error, why, cap) < 0)
+	if (tell(t, report, why, cap) < 0)
 		return -1;
-	crumb_exchange_stats(t->exchange, &report->stats);
-	report->loss = loss / (double)report->stats.steps; /* 0 / 0 where all were skipped */
-	report->residual_norm = crumb_exchange_residual_norm(t->exchange);
 	report->wall_seconds = stopwatch_now() - begin;
 	return 0;
 }
 
-static void add_epoch(struct report *run, const struct report *epoch)
+static void add_epoch(struct report *run, const struct report *epoch, size_t learners)
 {
 	struct report sum = *epoch;
 	sum.stats = run->stats;
 	report_add(&sum.stats, &epoch->stats);
-	sum.bytes = run->bytes + report_bytes(&epoch->stats);
+	sum.bytes = run->bytes + report_bytes(&epoch->stats, learners);
+	sum.down_bytes = run->down_bytes + report_down_bytes(&epoch->stats);
 	sum.compute_seconds += run->compute_seconds;
 	sum.wall_seconds += run->wall_seconds;
 	*run = sum;
@@ -282,8 +389,9 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		if (epoch.stats.skipped > 0 && run->stats.skipped == 0)
 			progress_note(&t->progress,
 			              "a gradient is not finite: its step is skipped, as all such are");
-		add_epoch(run, &epoch);
+		add_epoch(run, &epoch, s->options->learners);
 		epoch.bytes = run->bytes;
+		epoch.down_bytes = run->down_bytes;
 		progress_epoch(&t->progress, &epoch);
 		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0)
 			return -1;
@@ -304,6 +412,8 @@ int train_run(const struct train_setting *setting, size_t codec, struct report *
 	int result = train_open(&t, setting, codec, why, cap);
 	if (result == 0)
 		result = run_epochs(&t, run, why, cap);
+	if (result < 0)
+		log_failed(setting->log, t.codec, t.step, why);
 	train_close(&t);
 	return result;
 }

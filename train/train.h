@@ -11,6 +11,7 @@
 #include "report.h"
 
 struct team;
+struct transport;
 
 /* What the runs of all codecs share; the caller's. */
 struct train_setting {
@@ -18,11 +19,13 @@ struct train_setting {
 	const struct data *data;
 	const struct net *net;
 	struct team *team;
+	struct transport *ranks; /* NULL: this process is alone */
 	struct log *log;
 };
 
-/* Trains with the options' codec of this index. Everything but its seconds is a pure function of the options
- * and the data, whatever the threads. 0 and *run, or -1 with a line in why. */
+/* Trains with the options' codec of this index. Everything but its seconds and its link is a pure function of
+ * the options and the data, whatever the threads and ranks; a rank trains its own learners. 0 and *run, or -1
+ * with a line in why. */
 int train_run(const struct train_setting *setting, size_t codec, struct report *run, char *why, size_t cap);
 
 #endif
