@@ -235,16 +235,28 @@ static int open_memory(struct crumb_exchange *x, uint64_t seed, char *why, size_
 	return error ? refuse(why, cap, error, "a packer: %s", crumb_strerror(error)) : 0;
 }
 
+/* Do learners agree on a scaler before they pack? Ranks without learners have no packer to ask. */
+static bool agrees(const crumb_codec *codec)
+{
+	enum { FEW = 16 };
+	crumb_packer *packer = malloc(crumb_packer_size(codec, FEW));
+	const bool due = packer && !crumb_packer_init(packer, codec, FEW, 0, 0) && crumb_agree_count(packer);
+
+	free(packer);
+	return due;
+}
+
 static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_config *config)
 {
 	x->exact = !config->down;
 	for (size_t s = 0; s < x->slices; s++) {
-		const size_t n = x->slice[s].n, sum = x->exact ? crumb_sum_bound(x->learners, n) : 0;
+		const size_t n = x->slice[s].n;
 		struct descent *descent = &x->descent[s];
 		x->column[s].codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
 		descent->codec = crumb_policy_choose(config->down, x->slice[s].kind, n);
-		descent->slot_size = crumb_bound(&descent->codec, n);
-		descent->slot_size = round_up(descent->slot_size < sum ? sum : descent->slot_size);
+		descent->sums = x->exact && agrees(&x->column[s].codec);
+		const size_t bound = crumb_bound(&descent->codec, n), sum = crumb_sum_bound(x->learners, n);
+		descent->slot_size = round_up(descent->sums && sum > bound ? sum : bound);
 	}
 }
 

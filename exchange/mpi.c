@@ -176,18 +176,28 @@ static void rest(unsigned polls)
 		nanosleep(&nap, NULL);
 }
 
-/* Names the first rank whose message has not come, or has not been taken. */
+/* Names the ranks whose messages have not come: that one hangs may be why another one does. */
 static int time_out(struct mpi *mpi)
 {
-	char text[160];
+	struct transport *net = &mpi->net;
+	char silent[100] = "";
+	unsigned count = 0;
 
-	for (unsigned r = 0; r < mpi->net.ranks; r++)
-		if (r != mpi->net.rank && !mpi->inbox[r].done) {
-			snprintf(text, sizeof text, "nothing from rank %u within %g s", r, mpi->net.timeout);
-			return die(mpi, CRUMB_EPEER, text);
+	for (unsigned r = 0; r < net->ranks; r++)
+		if (!mpi->inbox[r].done) {
+			const size_t at = strlen(silent);
+			if (at + 16 < sizeof silent)
+				snprintf(silent + at, sizeof silent - at, "%s%u", count ? ", " : "", r);
+			count++;
 		}
-	snprintf(text, sizeof text, "a rank has not taken its message within %g s", mpi->net.timeout);
-	return die(mpi, CRUMB_EPEER, text);
+	mpi->dead = CRUMB_EPEER;
+	if (count)
+		snprintf(net->why, sizeof net->why, "nothing from rank%s %s within %g s",
+		         count > 1 ? "s" : "", silent, net->timeout);
+	else
+		snprintf(net->why, sizeof net->why, "a rank has not taken its message within %g s",
+		         net->timeout);
+	return mpi->dead;
 }
 
 static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in)

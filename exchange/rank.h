@@ -35,6 +35,7 @@ struct descent {
 	crumb_packer *packer; /* NULL: another rank averages this slice */
 	uint8_t *slot;
 	size_t slot_size;
+	bool sums;        /* frames of this slice agree on a scaler, and the mean comes down exactly */
 	int64_t length;   /* of the frame that this rank packed, or an error */
 	crumb_span frame; /* that came */
 	bool sum;         /* it is the sum of all learners' frames, to be weighted by a share */

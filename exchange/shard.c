@@ -31,7 +31,7 @@ static int64_t sum(struct crumb_exchange *x, size_t s)
 {
 	crumb_span frame[MOST_SUMMED];
 
-	if (!x->exact || !x->even || !x->column[s].due || x->learners > MOST_SUMMED)
+	if (!x->descent[s].sums || !x->even || x->learners > MOST_SUMMED)
 		return CRUMB_EAGREE;
 	for (size_t l = 0; l < x->learners; l++)
 		frame[l] = x->frame[l * x->slices + s];

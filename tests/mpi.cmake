@@ -1,0 +1,20 @@
+# Ranks as processes. SPDX-License-Identifier: MIT
+if(CMAKE_CROSSCOMPILING)
+	return()
+endif()
+add_executable(mpi_rank mpi_rank.c)
+target_link_libraries(mpi_rank PRIVATE crumb_mpi)
+
+# MPI itself leaks; of crumb, the other tests know.
+set(mpi_environment MPI_RANK=$<TARGET_FILE:mpi_rank> SOURCE=${PROJECT_SOURCE_DIR} ASAN_OPTIONS=detect_leaks=0)
+if(TARGET crumb-train)
+	list(APPEND mpi_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
+endif()
+if(CRUMB_MPI)
+	list(APPEND mpi_environment MPIRUN=mpirun)
+endif()
+foreach(name same train chaos)
+	add_test(NAME mpi_${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/mpi/${name}.sh)
+	set_tests_properties(mpi_${name} PROPERTIES ENVIRONMENT "${mpi_environment}" LABELS mpi SKIP_RETURN_CODE 77
+		TIMEOUT 900 PROCESSORS 2)
+endforeach()

@@ -1,0 +1,38 @@
+# $CHAOS_RUNS times (20), a rank is killed, stopped or given a NaN at a random step: no job may hang, none may compute
+# anything wrong (each rank compares its parameters after every step with those of one process alone), and what is said must be
+# true. $CHAOS_SEED makes other runs. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/mpi/mpirun.sh"
+
+runs=${CHAOS_RUNS:-20}
+# shellcheck disable=SC2016 # awk's own dollars
+awk -v runs="$runs" -v seed="${CHAOS_SEED:-1}" '
+function pick(list, parts) { return parts[1 + int(rand() * split(list, parts, " "))] }
+BEGIN {
+	srand(seed)
+	for (i = 0; i < runs; i++) {
+		ranks = 2 + int(rand() * 4)
+		print pick("kill stop nan"), ranks, int(rand() * ranks), int(rand() * 50), pick("gather shard server"), \
+			pick("adacomp twobit:threshold=0.05 terngrad:shared=1 raw seide")
+	}
+}' >runs
+
+while read -r fault n victim step plan spec; do
+	what="$fault of rank $victim of $n at step $step, $plan, $spec"
+	timeout 60 "$MPIRUN" -n "$n" "$MPI_RANK" fault "$fault" "$victim" "$step" "$plan" "$spec" 1 >stdout 2>stderr </dev/null
+	status=$?
+	holds "$what: no hang" test $status != 124
+	holds "$what: nothing wrong" sh -c "! grep -q 'wrong parameters' stderr"
+	case $fault in
+	nan)
+		holds "$what: all skip the step, and go on" test $status = 0
+		holds "$what: to the end" grep -q '^all right$' stdout
+		;;
+	stop)
+		holds "$what: status $status" test $status = 4
+		holds "$what: it is named" grep -q "step $step: rank [0-9]: nothing from ranks\{0,1\} [0-9, ]*$victim[0-9, ]* within 1 s" stderr
+		;;
+	kill) holds "$what: status $status" test $status = 137 ;;
+	esac
+done <runs
+holds "no process is left" sh -c "! pgrep -f '^$MPI_RANK fault'"
+finish

@@ -1,0 +1,19 @@
+# For the tests over MPI: ranks starts a program as so many ranks on this machine, whoever the user is.
+# SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+if [ -z "${MPIRUN:-}" ] || ! command -v "$MPIRUN" >/dev/null; then
+	echo "skipped: no MPI here"
+	exit 77
+fi
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
+
+# ranks N PROGRAM [ARGUMENT]...: status 124 if it hangs.
+ranks() {
+	number=$1
+	shift
+	timeout 300 "$MPIRUN" -n "$number" "$@"
+}

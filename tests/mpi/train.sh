@@ -1,0 +1,82 @@
+# crumb-train under mpirun: the numbers of one process; and one line, a status and a log that names the step when a rank
+# hangs, dies or has other options. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/mpi/mpirun.sh"
+if [ -z "${CRUMB_TRAIN:-}" ]; then
+	echo "skipped: no crumb-train here"
+	exit 77
+fi
+
+# ---- the same numbers ----
+cat >strip.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    event = json.loads(line)
+    for key in "seconds", "ranks", "rank", "link":
+        del event[key]
+    print(json.dumps(event))
+END
+for plan in gather shard server; do
+	options="--epochs 1 --learners 5 --batch 500 --codec adacomp --codec terngrad:shared=1 --plan $plan --log log"
+	check "$plan, alone" "$CRUMB_TRAIN" $options
+	python3 strip.py log >one
+	for n in 2 6; do
+		check "$plan, $n ranks" ranks $n "$CRUMB_TRAIN" $options
+		holds "one table" test "$(wc -l <stdout)" = 4
+		for log in log log.1 log.$((n - 1)); do
+			python3 strip.py $log >many
+			holds "$plan: $log of $n ranks as of one" cmp one many
+		done
+	done
+done
+check "mpirun --help" ranks 3 "$CRUMB_TRAIN" --help
+holds "is printed once" test "$(grep -c '^Usage' stdout)" = 1
+
+# ---- a job that fails ----
+# One line of crumb-train's says why, within the timeout and not after ten of them, and every log's last line names the step.
+named() {
+	python3 -c '
+import json, sys
+for path in sys.argv[2:]:
+    last = [json.loads(line) for line in open(path)][-1]
+    assert last["event"] in ("step", "failed") and last["step"] >= int(sys.argv[1]), last
+' "$@"
+}
+# fails SIGNAL: sends it to rank 2 of a long job once its log has come to a step.
+fails() {
+	rm -f log*
+	ranks 4 "$CRUMB_TRAIN" --epochs 1000 --batch 40 --timeout 2 --codec twobit --log log >stdout 2>stderr &
+	job=$!
+	until grep -qs '"step": [1-9]' log.2; do
+		sleep 0.1
+	done
+	for process in $(pgrep -f "^$CRUMB_TRAIN --epochs 1000"); do
+		tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=2 && kill -"$1" "$process"
+	done
+	wait $job
+	status=$?
+	holds "$1: a status, $status" test $status != 0 -a $status != 124
+	holds "$1: each log names the step" named 1 log log.1 log.2 log.3
+	holds "$1: no rank is left" sh -c "! pgrep -f '^$CRUMB_TRAIN --epochs 1000'"
+}
+fails STOP
+holds "one line says who hangs, and when" test "$(grep -c 'crumb-train: twobit: step [0-9]*: rank [0-9]: nothing from ranks\{0,1\} [013, ]*2[3, ]* within 2 s' stderr)" = 1
+holds "and nothing else" test "$(grep -c crumb-train: stderr)" = 1
+fails KILL
+holds "mpirun says who died" grep -q 'rank 2.*signal 9' stderr
+
+# several PROGRAM... : PROGRAM...: what both sides are told
+refuse() {
+	want=$1
+	shift
+	ranks "$@" >stdout 2>stderr
+	status=$?
+	holds "$want: status $status" test $status = 1
+	holds "$want" grep -q "^crumb-train: raw: step 0: .*$want" stderr
+	holds "once" test "$(grep -c '^crumb-train: ' stderr)" = 1
+}
+refuse 'rank 1 trains another model, or with other options, than rank 0' 1 "$CRUMB_TRAIN" : -n 1 "$CRUMB_TRAIN" --lr 1
+refuse 'rank 1 has another slice table than rank 0' 1 "$CRUMB_TRAIN" --plan server : -n 1 "$CRUMB_TRAIN" --plan shard
+refuse 'rank 1 has another plan, codec, seed or number of learners than rank 0' 1 "$CRUMB_TRAIN" : -n 1 "$CRUMB_TRAIN" --codec half
+ranks 3 "$CRUMB_TRAIN" --lr x >stdout 2>stderr
+holds "wrong usage is status 2, not $?" test $? = 2
+finish

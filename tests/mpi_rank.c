@@ -1,0 +1,250 @@
+/* One rank of the tests over MPI: mpirun -n N mpi_rank WHAT...
+ *
+ *   same              every codec and plan: after every step the parameters have the bits that one process
+ * alone gives them conserved         every plan: what all learners gave is what was applied and what is owed,
+ * wherever that is fault KIND RANK STEP PLAN SPEC TIMEOUT the same as "same" for one plan and codec; at that
+ * step that rank is killed, stopped or gets a NaN
+ *
+ * Every rank also runs all learners by itself, without a transport, and compares: wrong bits are status 3, an
+ * error of the exchange status 4.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "exchange.h"
+#include "plan.h"
+#include "policy.h"
+#include "team.h"
+#include "transport.h"
+
+enum { LEARNERS = 8, SLICES = 6, STEPS = 50, WRONG = 3, FAILED = 4 };
+
+static const struct crumb_slice model[SLICES] = {
+        {0, 500, 25, CRUMB_CONV},      {500, 20, 0, CRUMB_BIAS},   {520, 3000, 50, CRUMB_FC},
+        {3520, 0, 0, CRUMB_BATCHNORM}, {3520, 257, 0, CRUMB_LSTM}, {3777, 400, 40, CRUMB_LAST},
+};
+enum { TOTAL = 4177 };
+
+struct fault {
+	const char *kind; /* "": none */
+	unsigned rank, step;
+};
+
+static struct transport *net;
+
+static void die(int status, const char *what, const char *plan, const char *spec, unsigned step)
+{
+	fprintf(stderr, "mpi_rank: rank %u, %s, %s, step %u: %s\n", net->rank, plan, spec, step, what);
+	crumb_mpi_abort(net, status);
+}
+
+/* About normal; a pure function of learner, step and place. */
+static void make_gradient(float *grad, size_t learner, unsigned step)
+{
+	uint64_t x = crumb_exchange_seed(11, learner, step);
+
+	for (size_t i = 0; i < TOTAL; i++) {
+		float sum = -2;
+		for (int k = 0; k < 4; k++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			sum += (float)(x >> 40) * 0x1p-24f;
+		}
+		grad[i] = 0.1f * sum;
+	}
+}
+
+/* Learners [first, first + own) of the model's training, by one exchange. */
+struct side {
+	struct crumb_exchange *x;
+	size_t first, own;
+	float *grad[LEARNERS];
+	float mean[TOTAL], param[TOTAL];
+};
+
+static struct side *side_open(struct transport *ranks, const struct plan *plan, const struct policy *up,
+                              const struct policy *down, struct team *team)
+{
+	struct side *side = calloc(1, sizeof *side);
+	char why[CRUMB_WHY_MAX];
+	const struct crumb_exchange_config config = {.slices = model,
+	                                             .slice_count = SLICES,
+	                                             .policy = up,
+	                                             .down = down,
+	                                             .plan = plan,
+	                                             .model = "mpi_rank",
+	                                             .learners = LEARNERS,
+	                                             .seed = 1,
+	                                             .net = ranks,
+	                                             .team = team};
+
+	if (!side || crumb_exchange_open(&side->x, &config, why, sizeof why) < 0)
+		abort();
+	crumb_exchange_learners(side->x, &side->first, &side->own);
+	for (size_t l = 0; l < side->own; l++)
+		if (!(side->grad[l] = malloc(TOTAL * sizeof(float))))
+			abort();
+	return side;
+}
+
+static void side_close(struct side *side)
+{
+	for (size_t l = 0; l < side->own; l++)
+		free(side->grad[l]);
+	crumb_exchange_close(side->x);
+	free(side);
+}
+
+/* One step of descent; sick: this learner's gradient has a NaN. */
+static int side_step(struct side *side, unsigned step, size_t sick)
+{
+	float share[LEARNERS];
+
+	for (size_t l = 0; l < LEARNERS; l++)
+		share[l] = 1.0f / LEARNERS;
+	for (size_t l = 0; l < side->own; l++) {
+		make_gradient(side->grad[l], side->first + l, step);
+		if (side->first + l == sick)
+			side->grad[l][TOTAL / 2] = NAN;
+	}
+	const int error = crumb_exchange_mean(side->x, (const float *const *)side->grad, share, side->mean);
+	for (size_t i = 0; i < TOTAL && !error; i++)
+		side->param[i] -= 0.1f * side->mean[i];
+	return error;
+}
+
+static struct policy policy_of(const char *spec)
+{
+	struct policy policy;
+	char text[2 * CRUMB_SPEC_MAX];
+
+	snprintf(text, sizeof text, "conv,fc,lstm,last,bias,batchnorm=%s", spec);
+	if (crumb_policy_parse(&policy, text, NULL))
+		abort();
+	return policy;
+}
+
+static void run(const struct plan *plan, const char *spec, bool exact, const struct fault *fault)
+{
+	const struct policy policy = policy_of(spec);
+	struct team *team = crumb_team_open(1 + net->rank % 3);
+	struct side *mine = side_open(net, plan, &policy, exact ? NULL : &policy, team);
+	struct side *alone = side_open(NULL, plan, &policy, exact ? NULL : &policy, NULL);
+
+	for (unsigned step = 0; step < STEPS; step++) {
+		const bool now = fault && fault->step == step;
+		/* a rank's own learner, or the first one where it has none */
+		const size_t sick = now && !strcmp(fault->kind, "nan")
+		                            ? (size_t)fault->rank * LEARNERS / net->ranks
+		                            : LEARNERS;
+		if (now && fault->rank == net->rank && !strcmp(fault->kind, "kill"))
+			raise(SIGKILL);
+		if (now && fault->rank == net->rank && !strcmp(fault->kind, "stop"))
+			raise(SIGSTOP);
+		const int expected = side_step(alone, step, sick), error = side_step(mine, step, sick);
+		if (error != expected)
+			die(FAILED, crumb_exchange_why(mine->x), plan->name, spec, step);
+		if (memcmp(mine->param, alone->param, sizeof mine->param) != 0)
+			die(WRONG, "wrong parameters", plan->name, spec, step);
+	}
+	side_close(mine);
+	side_close(alone);
+	crumb_team_close(team);
+}
+
+static void same(void)
+{
+	const struct plan *plan;
+	const crumb_codec_info *codec;
+
+	for (size_t p = 0; (plan = crumb_plan_list(p)); p++) {
+		for (size_t i = 0; (codec = crumb_list(i)); i++) {
+			run(plan, codec->name, false, NULL);
+			if (plan->assign)
+				run(plan, codec->name, true, NULL);
+		}
+		run(plan, "terngrad:shared=1", true, NULL);
+	}
+}
+
+static double residual(crumb_packer *packer, size_t i)
+{
+	const float *owed = packer ? crumb_packer_residual(packer) : NULL;
+
+	return owed ? owed[i] : 0;
+}
+
+/* What this rank still owes of every element, as learner and as owner. */
+static void take_owed(struct side *side, double *balance)
+{
+	for (size_t s = 0; s < SLICES; s++)
+		for (size_t i = 0; i < model[s].n; i++) {
+			double owed = residual(crumb_exchange_mean_packer(side->x, s), i);
+			for (size_t l = 0; l < side->own; l++)
+				owed += residual(crumb_exchange_packer(side->x, l, s), i) / LEARNERS;
+			balance[model[s].at + i] -= owed;
+		}
+}
+
+static void conserved(void)
+{
+	const char spec[] = "twobit:threshold=0.05";
+	const struct policy policy = policy_of(spec);
+	const struct plan *plan;
+
+	for (size_t p = 0; (plan = crumb_plan_list(p)); p++) {
+		struct side *side = side_open(net, plan, &policy, &policy, NULL);
+		double *mine = calloc((side->own + 1) * TOTAL, sizeof *mine);
+		double *all = calloc((size_t)LEARNERS * TOTAL, sizeof *all);
+		if (!mine || !all)
+			abort();
+		for (unsigned step = 0; step < STEPS; step++) {
+			if (side_step(side, step, LEARNERS))
+				die(FAILED, crumb_exchange_why(side->x), plan->name, spec, step);
+			for (size_t l = 0; l < side->own; l++)
+				for (size_t i = 0; i < TOTAL; i++)
+					mine[i] += (double)side->grad[l][i] / LEARNERS;
+		}
+		take_owed(side, mine);
+		if (crumb_exchange_tell(side->x, mine, TOTAL * sizeof *mine, all))
+			die(FAILED, crumb_exchange_why(side->x), plan->name, spec, STEPS);
+		for (size_t i = 0; i < TOTAL; i++) {
+			double applied = -side->param[i] / 0.1f;
+			for (size_t l = 0; l < LEARNERS; l++)
+				applied -= all[l * TOTAL + i];
+			if (fabs(applied) > 1e-3)
+				die(WRONG, "something is lost", plan->name, spec, STEPS);
+		}
+		free(mine);
+		free(all);
+		side_close(side);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char why[CRUMB_WHY_MAX];
+
+	if (!crumb_mpi_wanted() || crumb_mpi_open(&net, 60, why, sizeof why) < 0)
+		return 2;
+	if (argc == 2 && !strcmp(argv[1], "same"))
+		same();
+	else if (argc == 2 && !strcmp(argv[1], "conserved"))
+		conserved();
+	else if (argc == 8 && !strcmp(argv[1], "fault") && crumb_plan_find(argv[5])) {
+		const struct fault fault = {argv[2], (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4])};
+		net->timeout = atof(argv[7]);
+		run(crumb_plan_find(argv[5]), argv[6], false, &fault);
+	} else {
+		return 2;
+	}
+	if (net->rank == 0)
+		printf("all right\n");
+	crumb_mpi_close(&net);
+	return 0;
+}
