@@ -1,0 +1,101 @@
+"""libcrumb: where it is, and the functions and structures of crumb.h. SPDX-License-Identifier: MIT"""
+import ctypes
+import os
+import sys
+from ctypes import c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
+from pathlib import Path
+
+SONAME = "libcrumb.so.0"
+MAX_KEYS = 8
+MAX_FACTS = 6
+SPEC_MAX = 256
+HEADER_BYTES = 32
+KNOWN_FINITE = 1
+
+
+class CodecStruct(ctypes.Structure):
+    _fields_ = [("id", c_uint32), ("zero", c_uint32), ("value", c_float * MAX_KEYS)]
+
+
+class KeyStruct(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("brief", c_char_p), ("fallback", c_float), ("min", c_float), ("max", c_float),
+                ("step", c_float), ("choices", ctypes.POINTER(c_char_p))]
+
+
+class InfoStruct(ctypes.Structure):
+    _fields_ = [("id", c_uint32), ("flags", c_uint32), ("name", c_char_p), ("brief", c_char_p), ("keys", c_size_t),
+                ("key", KeyStruct * MAX_KEYS)]
+
+
+class FactStruct(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("value", c_double)]
+
+
+class FrameStruct(ctypes.Structure):
+    _fields_ = [("codec", CodecStruct), ("n", c_uint64), ("bytes", c_uint64), ("sent", c_uint64), ("facts", c_size_t),
+                ("fact", FactStruct * MAX_FACTS)]
+
+
+_codec = ctypes.POINTER(CodecStruct)
+_PROTOTYPES = {  # what it returns, what it takes; the address of elements or of a packer is a c_void_p
+    "strerror": (c_char_p, c_int),
+    "parse": (c_int, _codec, c_char_p, ctypes.POINTER(c_void_p)),
+    "print": (c_int, _codec, c_char_p, c_size_t),
+    "list": (ctypes.POINTER(InfoStruct), c_size_t),
+    "packer_size": (c_size_t, _codec, c_size_t),
+    "packer_init": (c_int, c_void_p, _codec, c_size_t, c_size_t, c_uint64),
+    "packer_check": (c_int, c_void_p, c_size_t),
+    "packer_codec": (_codec, c_void_p),
+    "packer_count": (c_size_t, c_void_p),
+    "packer_step": (c_uint64, c_void_p),
+    "packer_residual": (c_void_p, c_void_p),
+    "agree_count": (c_size_t, c_void_p),
+    "measure": (c_int, c_void_p, c_void_p, c_int, c_void_p),
+    "agree": (c_int, c_void_p, c_void_p, c_size_t),
+    "bound": (c_size_t, _codec, c_size_t),
+    "pack": (c_int64, c_void_p, c_void_p, c_int, c_uint, c_void_p, c_size_t),
+    "unpack_add": (c_int64, c_void_p, c_size_t, c_float, c_void_p, c_size_t),
+    "peek": (c_int64, ctypes.POINTER(FrameStruct), c_void_p, c_size_t),
+    "finite": (c_int, c_void_p, c_size_t, c_int),
+    "version": (c_char_p,),
+}
+
+
+def _candidates():
+    build = Path(__file__).resolve().parents[2] / "build"
+    built = [build / SONAME, *build.glob("*/" + SONAME)]
+    yield from sorted((path for path in built if path.exists()), key=os.path.getmtime, reverse=True)
+    for prefix in sys.prefix, "/usr/local":
+        path = Path(prefix) / "lib" / SONAME
+        if path.exists():
+            yield path
+    yield SONAME  # wherever the loader looks
+
+
+def _load():
+    named = os.environ.get("CRUMB_LIBRARY")
+    refused = None
+    for path in [named] if named else _candidates():
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError as error:
+            refused = error
+    raise ImportError(f"crumb: {refused}: build it with make, install it with make install, or name the file in CRUMB_LIBRARY")
+
+
+def _declare(library):
+    for name, (result, *arguments) in _PROTOTYPES.items():
+        try:
+            function = getattr(library, "crumb_" + name)
+        except AttributeError:
+            raise ImportError(f"crumb: {library._name} is not a libcrumb of this version: it has no crumb_{name}") from None
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+lib = _declare(_load())
+
+
+def version() -> str:
+    """The library's version, such as "0.1.0"."""
+    return lib.crumb_version().decode()
