@@ -51,7 +51,7 @@ static const struct unit speeds[] = {{"img/s", 1}, {NULL, 0}};
 
 /* ---- plans ---------------------------------------------------------------------------------- */
 
-enum plan { GATHER, SHARD, SERVER, PLANS };
+enum way { GATHER, SHARD, SERVER, PLANS };
 static const char *const plan_names[PLANS] = {"gather", "shard", "server"};
 
 /* Elements of a slice that the plan shard does not exceed: it cuts what is longer. */
@@ -233,7 +233,7 @@ static struct answer answer_plain(const struct request *r, uint64_t nodes, doubl
 }
 
 static struct answer answer_plan(const struct request *r, const struct answer *plain, const char *codec,
-                                 enum plan plan, double share, const struct crumb_frames *up,
+                                 enum way plan, double share, const struct crumb_frames *up,
                                  const struct crumb_frames *down)
 {
 	struct answer answer = *plain;
@@ -380,7 +380,7 @@ static int answer_cluster(const struct request *r, const struct catalogue *catal
 		                                                            find_price(catalogue, &raw),
 		                                                            &r->sizes, (size_t)nodes);
 		struct answer fastest = {.step = INFINITY};
-		for (enum plan plan = 0; plan < PLANS; plan++) {
+		for (enum way plan = 0; plan < PLANS; plan++) {
 			const struct answer answer =
 			        answer_plan(r, &plain, r->up_text[i], plan, share[plan], &up, &down);
 			if (r->any_plan && r->plan[plan])

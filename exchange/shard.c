@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "plan.h"
 #include "rank.h"
@@ -44,11 +45,12 @@ static int64_t pack_mean(struct crumb_exchange *x, size_t s)
 	struct descent *descent = &x->descent[s];
 	const size_t due = crumb_agree_count(descent->packer);
 
-	if (due) { /* with itself; a slot is aligned, and longer than what is measured */
-		float *stat = (float *)(void *)descent->slot;
-		int error = crumb_measure(descent->packer, mean, CRUMB_F32, stat);
+	if (due) { /* with itself */
+		float *stat = malloc(due * sizeof *stat);
+		int error = stat ? crumb_measure(descent->packer, mean, CRUMB_F32, stat) : CRUMB_EMEMORY;
 		if (!error)
 			error = crumb_agree(descent->packer, stat, 1);
+		free(stat);
 		if (error)
 			return error;
 	}

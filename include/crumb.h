@@ -179,8 +179,8 @@ typedef struct crumb_span {
 } crumb_span;
 
 /* Adds frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
- * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. A span is one frame, of at most
- * 256. cap >= crumb_sum_bound(count, n). */
+ * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. A span is one frame, of
+ * at most 256. cap >= crumb_sum_bound(count, n). */
 CRUMB_API int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap);
 CRUMB_API size_t crumb_sum_bound(size_t count, size_t n);
 

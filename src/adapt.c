@@ -190,7 +190,7 @@ static size_t normal_parts(struct fit_normal part[PARTS], const float *stat, siz
 		}
 		if (count > 0)
 			part[0] = (struct fit_normal){1, clamp(sum / count, -1, 1),
-			                              clamp(sqrt(fmax(squares / count, 0)), 0, 1)};
+			                              clamp(sqrt(clamp(squares / count, 0, 1)), 0, 1)};
 		return count > 0;
 	}
 	for (size_t l = 0; l < learners; l++)
@@ -229,7 +229,7 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 
 	double top = 0, mass[HISTOGRAM_BINS], previous[MOST], next[MOST], all[MOST];
 	for (size_t l = 0; l < learners; l++)
-		top = fmax(top, (double)stat[l * stride]);
+		top = (double)stat[l * stride] > top ? (double)stat[l * stride] : top;
 	crumb_fit_powers(previous, own, lo, 0.5);
 	for (size_t k = 0; k < own && level[0] != 0; k++)
 		previous[k] = (double)level[count - own + k];

@@ -182,17 +182,28 @@ V16_FN double squares_of(const void *grad, const enum crumb_dtype type, size_t f
 	return sum;
 }
 
+/* 2^exponent, a normal number. */
+static float power_of_two(int exponent)
+{
+	const uint32_t bits = (uint32_t)(exponent + 127) << 23;
+	float x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
 V16_FN struct unit unit_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
                            enum levels_norm norm)
 {
 	const float top = top_of(grad, type, first, size);
 	if (top == 0)
 		return (struct unit){0, 1, 0};
-	const int exponent = top < 0x1p-100f ? -100 : ilogbf(top);
-	const float lift = ldexpf(1, -exponent);
+	uint32_t bits;
+	memcpy(&bits, &top, sizeof bits);
+	const int exponent = top < 0x1p-100f ? -100 : (int)(bits >> 23) - 127;
+	const float lift = power_of_two(-exponent);
 	const float lifted =
 	        norm == LEVELS_MAX ? top * lift : (float)sqrt(squares_of(grad, type, first, size, lift));
-	return (struct unit){ldexpf(lifted, exponent), lift, 1 / lifted};
+	return (struct unit){lifted * power_of_two(exponent), lift, 1 / lifted};
 }
 
 /* ---- rounding ------------------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ refused 2 'it takes no file: x' "$CRUMB" bench x
 refused 2 "it takes at least one file of frames" "$CRUMB" peek
 refused 2 "it takes at least one gradient" "$CRUMB" compare -c raw
 refused 2 "--dtype takes bf16 only" "$CRUMB" compare --dtype f4 in.npy
-refused 2 "crumb: " "$CRUMB" compare -c nonsense in.npy
+refused 2 "crumb: " "$CRUMB" compare -c bogus in.npy
 refused 2 "it takes at least one file of frames" "$CRUMB" unpack -o out.npy
 refused 2 "-o OUT.npy is missing" "$CRUMB" unpack frame
 refused 2 "-n takes at least 1" "$CRUMB" bench -n 0
@@ -51,7 +51,7 @@ caret() {
 	holds "the caret of \"$2\"" cmp expected shown
 }
 caret 0 ""
-caret 0 nonsense
+caret 0 bogus
 caret 0 ":"
 caret 3 raw,
 caret 4 raw:x=1
@@ -63,5 +63,5 @@ caret 21 twobit:threshold=0.5,bin=3
 caret 10 half:type=b
 caret 2 "raß"
 caret 3 "rawß"
-refused 2 "crumb: " "$CRUMB" bench -c nonsense
+refused 2 "crumb: " "$CRUMB" bench -c bogus
 finish

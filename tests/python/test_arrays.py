@@ -234,7 +234,7 @@ class Codecs(unittest.TestCase):
         self.assertEqual(len({crumb.Codec("adacomp:bin=500"), crumb.Codec("adacomp")}), 1)
 
     def test_a_bad_spec_is_shown_where_it_is_bad(self):
-        for spec, where in (("adacomp:bn=5", "'bn=5'"), ("adacomp:bin=x", "'x'"), ("nothing", "'nothing'"), ("", "its end")):
+        for spec, where in (("adacomp:bn=5", "'bn=5'"), ("adacomp:bin=x", "'x'"), ("?", "'?'"), ("", "its end")):
             with self.assertRaisesRegex(crumb.Error, re.escape(f"{spec!r}, at {where}")):
                 crumb.Codec(spec)
 
