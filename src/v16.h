@@ -320,8 +320,8 @@ V16_FN void v16_storef_few(float *dst, v16f a, size_t count)
 }
 V16_FN v16f v16_loadf_few(const float *src, size_t count) { return v16_load_few(CRUMB_F32, src, 0, count); }
 
-/* return CALL with TYPE, a constant, in place of CRUMB_F32. The types of 16 bits share a loop that asks which it
- * is, at two thirds of the code. */
+/* return CALL with TYPE, a constant, in place of CRUMB_F32. The types of 16 bits share a loop that asks which
+ * it is, at two thirds of the code. */
 #define V16_BY_TYPE(type, CALL)                 \
 	do {                                    \
 		if (type == CRUMB_F32)          \

@@ -49,14 +49,13 @@ static void make_gradient(float *grad, size_t learner, unsigned step)
 	for (size_t s = 0; s < SLICES; s++) {
 		const float scale = 0.02f * (float)(s + 1);
 		for (size_t i = 0; i < slices[s].n; i++) {
-			float sum = -4;
-			for (int k = 0; k < 8; k++) {
-				x ^= x << 13;
-				x ^= x >> 7;
-				x ^= x << 17;
-				sum += (float)(x >> 40) * 0x1p-24f;
-			}
-			grad[slices[s].at + i] = scale * sum;
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			float sum = -2;
+			for (int k = 0; k < 64; k += 16)
+				sum += (float)(x >> k & 0xFFFF) * 0x1p-16f;
+			grad[slices[s].at + i] = 1.4f * scale * sum;
 		}
 	}
 }
@@ -71,7 +70,25 @@ static struct policy parse_policy(const char *text)
 	return policy;
 }
 
-/* Calls law for a policy of every codec: with its defaults, and with every key at either end of its range. */
+static void *must(void *memory)
+{
+	if (!memory)
+		abort();
+	return memory;
+}
+
+/* Learners that agree on so much solve for levels, which takes long. */
+static bool solves(const crumb_codec *codec)
+{
+	crumb_packer *packer = must(malloc(crumb_packer_size(codec, 1000)));
+	assert_int_equal(crumb_packer_init(packer, codec, 1000, 0, 0), 0);
+	const bool many = crumb_agree_count(packer) > 100;
+	free(packer);
+	return many;
+}
+
+/* Calls law for a policy of every codec: with its defaults, and with every key at either end of its range,
+ * except where that would take long. */
 static void for_every_setting(void (*law)(const struct policy *policy, const char *text, bool defaults))
 {
 	for (size_t i = 0; crumb_list(i); i++) {
@@ -86,7 +103,7 @@ static void for_every_setting(void (*law)(const struct policy *policy, const cha
 			if (crumb_print(&codec, spec, sizeof spec) < 0)
 				continue; /* the codec does not accept this key's end with the others'
 				             defaults */
-			if (k > 0 && !strcmp(spec, info->name))
+			if (k > 0 && (!strcmp(spec, info->name) || solves(&codec)))
 				continue;
 			snprintf(text, sizeof text, "conv,fc,lstm,embedding,bias,batchnorm=%s", spec);
 			const struct policy policy = parse_policy(text);
@@ -107,13 +124,6 @@ struct reference {
 	uint64_t frame_bytes[CRUMB_KINDS]; /* over all learners and steps */
 	uint64_t down_bytes[CRUMB_KINDS];  /* over all steps; not when exact */
 };
-
-static void *must(void *memory)
-{
-	if (!memory)
-		abort();
-	return memory;
-}
 
 static crumb_packer *open_packer(const crumb_codec *codec, size_t s, size_t learner)
 {
@@ -471,7 +481,7 @@ static void the_mean_has_the_same_bits_everywhere(void **state)
 static void mixed_policies_have_the_same_bits(void **state)
 {
 	const struct policy policy =
-	        parse_policy("conv=adacomp:bin=50;fc=twobit:threshold=0.05;last=half;lstm=terngrad");
+	        parse_policy("conv=adacomp:bin=50;fc=amq:every=1;last=half;lstm=terngrad");
 
 	(void)state;
 	same_bits_law(&policy, "a mixed policy", true);

@@ -21,6 +21,8 @@ static void choose(const struct fit_law *fit, double *level, size_t count, doubl
 			crumb_fit_uniform(other, count, lo);
 		if (start == 2)
 			crumb_fit_powers(other, count, lo, 0.5);
+		if (start && !__builtin_memcmp(other, previous, count * sizeof *other))
+			continue;
 		crumb_fit_alq(fit, other, count);
 		const double psi = crumb_fit_psi(fit, other, count);
 		if (psi < best) {
