@@ -111,12 +111,23 @@ static inline uint32_t get_u32(const uint8_t *src)
 	__builtin_memcpy(&x, src, sizeof x);
 	return x;
 }
+static inline uint16_t get_u16(const uint8_t *src)
+{
+	uint16_t x;
+	__builtin_memcpy(&x, src, sizeof x);
+	return x;
+}
 static inline uint8_t *put_f32(uint8_t *dst, float x)
 {
 	__builtin_memcpy(dst, &x, sizeof x);
 	return dst + sizeof x;
 }
 static inline uint8_t *put_u32(uint8_t *dst, uint32_t x)
+{
+	__builtin_memcpy(dst, &x, sizeof x);
+	return dst + sizeof x;
+}
+static inline uint8_t *put_u16(uint8_t *dst, uint16_t x)
 {
 	__builtin_memcpy(dst, &x, sizeof x);
 	return dst + sizeof x;

@@ -111,9 +111,11 @@ V16_BINARY(either, v16m, v16m)  /* a or b */
 V16_BINARY(addi, v16i, v16i)    /* modulo 2^32 */
 V16_BINARY(subi, v16i, v16i)
 V16_BINARY(muli, v16i, v16i)
+V16_BINARY(mulhi, v16i, v16i)   /* the upper half of the product */
 V16_BINARY(andi, v16i, v16i)
 V16_BINARY(ori, v16i, v16i)
 V16_BINARY(xori, v16i, v16i)
+V16_BINARY(lti, v16m, v16i)     /* a < b, of numbers below 2^31 */
 V16_BINARY(shrv, v16i, v16i)    /* a >> b, lane by lane, b < 32 */
 V16_UNARY(float_of, v16f, v16i) /* of a number below 2^31, rounded */
 V16_UNARY(trunc, v16i, v16f)    /* of a number in [0, 2^31), towards zero */
@@ -221,6 +223,40 @@ V16_FN v16f v16_gather(const float *table, v16i at)
 	for (int i = 0; i < V16; i++)
 		entry[i] = table[number[i]];
 	return v16_loadf(entry);
+}
+
+/* Writes the lower sixteen bits of the lanes in m, one after another, so that they end at end; returns where
+ * they begin. Up to 32 bytes before end may be written. */
+V16_FN uint8_t *v16_compress_u16(uint8_t *end, v16m m, v16i a)
+{
+	const uint32_t mask = v16_bits(m);
+	uint8_t *const begin = end - 2 * __builtin_popcount(mask);
+#ifdef P_HAS_COMPRESS
+	p_compress_u16(end, m.p[0], a.p[0]);
+#else
+	uint16_t lane[V16];
+	v16_store_u16(lane, v16_andi(a, v16_seti(0xFFFF)));
+	uint8_t *at = begin;
+	for (uint32_t left = mask; left; left &= left - 1, at += 2)
+		memcpy(at, &lane[__builtin_ctz(left)], 2);
+#endif
+	return begin;
+}
+/* The reverse: reads the words for the lanes in m, zeros in the others, and returns where those end that it
+ * took. Up to 32 bytes may be read. */
+V16_FN const uint8_t *v16_expand_u16(const uint8_t *src, v16m m, v16i *a)
+{
+	const uint32_t mask = v16_bits(m);
+#ifdef P_HAS_COMPRESS
+	*a = (v16i){{p_expand_u16(src, m.p[0])}};
+#else
+	uint16_t lane[V16] = {0};
+	const uint8_t *at = src;
+	for (uint32_t left = mask; left; left &= left - 1, at += 2)
+		memcpy(&lane[__builtin_ctz(left)], at, 2);
+	*a = v16_load_u16(lane);
+#endif
+	return src + 2 * __builtin_popcount(mask);
 }
 
 /* The lanes added from lane 0 to lane 15, starting with lane 0; and the greatest lane. */

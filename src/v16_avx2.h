@@ -57,9 +57,16 @@ P_FN pm p_ne(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_N
 P_FN pm p_negative(pf a) { return _mm256_srai_epi32(_mm256_castps_si256(a), 31); }
 P_FN pm p_both(pm a, pm b) { return _mm256_and_si256(a, b); }
 P_FN pm p_either(pm a, pm b) { return _mm256_or_si256(a, b); }
+P_FN pm p_lti(pi a, pi b) { return _mm256_cmpgt_epi32(b, a); }
 P_FN pi p_addi(pi a, pi b) { return _mm256_add_epi32(a, b); }
 P_FN pi p_subi(pi a, pi b) { return _mm256_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return _mm256_mullo_epi32(a, b); }
+P_FN pi p_mulhi(pi a, pi b)
+{
+	const __m256i even = _mm256_mul_epu32(a, b);
+	const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
+	return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+}
 P_FN pi p_andi(pi a, pi b) { return _mm256_and_si256(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm256_or_si256(a, b); }
 P_FN pi p_xori(pi a, pi b) { return _mm256_xor_si256(a, b); }

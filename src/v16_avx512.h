@@ -9,6 +9,7 @@
 #define V16_LANES 16
 #define P_FN      static inline V16_INLINE __attribute__((unused))
 #define P_HAS_F16
+#define P_HAS_COMPRESS
 
 typedef __m512 pf;
 typedef __m512i pi;
@@ -47,9 +48,16 @@ P_FN pm p_ne(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
 P_FN pm p_negative(pf a) { return _mm512_movepi32_mask(_mm512_castps_si512(a)); }
 P_FN pm p_both(pm a, pm b) { return a & b; }
 P_FN pm p_either(pm a, pm b) { return a | b; }
+P_FN pm p_lti(pi a, pi b) { return _mm512_cmplt_epi32_mask(a, b); }
 P_FN pi p_addi(pi a, pi b) { return _mm512_add_epi32(a, b); }
 P_FN pi p_subi(pi a, pi b) { return _mm512_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return _mm512_mullo_epi32(a, b); }
+P_FN pi p_mulhi(pi a, pi b)
+{
+	const __m512i even = _mm512_mul_epu32(a, b);
+	const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+	return _mm512_mask_mov_epi32(_mm512_srli_epi64(even, 32), 0xAAAA, odd);
+}
 P_FN pi p_andi(pi a, pi b) { return _mm512_and_si512(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm512_or_si512(a, b); }
 P_FN pi p_xori(pi a, pi b) { return _mm512_xor_si512(a, b); }
@@ -65,5 +73,15 @@ P_FN pm p_mask(unsigned bits) { return (pm)bits; }
 P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
 P_FN pf p_lookup(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
+/* Words are compressed in a register and moved up to its end: a compressing or masked store takes some
+ * machines a hundred cycles. */
+P_FN void p_compress_u16(uint8_t *end, pm m, pi a)
+{
+	const __m256i lane = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	const __m256i words = _mm256_maskz_compress_epi16(m, _mm512_cvtepi32_epi16(a));
+	const __m256i from = _mm256_add_epi16(lane, _mm256_set1_epi16((short)_mm_popcnt_u32(m)));
+	_mm256_storeu_si256((__m256i *)(end - 32), _mm256_permutexvar_epi16(from, words));
+}
+P_FN pi p_expand_u16(const uint8_t *src, pm m) { return _mm512_maskz_expand_epi32(m, p_load_u16(src)); }
 
 #endif

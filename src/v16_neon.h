@@ -54,9 +54,16 @@ P_FN pm p_ne(pf a, pf b) { return vmvnq_u32(vceqq_f32(a, b)); }
 P_FN pm p_negative(pf a) { return vcltzq_s32(vreinterpretq_s32_f32(a)); }
 P_FN pm p_both(pm a, pm b) { return vandq_u32(a, b); }
 P_FN pm p_either(pm a, pm b) { return vorrq_u32(a, b); }
+P_FN pm p_lti(pi a, pi b) { return vcltq_u32(a, b); }
 P_FN pi p_addi(pi a, pi b) { return vaddq_u32(a, b); }
 P_FN pi p_subi(pi a, pi b) { return vsubq_u32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return vmulq_u32(a, b); }
+P_FN pi p_mulhi(pi a, pi b)
+{
+	const uint32x4_t low = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
+	const uint32x4_t high = vreinterpretq_u32_u64(vmull_u32(vget_high_u32(a), vget_high_u32(b)));
+	return vuzp2q_u32(low, high);
+}
 P_FN pi p_andi(pi a, pi b) { return vandq_u32(a, b); }
 P_FN pi p_ori(pi a, pi b) { return vorrq_u32(a, b); }
 P_FN pi p_xori(pi a, pi b) { return veorq_u32(a, b); }

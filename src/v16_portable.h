@@ -62,9 +62,11 @@ P_FN pm p_ne(pf a, pf b) { return a != b ? ~0u : 0; }
 P_FN pm p_negative(pf a) { return p_bits_of(a) >> 31 ? ~0u : 0; }
 P_FN pm p_both(pm a, pm b) { return a & b; }
 P_FN pm p_either(pm a, pm b) { return a | b; }
+P_FN pm p_lti(pi a, pi b) { return a < b ? ~0u : 0; }
 P_FN pi p_addi(pi a, pi b) { return a + b; }
 P_FN pi p_subi(pi a, pi b) { return a - b; }
 P_FN pi p_muli(pi a, pi b) { return a * b; }
+P_FN pi p_mulhi(pi a, pi b) { return (pi)((uint64_t)a * b >> 32); }
 P_FN pi p_andi(pi a, pi b) { return a & b; }
 P_FN pi p_ori(pi a, pi b) { return a | b; }
 P_FN pi p_xori(pi a, pi b) { return a ^ b; }

@@ -58,6 +58,7 @@ P_FN pm p_ne(pf a, pf b) { return _mm_castps_si128(_mm_cmpneq_ps(a, b)); }
 P_FN pm p_negative(pf a) { return _mm_srai_epi32(_mm_castps_si128(a), 31); }
 P_FN pm p_both(pm a, pm b) { return _mm_and_si128(a, b); }
 P_FN pm p_either(pm a, pm b) { return _mm_or_si128(a, b); }
+P_FN pm p_lti(pi a, pi b) { return _mm_cmplt_epi32(a, b); }
 P_FN pi p_addi(pi a, pi b) { return _mm_add_epi32(a, b); }
 P_FN pi p_subi(pi a, pi b) { return _mm_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b)
@@ -65,6 +66,12 @@ P_FN pi p_muli(pi a, pi b)
 	const __m128i even = _mm_mul_epu32(a, b);
 	const __m128i odd = _mm_mul_epu32(_mm_srli_si128(a, 4), _mm_srli_si128(b, 4));
 	return _mm_unpacklo_epi32(_mm_shuffle_epi32(even, 8), _mm_shuffle_epi32(odd, 8));
+}
+P_FN pi p_mulhi(pi a, pi b)
+{
+	const __m128i even = _mm_mul_epu32(a, b);
+	const __m128i odd = _mm_mul_epu32(_mm_srli_epi64(a, 32), _mm_srli_epi64(b, 32));
+	return _mm_or_si128(_mm_srli_epi64(even, 32), _mm_slli_epi64(_mm_srli_epi64(odd, 32), 32));
 }
 P_FN pi p_andi(pi a, pi b) { return _mm_and_si128(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm_or_si128(a, b); }
