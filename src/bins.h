@@ -1,22 +1,28 @@
 /* Bins: a tensor in bins of equal size, each of which sends a few of its elements as plus or minus one scale.
  *
  * adacomp and local differ in which elements a bin sends; residual, scale and payload (doc/FORMAT.md,
- * adacomp) are the same and stand here. A bin is swept twice: G = r + g and its maximum, then the choice.
- * Groups of sixteen cover it from its start; what does not fill a group is covered by one that ends with the
- * bin and overlaps the one before.
+ * adacomp) are the same and stand here. Entropy-coded, the payload has no bins: elements are counted from the
+ * tensor's first one, and gaps.h has their code. A bin is swept twice: G = r + g and its maximum, then the
+ * choice. Groups of sixteen cover it from its start; what does not fill a group is covered by one that ends
+ * with the bin and overlaps the one before.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BINS_H
 #define BINS_H
 
 #include "codec.h"
+#include "gaps.h"
 #include "v16.h"
 #include <math.h>
 
-enum { BIN, FACTOR };               /* the keys; local has no factor */
-enum { BINS_RUN = 1024 };           /* bins whose maxima are added up by themselves */
-enum { BINS_MOST = 1 << 24 };       /* the largest bin; its f32 is exact */
-enum bins_choice { LIFTED, FIRST }; /* |G + factor g| >= M, or the first element with |G| = M */
+enum { BIN };                        /* the first key */
+enum { BINS_SYMBOLS, BINS_ENTROPY }; /* the values of the key coding */
+enum { BINS_GAPS = 1 };              /* the flag */
+enum { BINS_RUN = 1024 };            /* bins whose maxima are added up by themselves */
+enum { BINS_MOST = 1 << 24 };        /* the largest bin; its f32 is exact */
+enum bins_choice { LIFTED, FIRST };  /* |G + factor g| >= M, or the first element with |G| = M */
+
+static const char *const bins_codings[] = {"symbols", "entropy", NULL};
 
 static inline size_t bins_floats(const crumb_codec *codec, size_t n)
 {
@@ -216,9 +222,8 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	return (size_t)(at - dst);
 }
 
-/* What a codec's pack does, once a type. factor: 1 or more. */
-V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
-                        const enum bins_choice choice, float factor, uint8_t *dst)
+V16_FN size_t bins_pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
+                             const enum bins_choice choice, float factor, uint8_t *dst)
 {
 	switch (symbol_width((size_t)p->codec.value[BIN])) {
 	case 1:
@@ -228,6 +233,42 @@ V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, const enum cru
 	default:
 		return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, 4}, dst);
 	}
+}
+
+V16_FN size_t bins_pack_symbols(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
+                                const enum bins_choice choice, float factor, uint8_t *dst)
+{
+#define BINS_PACK(TYPE) bins_pack_type(p, grad, TYPE, choice, factor, dst)
+	V16_BY_TYPE(type, BINS_PACK);
+}
+
+/* Entropy-coded, symbols are written behind where the gaps may go. */
+static inline size_t bins_before_symbols(size_t n, bool entropy) { return entropy ? 4 + gaps_room(n) : 0; }
+
+static inline size_t bins_bound(size_t n, size_t bin, size_t symbols, bool entropy)
+{
+	return bins_before_symbols(n, entropy) + 8 + symbols * symbol_width(bin) + (entropy ? 3 : 0);
+}
+
+/* What a codec's pack does. factor: 1 or more. */
+V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
+                        const enum bins_choice choice, float factor, bool entropy, uint8_t *dst,
+                        uint16_t *flags)
+{
+	const size_t n = p->n, bin = (size_t)p->codec.value[BIN];
+	uint8_t *const plain = dst + bins_before_symbols(n, entropy);
+	const size_t size = bins_pack_symbols(p, grad, type, choice, factor, plain);
+	if (entropy) {
+		const size_t gaps =
+		        crumb_gaps_of_bins(dst + 4, plain + 8, size - 8, symbol_width(bin), bin, n);
+		if (gaps && 4 + gaps < size) {
+			*flags = BINS_GAPS;
+			memcpy(dst, plain, 4);
+			return 4 + gaps;
+		}
+		memmove(dst, plain, size);
+	}
+	return size;
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */
@@ -255,11 +296,15 @@ V16_FN bool check_symbols(const uint8_t *src, const uint8_t *end, const size_t w
 
 static inline bool bins_check(const struct frame *frame)
 {
-	if (frame->flags || frame->size < 8)
+	if (frame->flags & ~BINS_GAPS || frame->size < 8)
 		return false;
 	const float scale = get_f32(frame->payload);
+	if (!isfinite(scale) || signbit(scale))
+		return false;
+	if (frame->flags & BINS_GAPS)
+		return crumb_gaps_check(frame->payload + 4, frame->size - 4, frame->n);
 	const size_t bin = get_u32(frame->payload + 4);
-	if (!isfinite(scale) || signbit(scale) || !bin || bin > BINS_MOST)
+	if (!bin || bin > BINS_MOST)
 		return false;
 	const size_t width = symbol_width(bin);
 	const uint8_t *src = frame->payload + 8, *end = frame->payload + frame->size;
@@ -286,6 +331,11 @@ V16_FN void unpack_width(const struct frame *frame, const size_t width, float we
 
 static inline void bins_unpack_add(const struct frame *frame, float weight, float *acc)
 {
+	if (frame->flags & BINS_GAPS) {
+		const float v = weight * get_f32(frame->payload);
+		crumb_gaps_add(frame->payload + 4, frame->size - 4, frame->n, v, -v, acc);
+		return;
+	}
 	switch (symbol_width(get_u32(frame->payload + 4))) {
 	case 1:
 		unpack_width(frame, 1, weight, acc);
@@ -298,11 +348,17 @@ static inline void bins_unpack_add(const struct frame *frame, float weight, floa
 	}
 }
 
-static inline void bins_describe(const struct frame *frame, crumb_frame *out)
+/* coding: the number of this key. */
+static inline void bins_describe(const struct frame *frame, crumb_frame *out, size_t coding)
 {
+	frame_fact(out, "scale", get_f32(frame->payload));
+	if (frame->flags & BINS_GAPS) {
+		out->codec.value[coding] = BINS_ENTROPY;
+		out->sent = gaps_sent(frame->payload + 4);
+		return;
+	}
 	const size_t bin = get_u32(frame->payload + 4), width = symbol_width(bin);
 	out->codec.value[BIN] = (float)bin;
-	frame_fact(out, "scale", get_f32(frame->payload));
 	frame_fact(out, "bin", (double)bin);
 	size_t empty = 0;
 	for (size_t i = 8; i < frame->size; i += width) {

@@ -2,25 +2,29 @@
  * minus.
  *
  * Few are listed, each in a word of 32 bits; many are drawn on a map of two bits an element, whichever is
- * shorter (doc/FORMAT.md, strom). A codec draws the map, 4 bytes a group, and signs_close makes the payload
- * of it.
+ * shorter (doc/FORMAT.md, strom); or, entropy-coded, their gaps. A codec draws the map, 4 bytes a group, and
+ * signs_close makes the payload of it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SIGNS_H
 #define SIGNS_H
 
 #include "codec.h"
+#include "gaps.h"
 #include "v16.h"
 
-enum { SIGNS_MAP = 1 }; /* the flag */
+enum { SIGNS_MAP = 1, SIGNS_GAPS = 4 }; /* the flags; 2 is topk's */
+enum { SIGNS_PLAIN, SIGNS_ENTROPY };    /* the values of the codecs' key, coding */
+static const char *const signs_codings[] = {"plain", "entropy", NULL};
 
 static inline size_t signs_map_bytes(size_t n) { return 4 * divide_up(n, V16); }
 
-/* Room for the payload of signs, in which the map is drawn before it is known whether a list is shorter. */
-static inline size_t signs_bound(size_t n) { return 2 * signs_map_bytes(n); }
+/* Room for the payload of signs, in which the map is drawn before it is known whether list or gaps are
+ * shorter. */
+static inline size_t signs_bound(size_t n) { return gaps_room(n) + signs_map_bytes(n); }
 
-/* Where the codec draws: behind where the list may go. */
-static inline uint8_t *signs_map(uint8_t *dst, size_t n) { return dst + signs_map_bytes(n); }
+/* Where the codec draws: behind where list or gaps may go. */
+static inline uint8_t *signs_map(uint8_t *dst, size_t n) { return dst + gaps_room(n); }
 
 /* The codes of a group: 1 is plus, 2 is minus. */
 V16_FN uint32_t signs_code(uint16_t plus, uint16_t minus)
@@ -44,21 +48,34 @@ static inline void signs_list(uint8_t *dst, const uint8_t *map, size_t n)
 }
 
 /* Makes the payload at dst of the map, which shows count elements, and returns its size. */
-static inline size_t signs_close(uint8_t *dst, size_t n, size_t count, uint16_t *flags)
+static inline size_t signs_close(uint8_t *dst, size_t n, size_t count, bool entropy, uint16_t *flags)
 {
+	const size_t plain = signs_listed(n, count) ? 4 * count : signs_map_bytes(n);
+	if (entropy && count <= UINT32_MAX) {
+		const size_t size = crumb_gaps_of_map(dst, signs_map(dst, n), n, count);
+		if (size < plain) {
+			*flags |= SIGNS_GAPS;
+			return size;
+		}
+	}
 	if (signs_listed(n, count)) {
 		signs_list(dst, signs_map(dst, n), n);
-		return 4 * count;
+		return plain;
 	}
 	*flags |= SIGNS_MAP;
-	memmove(dst, signs_map(dst, n), signs_map_bytes(n));
-	return signs_map_bytes(n);
+	memmove(dst, signs_map(dst, n), plain);
+	return plain;
 }
 
-/* Whether a payload is well-formed: the list ascends, or the map is whole. */
-static inline bool signs_check(const uint8_t *src, size_t size, size_t n, bool map)
+/* Of the flags, those that say how signs stand in the payload. */
+static inline unsigned signs_form(unsigned flags) { return flags & (SIGNS_MAP | SIGNS_GAPS); }
+
+/* Whether a payload is well-formed: the list ascends, the map is whole, or the gaps are. */
+static inline bool signs_check(const uint8_t *src, size_t size, size_t n, unsigned form)
 {
-	if (map) {
+	if (form == SIGNS_GAPS)
+		return crumb_gaps_check(src, size, n);
+	if (form == SIGNS_MAP) {
 		if (size != signs_map_bytes(n))
 			return false;
 		uint32_t bad = 0;
@@ -66,7 +83,7 @@ static inline bool signs_check(const uint8_t *src, size_t size, size_t n, bool m
 			bad |= get_u32(src + i) & get_u32(src + i) >> 1 & 0x55555555u;
 		return !bad && (n % V16 == 0 || !(get_u32(src + size - 4) >> 2 * (n % V16)));
 	}
-	if (size % 4)
+	if (form || size % 4)
 		return false;
 	uint64_t least = 0;
 	for (size_t i = 0; i < size; i += 4) {
@@ -79,10 +96,14 @@ static inline bool signs_check(const uint8_t *src, size_t size, size_t n, bool m
 }
 
 /* acc += plus or minus where the payload says so. */
-V16_FN void signs_add(const uint8_t *src, size_t size, size_t n, bool map, float plus, float minus,
+V16_FN void signs_add(const uint8_t *src, size_t size, size_t n, unsigned form, float plus, float minus,
                       float *acc)
 {
-	if (!map) {
+	if (form == SIGNS_GAPS) {
+		crumb_gaps_add(src, size, n, plus, minus, acc);
+		return;
+	}
+	if (!form) {
 		for (size_t i = 0; i < size; i += 4) {
 			const uint32_t word = get_u32(src + i);
 			acc[word >> 1] += word & 1 ? plus : minus;
@@ -96,9 +117,11 @@ V16_FN void signs_add(const uint8_t *src, size_t size, size_t n, bool map, float
 		}
 }
 
-static inline uint64_t signs_sent(const uint8_t *src, size_t size, bool map)
+static inline uint64_t signs_sent(const uint8_t *src, size_t size, unsigned form)
 {
-	if (!map)
+	if (form == SIGNS_GAPS)
+		return gaps_sent(src);
+	if (!form)
 		return size / 4;
 	uint64_t sent = 0;
 	for (size_t i = 0; i < size; i += 4)

@@ -4,19 +4,22 @@
  * SPDX-License-Identifier: MIT */
 #include "bins.h"
 
+enum { FACTOR = BIN + 1, CODING }; /* the other keys */
+
 /* A bin has at most as many symbols as elements: one, if it sends nothing. */
 static size_t bound(const crumb_codec *codec, size_t n)
 {
-	return 8 + n * symbol_width((size_t)codec->value[BIN]);
+	return bins_bound(n, (size_t)codec->value[BIN], n, codec->value[CODING] != BINS_SYMBOLS);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    uint16_t *flags)
 {
-	(void)flags;
-#define PACK(TYPE) bins_pack(p, grad, TYPE, LIFTED, p->codec.value[FACTOR], dst)
-	V16_BY_TYPE(type, PACK);
+	return bins_pack(p, grad, type, LIFTED, p->codec.value[FACTOR],
+	                 p->codec.value[CODING] != BINS_SYMBOLS, dst, flags);
 }
+
+static void describe(const struct frame *frame, crumb_frame *out) { bins_describe(frame, out, CODING); }
 
 const struct codec PER_ISA(adacomp) = {
         .info = {.id = 5,
@@ -24,14 +27,16 @@ const struct codec PER_ISA(adacomp) = {
                  .name = "adacomp",
                  .brief =
                          "of every bin, what the latest gradient lifts over its greatest residual (Chen et al. 2018)",
-                 .keys = 2,
+                 .keys = 3,
                  .key = {{"bin", "elements of a bin", 500, 1, BINS_MOST, 1, NULL},
                          {"factor", "how much the latest gradient is lifted: H = r + factor g", 2, 1, 16, 0,
-                          NULL}}},
+                          NULL},
+                         {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements",
+                          BINS_SYMBOLS, 0, 1, 1, bins_codings}}},
         .floats = bins_floats,
         .bound = bound,
         .pack = pack,
         .check = bins_check,
         .unpack_add = bins_unpack_add,
-        .describe = bins_describe,
+        .describe = describe,
 };

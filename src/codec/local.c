@@ -4,31 +4,35 @@
  * SPDX-License-Identifier: MIT */
 #include "bins.h"
 
+enum { CODING = BIN + 1 }; /* the other key */
+
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	const size_t bin = (size_t)codec->value[BIN];
-	return 8 + divide_up(n, bin) * symbol_width(bin);
+	return bins_bound(n, bin, divide_up(n, bin), codec->value[CODING] != BINS_SYMBOLS);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    uint16_t *flags)
 {
-	(void)flags;
-#define PACK(TYPE) bins_pack(p, grad, TYPE, FIRST, 1, dst)
-	V16_BY_TYPE(type, PACK);
+	return bins_pack(p, grad, type, FIRST, 1, p->codec.value[CODING] != BINS_SYMBOLS, dst, flags);
 }
+
+static void describe(const struct frame *frame, crumb_frame *out) { bins_describe(frame, out, CODING); }
 
 const struct codec PER_ISA(local) = {
         .info = {.id = 7,
-                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
+                 .flags = CRUMB_RESIDUAL,
                  .name = "local",
                  .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)",
-                 .keys = 1,
-                 .key = {{"bin", "elements of a bin", 500, 1, BINS_MOST, 1, NULL}}},
+                 .keys = 2,
+                 .key = {{"bin", "elements of a bin", 500, 1, BINS_MOST, 1, NULL},
+                         {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements",
+                          BINS_SYMBOLS, 0, 1, 1, bins_codings}}},
         .floats = bins_floats,
         .bound = bound,
         .pack = pack,
         .check = bins_check,
         .unpack_add = bins_unpack_add,
-        .describe = bins_describe,
+        .describe = describe,
 };

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: MIT */
 #include "signs.h"
 
-enum { THRESHOLD }; /* the key */
+enum { THRESHOLD, CODING }; /* the keys */
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -52,7 +52,8 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		put_u32(map, code);
 		count += (size_t)__builtin_popcount(code);
 	}
-	return 4 + signs_close(put_f32(dst, threshold), n, count, flags);
+	return 4 +
+	       signs_close(put_f32(dst, threshold), n, count, p->codec.value[CODING] != SIGNS_PLAIN, flags);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -64,24 +65,25 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 static bool check(const struct frame *frame)
 {
-	if (frame->flags & ~SIGNS_MAP || frame->size < 4)
+	if (signs_form(frame->flags) != frame->flags || frame->size < 4)
 		return false;
 	const float t = get_f32(frame->payload);
 	return t > 0 && usable(t) &&
-	       signs_check(frame->payload + 4, frame->size - 4, frame->n, frame->flags & SIGNS_MAP);
+	       signs_check(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags));
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc)
 {
 	const float v = weight * get_f32(frame->payload);
-	signs_add(frame->payload + 4, frame->size - 4, frame->n, frame->flags & SIGNS_MAP, v, -v, acc);
+	signs_add(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags), v, -v, acc);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out)
 {
 	out->codec.value[THRESHOLD] = get_f32(frame->payload);
+	out->codec.value[CODING] = frame->flags & SIGNS_GAPS ? SIGNS_ENTROPY : SIGNS_PLAIN;
 	frame_fact(out, "threshold", get_f32(frame->payload));
-	out->sent = signs_sent(frame->payload + 4, frame->size - 4, frame->flags & SIGNS_MAP);
+	out->sent = signs_sent(frame->payload + 4, frame->size - 4, signs_form(frame->flags));
 }
 
 const struct codec PER_ISA(strom) = {
@@ -89,8 +91,10 @@ const struct codec PER_ISA(strom) = {
                  .flags = CRUMB_RESIDUAL,
                  .name = "strom",
                  .brief = "one quantum of every element above the threshold (Strom 2015)",
-                 .keys = 1,
-                 .key = {{"threshold", "the quantum", 0.1f, 0x1p-100f, 0x1p100f, 0, NULL}}},
+                 .keys = 2,
+                 .key = {{"threshold", "the quantum", 0.1f, 0x1p-100f, 0x1p100f, 0, NULL},
+                         {"coding", "plain: words or two bits an element; entropy: gaps between elements",
+                          SIGNS_PLAIN, 0, 1, 1, signs_codings}}},
         .floats = floats,
         .bound = bound,
         .pack = pack,

@@ -5,7 +5,7 @@
 #include "signs.h"
 #include <math.h>
 
-enum { FRACTION, VALUE }; /* the keys */
+enum { FRACTION, VALUE, CODING }; /* the keys */
 enum { MEAN, EXACT };
 enum { FLAG_EXACT = 2 };
 enum { SUM_BLOCK = 4096 };
@@ -15,6 +15,12 @@ static size_t floats(const crumb_codec *codec, size_t n)
 {
 	(void)codec;
 	return n;
+}
+
+/* Exact values are not coded. */
+static bool accepts(const crumb_codec *codec)
+{
+	return codec->value[VALUE] != EXACT || codec->value[CODING] == SIGNS_PLAIN;
 }
 
 static size_t kept(const crumb_codec *codec, size_t n)
@@ -123,7 +129,7 @@ static float mean(const struct side *side, double factor)
 	return side->count ? (float)(side->sum / (double)side->count * factor) : 0;
 }
 
-static size_t pack_mean(float *r, size_t n, float m, uint8_t *dst, uint16_t *flags)
+static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst, uint16_t *flags)
 {
 	struct side plus, minus;
 	double factor = 1;
@@ -146,7 +152,7 @@ static size_t pack_mean(float *r, size_t n, float m, uint8_t *dst, uint16_t *fla
 		else
 			v16_storef(r + i, left);
 	}
-	return 8 + signs_close(list, n, plus.count + minus.count, flags);
+	return 8 + signs_close(list, n, plus.count + minus.count, entropy, flags);
 }
 
 /* ---- exact: numbers of 32 bits, and then their values --------------------------------------- */
@@ -194,7 +200,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const float kth = greatest(r, n, k);
 	const float m = kth > 0 ? kth : 0x1p-149f; /* where fewer than k are not zero, all of these */
 	if (p->codec.value[VALUE] != EXACT)
-		return pack_mean(r, n, m, dst, flags);
+		return pack_mean(r, n, m, p->codec.value[CODING] != SIGNS_PLAIN, dst, flags);
 	*flags = FLAG_EXACT;
 	return pack_exact(r, n, m, k, dst);
 }
@@ -221,11 +227,11 @@ static bool check(const struct frame *frame)
 {
 	if (frame->flags & FLAG_EXACT)
 		return check_exact(frame);
-	if (frame->flags & ~SIGNS_MAP || frame->size < 8)
+	if (signs_form(frame->flags) != frame->flags || frame->size < 8)
 		return false;
 	const float plus = get_f32(frame->payload), minus = get_f32(frame->payload + 4);
 	return isfinite(plus) && isfinite(minus) && plus >= 0 && minus <= 0 &&
-	       signs_check(frame->payload + 8, frame->size - 8, frame->n, frame->flags & SIGNS_MAP);
+	       signs_check(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags));
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc)
@@ -233,7 +239,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc)
 	if (!(frame->flags & FLAG_EXACT)) {
 		const float plus = weight * get_f32(frame->payload),
 		            minus = weight * get_f32(frame->payload + 4);
-		signs_add(frame->payload + 8, frame->size - 8, frame->n, frame->flags & SIGNS_MAP, plus,
+		signs_add(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags), plus,
 		          minus, acc);
 		return;
 	}
@@ -249,9 +255,10 @@ static void describe(const struct frame *frame, crumb_frame *out)
 		out->sent = frame->size / 8;
 		return;
 	}
+	out->codec.value[CODING] = frame->flags & SIGNS_GAPS ? SIGNS_ENTROPY : SIGNS_PLAIN;
 	frame_fact(out, "plus", get_f32(frame->payload));
 	frame_fact(out, "minus", get_f32(frame->payload + 4));
-	out->sent = signs_sent(frame->payload + 8, frame->size - 8, frame->flags & SIGNS_MAP);
+	out->sent = signs_sent(frame->payload + 8, frame->size - 8, signs_form(frame->flags));
 }
 
 const struct codec PER_ISA(topk) = {
@@ -259,10 +266,13 @@ const struct codec PER_ISA(topk) = {
                  .flags = CRUMB_RESIDUAL,
                  .name = "topk",
                  .brief = "the greatest elements, worth the means of plus and minus (Dryden et al. 2016)",
-                 .keys = 2,
+                 .keys = 3,
                  .key = {{"fraction", "share of the elements to send", 0.003f, 1e-6f, 0.5f, 0, NULL},
                          {"value", "mean: one value for plus, one for minus; exact: every value", MEAN, 0, 1,
-                          1, values}}},
+                          1, values},
+                         {"coding", "plain: words or two bits an element; entropy: gaps between elements",
+                          SIGNS_PLAIN, 0, 1, 1, signs_codings}}},
+        .accepts = accepts,
         .floats = floats,
         .bound = bound,
         .pack = pack,

@@ -1,0 +1,173 @@
+/* Golomb-Rice codes of gaps.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "gaps.h"
+#include <string.h>
+
+enum { MOST_K = 31 };
+
+/* The least k for which 2^k reaches ln(1.618) / -ln(1 - p), p = count / n: where one bit more of remainder no
+ * longer shortens the quotients by as much. -1 / ln(1 - p) is n / count - 1/2, nearly; all products are
+ * exact. */
+static unsigned parameter(uint64_t n, uint64_t count)
+{
+	unsigned k = 0;
+	while (k < MOST_K &&
+	       25 * (double)count * (double)(UINT64_C(1) << k) < 6 * (2 * (double)n - (double)count))
+		k++;
+	return k;
+}
+
+/* ---- write ---------------------------------------------------------------------------------- */
+
+struct writer {
+	uint8_t *at;
+	uint64_t bits, next;
+	unsigned count, k;
+};
+
+static struct writer writer_of(uint8_t *dst, size_t n, size_t count)
+{
+	const unsigned k = count ? parameter(n, count) : 0;
+	uint8_t *at = put_u32(dst, (uint32_t)count);
+	*at++ = (uint8_t)k;
+	return (struct writer){at, 0, 0, 0, k};
+}
+
+/* Stores the bits, of which fewer than eight stay. Writes eight bytes, whatever there is. */
+static inline void flush(struct writer *w)
+{
+	memcpy(w->at, &w->bits, sizeof w->bits);
+	w->at += w->count / 8;
+	w->bits >>= w->count & ~7u;
+	w->count %= 8;
+}
+
+/* The quotient in zeros, a one, k bits of remainder, the sign. */
+static inline void put(struct writer *w, uint64_t element, uint64_t negative)
+{
+	enum { ZEROS = 24 };
+	const uint64_t gap = element - w->next, rest = gap & ((UINT64_C(1) << w->k) - 1);
+	uint64_t zeros = gap >> w->k;
+	w->next = element + 1;
+	for (; zeros >= ZEROS; zeros -= ZEROS) {
+		w->count += ZEROS;
+		flush(w);
+	}
+	w->bits |= (1 | rest << 1 | negative << (w->k + 1)) << zeros << w->count;
+	w->count += (unsigned)zeros + w->k + 2;
+	flush(w);
+}
+
+static size_t end(const struct writer *w, const uint8_t *dst)
+{
+	return (size_t)(w->at - dst) + (w->count != 0);
+}
+
+size_t crumb_gaps_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t count)
+{
+	struct writer w = writer_of(dst, n, count);
+	for (size_t i = 0; i < n; i += 16, map += 4)
+		for (uint32_t left = get_u32(map); left; left &= left - 1) {
+			const unsigned bit = (unsigned)__builtin_ctz(left);
+			put(&w, i + bit / 2, bit & 1);
+		}
+	return end(&w, dst);
+}
+
+size_t crumb_gaps_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, size_t width, size_t bin,
+                          size_t n)
+{
+	const unsigned offset_bits = 8 * (unsigned)width - 2;
+	const uint32_t nothing = (1u << offset_bits) - 1;
+	size_t count = 0, first = 0;
+	for (size_t i = 0; i < size; i += width)
+		count += (get_u32(symbols + i) & nothing) != nothing;
+	if (count > UINT32_MAX)
+		return 0;
+	struct writer w = writer_of(dst, n, count);
+	for (size_t i = 0; i < size; i += width) {
+		const uint32_t symbol = get_u32(symbols + i), offset = symbol & nothing;
+		if (offset != nothing)
+			put(&w, first + offset, symbol >> (offset_bits + 1) & 1);
+		first += symbol >> offset_bits & 1 ? bin : 0;
+	}
+	return end(&w, dst);
+}
+
+/* ---- read ----------------------------------------------------------------------------------- */
+
+bool crumb_gaps_open(struct gaps *g, const uint8_t *src, size_t size, uint64_t n)
+{
+	if (size < GAPS_HEAD || src[4] > MOST_K)
+		return false;
+	*g = (struct gaps){src + GAPS_HEAD, size - GAPS_HEAD, 0, n, 0, get_u32(src), src[4]};
+	return true;
+}
+
+enum { WINDOW = 57 }; /* bits that are there wherever in a byte they begin */
+
+/* The bits from the reader's on, WINDOW of them; zeros behind the last. */
+static inline uint64_t window(const struct gaps *g)
+{
+	const size_t byte = g->bit / 8;
+	uint64_t x = 0;
+	if (byte + sizeof x <= g->size)
+		memcpy(&x, g->bits + byte, sizeof x);
+	else if (byte < g->size)
+		memcpy(&x, g->bits + byte, g->size - byte);
+	return x >> g->bit % 8;
+}
+
+static inline bool next(struct gaps *g, size_t *at, unsigned *negative)
+{
+	const uint64_t any = (UINT64_C(1) << WINDOW) - 1;
+	uint64_t x = window(g), quotient = 0;
+	while (!(x & any)) {
+		quotient += WINDOW;
+		g->bit += WINDOW;
+		if (g->bit >= 8 * g->size)
+			return false;
+		x = window(g);
+	}
+	const unsigned zeros = (unsigned)__builtin_ctzll(x);
+	quotient += zeros;
+	g->bit += zeros + 1;
+	x = zeros + g->k + 2 <= WINDOW ? x >> zeros >> 1 : window(g);
+	g->bit += g->k + 1;
+	if (quotient > g->n >> g->k)
+		return false;
+	g->next += (quotient << g->k) + (x & ((UINT64_C(1) << g->k) - 1));
+	*at = g->next++;
+	*negative = x >> g->k & 1;
+	return *at < g->n && g->bit <= 8 * g->size;
+}
+
+bool crumb_gaps_next(struct gaps *g, size_t *at, unsigned *negative)
+{
+	return g->left && g->left-- && next(g, at, negative);
+}
+
+bool crumb_gaps_check(const uint8_t *src, size_t size, uint64_t n)
+{
+	struct gaps g;
+	size_t at;
+	unsigned negative;
+	if (!crumb_gaps_open(&g, src, size, n))
+		return false;
+	for (; g.left; g.left--)
+		if (!next(&g, &at, &negative))
+			return false;
+	return divide_up(g.bit, 8) == g.size && (g.bit % 8 == 0 || g.bits[g.bit / 8] >> g.bit % 8 == 0);
+}
+
+void crumb_gaps_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc)
+{
+	const float value[2] = {plus, minus};
+	struct gaps g;
+	size_t at;
+	unsigned negative;
+	if (crumb_gaps_open(&g, src, size, n))
+		for (; g.left && next(&g, &at, &negative); g.left--)
+			acc[at] += value[negative];
+}

@@ -1,0 +1,44 @@
+/* Gaps: the elements that a sparse tensor sends, each plus or minus, at nearly the entropy of where they are.
+ *
+ * What lies between one element and the next is a Golomb-Rice code, and the sign a bit (doc/FORMAT.md, 6).
+ * Its parameter follows from the density alone, for which the code is at most 3 % longer than the entropy
+ * while elements are sent independently.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef GAPS_H
+#define GAPS_H
+
+#include "codec.h"
+
+enum { GAPS_HEAD = 5 }; /* the number of elements, and the parameter */
+
+/* Room to write the gaps of any of n elements; what is written has at most 5 + ceil(n / 4) bytes. */
+static inline size_t gaps_room(size_t n) { return 4 * divide_up(n, 16) + 16; }
+
+/* Both write the gaps of what another payload says and return their bytes. Fewer than 2^32 elements are sent.
+ * map: two bits an element, 1 for plus, 2 for minus; it shows count elements. */
+size_t crumb_gaps_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t count);
+/* symbols, or 0 if there are more elements: size bytes of bins, a symbol of width bytes each (bins.h). Three
+ * bytes behind them may be read. */
+size_t crumb_gaps_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, size_t width, size_t bin,
+                          size_t n);
+
+/* A reader. One that stands after a payload's last element is at its end. */
+struct gaps {
+	const uint8_t *bits;
+	size_t size, bit; /* bytes; bits taken */
+	uint64_t n, next; /* elements; the first that may follow */
+	uint32_t left;    /* elements to come */
+	unsigned k;
+};
+bool crumb_gaps_open(struct gaps *g, const uint8_t *src, size_t size, uint64_t n);
+/* The next element; false if there is none that is well-formed. */
+bool crumb_gaps_next(struct gaps *g, size_t *at, unsigned *negative);
+
+bool crumb_gaps_check(const uint8_t *src, size_t size, uint64_t n);
+/* acc += plus or minus, of a checked payload. */
+void crumb_gaps_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc);
+
+static inline uint64_t gaps_sent(const uint8_t *src) { return get_u32(src); }
+
+#endif
