@@ -90,7 +90,7 @@ enum crumb_codec_flags {
 	CRUMB_RESIDUAL = 1, /* the packer keeps what was not sent */
 	CRUMB_RANDOM =
 	        2, /* the frame depends on the packer's seed and step; its mean is the (clipped) gradient */
-	CRUMB_FIXED = 4, /* the length of a frame depends on elements and run only */
+	CRUMB_FIXED = 4, /* at the default coding the length of a frame depends on elements and run only */
 	CRUMB_AGREES = 8 /* some settings want crumb_measure and crumb_agree */
 };
 

@@ -3,10 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #include "levels.h"
 #include "rng.h"
+#include "symbols.h"
 #include "v16.h"
 #include <math.h>
 
 enum { GROUPS = LEVELS_BLOCK / V16, HEAD = 8 };
+enum { FLAG_CODING = 3 }; /* enum levels_coding */
 
 /* ---- levels --------------------------------------------------------------------------------- */
 
@@ -134,9 +136,50 @@ static void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
 	if (c->bits > 4) {
 		v16i more[GROUPS];
 		c->high = get_codes(c->high, more, groups, c->bits - 4);
-		for (size_t g = 0; g < groups; g++)
+		for (size_t g = 0; g < GROUPS; g++)
 			code[g] = v16_ori(code[g], v16_shl(more[g], 4));
 	}
+}
+
+/* ---- coded: codes as symbols ---------------------------------------------------------------- */
+
+/* Symbols are whole blocks; codes past the last element are 0. */
+static size_t symbol_count(size_t n) { return LEVELS_BLOCK * divide_up(n, LEVELS_BLOCK); }
+
+V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, unsigned bits)
+{
+	for (size_t g = 0; g < groups; g += GROUPS) {
+		v16i code[GROUPS];
+		codes = get_codes(codes, code, GROUPS, bits);
+		for (size_t k = 0; k < GROUPS; k++, symbol += V16)
+			v16_store_u8(symbol, code[k]);
+	}
+}
+static void symbols_of_2(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 2);
+}
+static void symbols_of_3(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 3);
+}
+static void symbols_of_4(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 4);
+}
+
+static struct symbols symbols_with(uint32_t count)
+{
+	const unsigned bits = bits_of(count - 1);
+	return (struct symbols){count, 2 * bits,
+	                        bits == 2   ? symbols_of_2
+	                        : bits == 3 ? symbols_of_3
+	                                    : symbols_of_4};
+}
+
+static enum symbols_coder coder_of(unsigned coding)
+{
+	return coding == LEVELS_HUFFMAN ? SYMBOLS_HUFFMAN : SYMBOLS_ENTROPY;
 }
 
 /* ---- norms ---------------------------------------------------------------------------------- */
@@ -314,11 +357,17 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
 	const bool even = levels->form == LEVELS_EVEN;
-	const unsigned bits = bits_of(levels->count - 1);
+	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
+	const struct symbols symbols = symbols_with(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
-	uint8_t *low = norms + 4 * divide_up(n, bucket);
+	uint8_t *const out = norms + 4 * divide_up(n, bucket);
+	uint8_t *low = out;
+	if (coding != LEVELS_FIXED) {
+		low += symbols_marks(&symbols, symbol_count(n));
+		memset(low + symbols_fixed(&symbols, symbol_count(n)) - V16 * bits, 0, V16 * bits);
+	}
 	const struct codes codes = {bits, low, low + plane_bytes(4, n)};
-	*flags = 0;
+	*flags = (uint16_t)coding;
 #define PACK(TYPE)                                                    \
 	even ? pack_type(p, grad, TYPE, &r, true, norm, norms, codes) \
 	     : pack_type(p, grad, TYPE, &r, false, norm, norms, codes)
@@ -326,17 +375,23 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 		PACK(CRUMB_F32);
 	else
 		PACK(type); /* one loop for both: rarer, and half the code */
-	return (size_t)(low - dst) + code_bytes(bits, n);
+	return (size_t)(out - dst) +
+	       (coding == LEVELS_FIXED
+	                ? code_bytes(bits, n)
+	                : PER_ISA(symbols_encode)(out, symbol_count(n), &symbols, coder_of(coding)));
 }
 
 size_t PER_ISA(levels_bound)(const crumb_codec *codec, size_t n, enum levels_form form)
 {
 	const unsigned bits = (unsigned)codec->value[LEVELS_BITS];
+	const struct symbols symbols = symbols_with(1u << bits);
 	return HEAD +
 	       (form == LEVELS_TABLE    ? (size_t)4 << bits
 	        : form == LEVELS_POWERS ? 4
 	                                : 0) +
-	       4 * divide_up(n, (size_t)codec->value[LEVELS_BUCKET]) + code_bytes(bits, n);
+	       4 * divide_up(n, (size_t)codec->value[LEVELS_BUCKET]) +
+	       (codec->value[LEVELS_CODING] == LEVELS_FIXED ? code_bytes(bits, n)
+	                                                    : symbols_bound(&symbols, symbol_count(n)));
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */
@@ -346,6 +401,7 @@ struct parts {
 	size_t bucket, buckets;
 	struct levels levels;
 	const uint8_t *norm;
+	unsigned coding;
 	struct coded codes;
 	size_t code_size;
 };
@@ -378,7 +434,8 @@ static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels 
 
 static bool parts_of(const struct frame *frame, struct parts *p)
 {
-	if (frame->flags || frame->size < HEAD)
+	p->coding = frame->flags & FLAG_CODING;
+	if (frame->flags > LEVELS_ENTROPY || frame->size < HEAD)
 		return false;
 	p->bucket = get_u32(frame->payload);
 	if (!p->bucket || p->bucket % LEVELS_BLOCK || p->bucket > LEVELS_MOST_BUCKET)
@@ -391,15 +448,134 @@ static bool parts_of(const struct frame *frame, struct parts *p)
 	const unsigned bits = bits_of(p->levels.count - 1);
 	p->codes = (struct coded){bits, low, low + plane_bytes(4, frame->n)};
 	p->code_size = (size_t)(frame->payload + frame->size - low);
-	return p->code_size == code_bytes(bits, frame->n);
+	return p->coding == LEVELS_FIXED ? p->code_size == code_bytes(bits, frame->n) : bits <= 4;
 }
 
-/* The codes of the block of 128 elements, or what is left of n, that element i begins. Returns its groups. */
-static size_t next_block(struct parts *p, size_t n, size_t i, v16i code[GROUPS])
+/* What is done with the codes of a block of 128 elements, or of what is left of n, that element i begins;
+ * groups after the last element's are not looked at. */
+struct decoding {
+	const struct parts *parts;
+	size_t n;
+	float weight, *acc; /* to add */
+	uint64_t sent;      /* to count */
+	bool clean;         /* to check: whether all codes after the last element are 0 */
+};
+
+V16_FN size_t groups_from(size_t n, size_t i)
 {
-	const size_t groups = n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS;
-	coded_get(&p->codes, code, groups);
-	return groups;
+	return n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS;
+}
+
+/* What a code is worth under a scale; the first sixteen levels are in a table. */
+V16_FN v16f worth(const struct levels *levels, v16t table, v16i code, float scale)
+{
+	return levels->count > V16 ? v16_mul(v16_gather(levels->at, code), v16_set(scale))
+	                           : v16_lookup(table, code);
+}
+
+static float norm_at(const struct parts *p, size_t i) { return get_f32(p->norm + 4 * (i / p->bucket)); }
+
+static void add_block(struct decoding *d, size_t i, const v16i *code)
+{
+	const struct levels *levels = &d->parts->levels;
+	const float scale = d->weight * norm_at(d->parts, i);
+	float value[V16];
+	v16_storef(value, v16_mul(v16_loadf(levels->at), v16_set(scale)));
+	const v16t table = v16_table(value);
+	const size_t groups = groups_from(d->n, i);
+	for (size_t g = 0; g < groups; g++) {
+		const size_t at = i + g * V16, count = d->n - at;
+		const v16f x = worth(levels, table, code[g], scale);
+		float *acc = d->acc + at;
+		if (count < V16)
+			v16_storef_few(acc, v16_add(v16_loadf_few(acc, count), x), count);
+		else
+			v16_storef(acc, v16_add(v16_loadf(acc), x));
+	}
+}
+
+static void count_block(struct decoding *d, size_t i, const v16i *code)
+{
+	const float scale = norm_at(d->parts, i);
+	const size_t groups = groups_from(d->n, i);
+	for (size_t g = 0; g < groups; g++) {
+		const size_t left = d->n - i - g * V16;
+		const uint16_t here = left < V16 ? v16_first(left) : 0xFFFF;
+		const v16f x = v16_mul(v16_gather(d->parts->levels.at, code[g]), v16_set(scale));
+		d->sent += (unsigned)__builtin_popcount(v16_bits(v16_ne(x, v16_set(0))) & here);
+	}
+}
+
+static void check_block(struct decoding *d, size_t i, const v16i *code)
+{
+	for (size_t g = 0; g < GROUPS && d->n - i < LEVELS_BLOCK; g++) {
+		const size_t at = i + g * V16;
+		const uint16_t past = at >= d->n        ? 0xFFFF
+		                      : d->n - at < V16 ? (uint16_t)~v16_first(d->n - at)
+		                                        : 0;
+		if (v16_bits(v16_ne(v16_float_of(code[g]), v16_set(0))) & past)
+			d->clean = false;
+	}
+}
+
+typedef void block_function(struct decoding *d, size_t i, const v16i *code);
+
+/* Symbols are the codes of whole blocks, in order. */
+V16_FN void put_symbols(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
+                        size_t count)
+{
+	for (size_t i = first; i < first + count; i += LEVELS_BLOCK) {
+		v16i code[GROUPS];
+		for (size_t g = 0; g < GROUPS; g++, symbol += V16)
+			code[g] = v16_load_u8(symbol);
+		function(d, i, code);
+	}
+}
+static void add_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
+{
+	put_symbols(d, add_block, first, symbol, count);
+}
+static void count_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
+{
+	put_symbols(d, count_block, first, symbol, count);
+}
+static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
+{
+	put_symbols(d, check_block, first, symbol, count);
+}
+
+static bool decode_symbols(struct decoding *d, symbols_put *put)
+{
+	const struct parts *p = d->parts;
+	const struct symbols symbols = symbols_with(p->levels.count);
+	return PER_ISA(symbols_decode)(p->codes.low, p->code_size, symbol_count(d->n), &symbols,
+	                               coder_of(p->coding), put, d);
+}
+
+V16_FN void decode_fixed(struct decoding *d, block_function *function)
+{
+	struct coded codes = d->parts->codes;
+	v16i code[GROUPS];
+	for (size_t i = 0; i < d->n; i += LEVELS_BLOCK) {
+		coded_get(&codes, code, groups_from(d->n, i));
+		function(d, i, code);
+	}
+}
+
+/* Whether codes at fixed width are below the number of levels, and those after the last element 0. */
+static bool check_fixed(struct decoding *d)
+{
+	struct coded codes = d->parts->codes;
+	v16i code[GROUPS];
+	v16f top = v16_set(0);
+	for (size_t i = 0; i < d->n; i += LEVELS_BLOCK) {
+		const size_t groups = groups_from(d->n, i);
+		coded_get(&codes, code, groups);
+		for (size_t g = 0; g < groups; g++)
+			top = v16_max(top, v16_float_of(code[g]));
+		check_block(d, i, code);
+	}
+	return !v16_bits(v16_gt(top, v16_set((float)(d->parts->levels.count - 1))));
 }
 
 bool PER_ISA(levels_check)(const struct frame *frame)
@@ -412,62 +588,19 @@ bool PER_ISA(levels_check)(const struct frame *frame)
 		if (!isfinite(norm) || signbit(norm))
 			return false;
 	}
-	const size_t n = frame->n;
-	const v16f most = v16_set((float)(p.levels.count - 1));
-	v16f top = v16_set(0);
-	v16i code[GROUPS], rest = v16_seti(0);
-	for (size_t i = 0; i < n; i += LEVELS_BLOCK) {
-		const size_t groups = next_block(&p, n, i, code);
-		for (size_t g = 0; g < groups; g++)
-			top = v16_max(top, v16_float_of(code[g]));
-		if (n - i < groups * V16)
-			rest = v16_keepi(v16_mask((uint16_t)~v16_first(n - i - (groups - 1) * V16)),
-			                 code[groups - 1]);
-		for (size_t g = groups; g < GROUPS && p.codes.bits <= 4; g++)
-			rest = v16_ori(rest, code[g]);
-	}
-	return !v16_bits(v16_gt(top, most)) && !v16_bits(v16_ne(v16_float_of(rest), v16_set(0)));
-}
-
-/* acc += the values of one group, the first count of which are elements. */
-V16_FN void add_group(float *acc, v16f value, size_t count)
-{
-	if (count < V16)
-		v16_storef_few(acc, v16_add(v16_loadf_few(acc, count), value), count);
-	else
-		v16_storef(acc, v16_add(v16_loadf(acc), value));
-}
-
-/* What the first sixteen levels are worth in a bucket. The table may live on in value. */
-V16_FN v16t worth(float value[V16], const struct levels *levels, float scale)
-{
-	v16_storef(value, v16_mul(v16_loadf(levels->at), v16_set(scale)));
-	return v16_table(value);
+	struct decoding d = {.parts = &p, .n = frame->n, .clean = true};
+	return (p.coding == LEVELS_FIXED ? check_fixed(&d) : decode_symbols(&d, check_symbols)) && d.clean;
 }
 
 void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc)
 {
 	struct parts p;
 	parts_of(frame, &p);
-	const size_t n = frame->n;
-	float value[V16];
-	v16i code[GROUPS];
-	for (size_t first = 0; first < n; first += p.bucket, p.norm += 4) {
-		const size_t end = n - first < p.bucket ? n : first + p.bucket;
-		const float scale = weight * get_f32(p.norm);
-		const v16t table = worth(value, &p.levels, scale);
-		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
-			const size_t groups = next_block(&p, n, i, code);
-			for (size_t g = 0; g < groups; g++) {
-				const size_t at = i + g * V16;
-				const v16f x =
-				        p.levels.count > V16
-				                ? v16_mul(v16_gather(p.levels.at, code[g]), v16_set(scale))
-				                : v16_lookup(table, code[g]);
-				add_group(acc + at, x, end - at);
-			}
-		}
-	}
+	struct decoding d = {.parts = &p, .n = frame->n, .weight = weight, .acc = acc};
+	if (p.coding == LEVELS_FIXED)
+		decode_fixed(&d, add_block);
+	else
+		decode_symbols(&d, add_symbols);
 }
 
 uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out)
@@ -475,9 +608,9 @@ uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out)
 	struct parts p;
 	parts_of(frame, &p);
 	const uint32_t count = p.levels.count;
-	const size_t n = frame->n;
 	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
 	out->codec.value[LEVELS_BUCKET] = (float)p.bucket;
+	out->codec.value[LEVELS_CODING] = (float)p.coding;
 	frame_fact(out, "levels", count);
 	if (p.levels.form == LEVELS_POWERS)
 		frame_fact(out, "multiplier", p.levels.at[count - 2]);
@@ -486,17 +619,11 @@ uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out)
 		sum += get_f32(p.norm + 4 * b);
 	frame_fact(out, "mean_norm", sum / (double)p.buckets);
 
-	v16i code[GROUPS];
-	for (size_t i = 0, norm = 0; i < n; i += LEVELS_BLOCK) {
-		norm = i / p.bucket;
-		const float scale = get_f32(p.norm + 4 * norm);
-		const size_t groups = next_block(&p, n, i, code);
-		for (size_t g = 0; g < groups; g++) {
-			const size_t left = n - i - g * V16;
-			const uint16_t here = left < V16 ? v16_first(left) : 0xFFFF;
-			const v16f x = v16_mul(v16_gather(p.levels.at, code[g]), v16_set(scale));
-			out->sent += (unsigned)__builtin_popcount(v16_bits(v16_ne(x, v16_set(0))) & here);
-		}
-	}
+	struct decoding d = {.parts = &p, .n = frame->n};
+	if (p.coding == LEVELS_FIXED)
+		decode_fixed(&d, count_block);
+	else
+		decode_symbols(&d, count_symbols);
+	out->sent = d.sent;
 	return count;
 }

@@ -14,6 +14,7 @@
 enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
 enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15 };
 enum levels_norm { LEVELS_L2, LEVELS_MAX };
+enum levels_coding { LEVELS_FIXED, LEVELS_HUFFMAN, LEVELS_ENTROPY }; /* of codes of at most four bits */
 
 /* How a frame carries its levels: not at all, as the multiplier of powers, or one by one. */
 enum levels_form { LEVELS_EVEN, LEVELS_POWERS, LEVELS_TABLE };
@@ -24,22 +25,23 @@ struct levels {
 	float at[LEVELS_MOST]; /* strictly increasing from -1 to 1 */
 };
 
-__attribute__((unused)) static const char *const levels_codings[] = {"fixed", NULL},
+__attribute__((unused)) static const char *const levels_codings[] = {"fixed", "huffman", "entropy", NULL},
                                                  *const levels_norms[] = {"l2", "max", NULL},
                                                  *const levels_no_yes[] = {"0", "1", NULL};
 
 /* The keys that every codec of levels begins with, and two that some have. */
-#define LEVELS_KEYS(bits, most_bits, bucket)                                    \
-	{"bits", "bits of a code at fixed width", bits, 2, most_bits, 1, NULL}, \
-	        {"bucket",                                                      \
-	         "elements under one norm, a multiple of 128",                  \
-	         bucket,                                                        \
-	         LEVELS_BLOCK,                                                  \
-	         LEVELS_MOST_BUCKET,                                            \
-	         LEVELS_BLOCK,                                                  \
-	         NULL},                                                         \
-	{                                                                       \
-		"coding", "how codes are written", 0, 0, 0, 1, levels_codings   \
+#define LEVELS_KEYS(bits, most_bits, bucket)                                                             \
+	{"bits", "bits of a code at fixed width", bits, 2, most_bits, 1, NULL},                          \
+	        {"bucket",                                                                               \
+	         "elements under one norm, a multiple of 128",                                           \
+	         bucket,                                                                                 \
+	         LEVELS_BLOCK,                                                                           \
+	         LEVELS_MOST_BUCKET,                                                                     \
+	         LEVELS_BLOCK,                                                                           \
+	         NULL},                                                                                  \
+	{                                                                                                \
+		"coding", "how codes are written, at most 4 bits if not fixed", 0, 0, LEVELS_ENTROPY, 1, \
+		        levels_codings                                                                   \
 	}
 #define LEVELS_ZERO_KEY(fallback)                                                                  \
 	{                                                                                          \
@@ -60,6 +62,12 @@ static inline uint32_t levels_count(const crumb_codec *codec, bool zero)
  */
 void PER_ISA(levels_even)(struct levels *levels, uint32_t count);
 void PER_ISA(levels_powers)(struct levels *levels, uint32_t count, float p);
+
+/* What accepts is for codecs of more than four bits. */
+static inline bool levels_accepts(const crumb_codec *codec)
+{
+	return codec->value[LEVELS_CODING] == LEVELS_FIXED || codec->value[LEVELS_BITS] <= 4;
+}
 
 /* Most bytes of a payload; table: it carries its levels one by one. */
 size_t PER_ISA(levels_bound)(const crumb_codec *codec, size_t n, enum levels_form form);

@@ -15,7 +15,7 @@
 /* Every codec at its defaults, then with each key at each of its choices or at the ends of its range, then
  * the settings in which codecs differ inside. */
 size_t case_codecs(crumb_codec *codec, size_t cap);
-enum { CASE_CODECS = 128 };
+enum { CASE_CODECS = 256 };
 
 /* The instruction sets of this machine, the portable one first. */
 size_t case_isas(const char **name);

@@ -40,6 +40,7 @@ const struct codec PER_ISA(qsgd) = {
                          "one of evenly spaced levels of the bucket's norm, at random (Alistarh et al. 2017)",
                  .keys = 5,
                  .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)}},
+        .accepts = levels_accepts,
         .floats = floats,
         .bound = bound,
         .pack = pack,
