@@ -11,6 +11,8 @@ from array import array
 from itertools import repeat
 
 from crumb_ref import HEADER, checksum, crc32c
+from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
+                              write_codes)
 from crumb_ref_numbers import ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
 from crumb_ref_payloads import BITS, CODECS, EXACT, MAP, SHARED, SUM, symbol_bytes
 
@@ -247,25 +249,61 @@ def write_seide(grad, residual, split, run):
     return 0, struct.pack(f"<Q{len(levels)}f", column, *levels) + coded
 
 
+def write_levels(grad, form, count, bucket, norm, seed, step, shape):
+    if form == POWERS and count == 3:
+        shape = array("f", [0.0])
+    levels, u = levels_of(form, count, shape), uniforms(seed, step, len(grad))
+    norms, codes = [], []
+    for g in buckets_of(grad, bucket):
+        s, y = normalised(g, norm)
+        norms.append(s)
+        v = u[len(codes):len(codes) + len(g)]
+        codes += codes_of_even(y, v, count) if form == EVEN else codes_of_levels(y, v, levels)
+    head = struct.pack(f"<IHH{len(shape) + len(norms)}f", bucket, count, form, *shape, *norms)
+    return 0, head + write_codes(codes, bits_of(count))
+
+
+def write_qsgd(grad, _residual, bits, bucket, zero, norm, seed, step):
+    return write_levels(grad, EVEN, 2**bits - zero, bucket, norm, seed, step, array("f"))
+
+
+def write_nuqsgd(grad, _residual, bits, bucket, norm, seed, step, zero=1):
+    return write_levels(grad, POWERS, 2**bits - zero, bucket, norm, seed, step, array("f", [0.5]))
+
+
+def write_amq(grad, _residual, bits, bucket, zero, seed, step, shape, **_how_they_are_chosen):
+    return write_levels(grad, POWERS, 2**bits - zero, bucket, "l2", seed, step, shape)
+
+
+def write_alq(grad, _residual, bits, bucket, seed, step, shape, zero=0, **_how_they_are_chosen):
+    return write_levels(grad, TABLE, 2**bits - zero, bucket, "l2", seed, step, shape)
+
+
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,
            "adacomp": write_adacomp, "sign": write_sign, "local": write_local, "onebit": write_onebit,
-           "strom": write_strom, "topk": write_topk, "seide": write_seide}
+           "strom": write_strom, "topk": write_topk, "seide": write_seide,
+           "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq, "amq": write_amq,
+           "zipml": write_alq}
+RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml"
 
 
-def encode(spec, grad, residual, seed, step, agreed=None, run=0):
+def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):
     """The frame of a gradient, an array("f"). spec: a dict of "codec" and the settings of that codec's write_ function.
     residual: an array("f"), moved on in place; the codecs without one ignore it. agreed: the scalers of all buckets, of
-    terngrad with shared scalers: the greatest of every learner's terngrad_scalers(). run: the packer's, for seide."""
+    terngrad with shared scalers: the greatest of every learner's terngrad_scalers(). run: the packer's, for seide.
+    shape: where the format leaves the levels to the encoder, alq, amq and zipml: that of levels_of()."""
     settings = dict(spec)
     name = settings.pop("codec")
     need(all(map(usable, grad)), "the gradient is not finite")
+    if name in RANDOM:
+        settings.update(seed=seed, step=step)
     if name == "terngrad":
-        settings.update(seed=seed, step=step, agreed=agreed)
+        settings.update(agreed=agreed)
+    if name in ("alq", "amq", "zipml"):
+        settings.update(shape=shape)
     if name == "seide":
         settings.update(run=run)
-    flags, payload = WRITERS[name](grad, residual, **settings)
-    if not grad:
-        flags, payload = 0, b""
+    flags, payload = WRITERS[name](grad, residual, **settings) if grad else (0, b"")
     return seal(next(i for i, codec in CODECS.items() if codec.name == name), flags, len(grad), payload)
 
 

@@ -10,6 +10,7 @@ import struct
 from array import array
 from collections import namedtuple
 
+from crumb_ref_levels import EVEN, POWERS, TABLE, bits_of, code_bytes, levels_of, read_codes
 from crumb_ref_numbers import ceil_div, fl, need, negative, usable
 
 Codec = namedtuple("Codec", "name knows_flags read")
@@ -253,6 +254,30 @@ def read_seide(_flags, n, payload):
     return {"column": column, "levels": levels}, range(n), products_of(values)
 
 
+# ---- qsgd, nuqsgd, natural, alq, amq, zipml -------------------------------------------------------------------------
+
+def read_levels(_flags, n, payload):
+    need(len(payload) >= 8, "no room for bucket, number of levels and form")
+    bucket, count, form = struct.unpack_from("<IHH", payload)
+    bits, buckets = bits_of(count), ceil_div(n, bucket or n)
+    need(bucket % 128 == 0 and 128 <= bucket <= 2**15, f"buckets of {bucket}")
+    need(2 <= bits <= 8 and count >= 2**bits - 1, f"{count} levels")
+    need(form == EVEN or form in (POWERS, TABLE) and count <= 16, f"{count} levels of form {form}")
+    shape_length = {EVEN: 0, POWERS: 1, TABLE: count}[form]
+    need_length(payload, 8 + 4 * shape_length + 4 * buckets + code_bytes(n, bits))
+    shape = array("f", struct.unpack_from(f"<{shape_length}f", payload, 8))
+    levels = levels_of(form, count, shape)
+    need(levels[0] == -1 and levels[-1] == 1, "levels that are not from -1 to 1")
+    need(all(a < b for a, b in zip(levels, levels[1:])), "levels that do not increase")
+    norms = struct.unpack_from(f"<{buckets}f", payload, 8 + 4 * shape_length)
+    need(all(math.isfinite(s) and not negative(s) for s in norms), "a norm is negative or not finite")
+    codes = read_codes(n, bits, payload[8 + 4 * shape_length + 4 * buckets:])
+    need(max(codes) < count, "a code of no level")
+    facts = {"bucket": bucket, "form": ("even", "powers", "table")[form], "shape": shape.tolist(),
+             "levels": levels.tolist(), "norms": norms}
+    return facts, range(n), scaled_products_of(scalers_of_elements(n, bucket, norms), [levels[code] for code in codes])
+
+
 CODECS = {
     1: Codec("raw", lambda flags: flags == 0, read_raw),
     2: Codec("half", lambda flags: flags <= 1, read_half),
@@ -265,4 +290,10 @@ CODECS = {
     9: Codec("strom", lambda flags: flags <= MAP, read_strom),
     10: Codec("topk", lambda flags: flags <= EXACT, read_topk),
     11: Codec("seide", lambda flags: flags == 0, read_seide),
+    12: Codec("qsgd", lambda flags: flags == 0, read_levels),
+    13: Codec("nuqsgd", lambda flags: flags == 0, read_levels),
+    14: Codec("natural", lambda flags: flags == 0, read_levels),
+    15: Codec("alq", lambda flags: flags == 0, read_levels),
+    16: Codec("amq", lambda flags: flags == 0, read_levels),
+    17: Codec("zipml", lambda flags: flags == 0, read_levels),
 }

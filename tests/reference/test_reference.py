@@ -19,9 +19,10 @@ import crumb_ref
 import libcrumb
 from crumb_ref import HEADER, Refused
 from crumb_ref_encode import encode, encode_sum, seal, terngrad_scalers
+from crumb_ref_levels import POWERS, TABLE, bits_of, write_codes
 from crumb_ref_numbers import ceil_div, fl
 
-FRAMES, DAMAGED = 20000, 15000
+FRAMES, DAMAGED, LEVELS = 20000, 15000, 4000
 GREATEST = 2.0**120
 
 
@@ -30,6 +31,10 @@ GREATEST = 2.0**120
 def random_spec(rng):
     threshold = fl(rng.choice((0.5, 1, rng.uniform(0.01, 2), 2.0**rng.uniform(-99, 99))))
     bin = rng.choice((1, 2, 50, 62, 63, 64, 500, 16383, 16384, 16777216, rng.randint(1, 20), rng.randint(1, 100)))
+    bucket = rng.choice((128, 128, 256, 384, 512, 4096, 8192, 32640, 32768))
+    few, zero, norm = rng.randint(2, 4), rng.choice((0, 1)), rng.choice(("l2", "max"))
+    adaptive = {"bits": few, "bucket": bucket, "zero": zero, "normalized": rng.choice((0, 1)),
+                "model": rng.choice(("empirical", "normal")), "every": rng.choice((1, 2, 2000))}
     settings = {
         "raw": {},
         "half": {"type": rng.choice(("bf16", "f16"))},
@@ -45,8 +50,14 @@ def random_spec(rng):
         "topk": {"fraction": fl(rng.choice((0.003, 1e-6, 0.5, rng.uniform(0.001, 0.5)))),
                  "value": rng.choice(("mean", "exact"))},
         "seide": {"split": rng.choice(("zero", "mean"))},
+        "qsgd": {"bits": rng.randint(2, 8), "bucket": bucket, "zero": zero, "norm": norm},
+        "nuqsgd": {"bits": few, "bucket": bucket, "zero": zero, "norm": norm},
+        "natural": {"bits": few, "bucket": bucket, "norm": norm},
+        "alq": adaptive,
+        "amq": adaptive,
+        "zipml": {"bits": few, "bucket": bucket},
     }
-    codec = rng.choice((*settings, "terngrad", "adacomp"))
+    codec = rng.choice((*settings, "terngrad", "adacomp", "qsgd"))
     return {"codec": codec, **settings[codec]}
 
 
@@ -115,9 +126,9 @@ Packed = namedtuple("Packed", "what n frame reference residual reference_residua
 
 
 def packed_by_both(rng):
-    """A few steps of a codec, and where its scalers are shared, of a few learners."""
+    """A few steps of a codec, and where learners agree on something, of a few learners."""
     spec, n, seed, dtype = random_spec(rng), random_length(rng), rng.getrandbits(63), rng.choice(libcrumb.DTYPES)
-    learners = rng.randint(1, 4) if spec.get("shared") else 1
+    learners = rng.randint(1, 4) if spec.get("shared") or spec["codec"] in ("alq", "amq") else 1
     run = rng.choice((0, 1, 2, 9, 16, 25, 63, 64, 65, 75, 100, 1000, 5000))
     packers = [libcrumb.Packer(spec_text(spec), n, seed + i, dtype, run) for i in range(learners)]
     residuals = [array("f", bytes(4 * n)) for _ in packers]
@@ -126,12 +137,13 @@ def packed_by_both(rng):
         agreed = None
         if spec.get("shared"):
             agreed = [max(s) for s in zip(*(terngrad_scalers(g, spec["clip"], spec["bucket"]) for _, g in gradients))]
-            stats = [packer.measure(stored) for packer, (stored, _) in zip(packers, gradients)]
-            for packer in packers if stats[0] else ():
-                packer.agree(stats)
+        stats = [packer.measure(stored) for packer, (stored, _) in zip(packers, gradients)]
+        for packer in packers if stats[0] else ():
+            packer.agree(stats)
         for i, (packer, (stored, values), residual) in enumerate(zip(packers, gradients, residuals)):
             frame = packer.pack(stored)
-            reference = encode(spec, values, residual, seed + i, step, agreed, run)
+            shape = crumb_ref.parse(frame).facts.get("shape") if spec["codec"] in ("alq", "amq", "zipml") else None
+            reference = encode(spec, values, residual, seed + i, step, agreed, run, shape)
             what = f"{spec_text(spec)}, {n} {dtype}, seed {seed + i}, run {run}, step {step}"
             yield Packed(what, n, frame, reference, packer.residual(), residual[:])
 
@@ -193,7 +205,8 @@ def test_order_of_sums():
         packer = libcrumb.Packer(f"terngrad:shared=1,clip=1,bucket={bucket}", len(gradient), 0, "f32")
         assert list(packer.measure(gradient.tobytes())) == terngrad_scalers(gradient, 1.0, bucket), bucket
     for spec in ({"codec": "sign"}, {"codec": "topk", "fraction": 0.5, "value": "mean"},
-                 {"codec": "seide", "split": "zero"}, {"codec": "seide", "split": "mean"}):  # sums that overflow
+                 {"codec": "seide", "split": "zero"}, {"codec": "seide", "split": "mean"},
+                 {"codec": "qsgd", "bits": 8, "bucket": 8192, "zero": 1, "norm": "l2"}):  # sums that overflow
         gradient = array("f", [rng.choice((-GREATEST, GREATEST, 0.75 * GREATEST)) for _ in range(9000)])
         owed = array("f", bytes(4 * 9000))
         packer = libcrumb.Packer(spec_text(spec), 9000, 0, "f32")
@@ -251,10 +264,54 @@ def test_sums_agree():
         assert decoded_by_both(frame, random_weight(rng), random_acc(rng, n)) is None
 
 
+def random_levels(rng):
+    """Levels and codes as no encoder makes them; one thing in seven is not well-formed."""
+    def often(good, *bad):
+        return rng.choice(bad) if rng.random() < 1 / 7 / 6 else good
+
+    n, special = rng.randint(1, 300), (math.nan, math.inf, -math.inf, -1.0, 1.0, -0.0, 2.0**-149)
+    bucket = often(rng.choice((128, 256, 384, 32768)), 0, 64, 129, 192, 32896, 2**31)
+    form = often(rng.randrange(3), 3, 256, 65535)
+    bits = often(rng.randint(2, 4 if form else 8), 0, 1, 5, 8, 9)
+    count = often(2**bits - rng.randrange(2), rng.randrange(300))
+    shape = []
+    if form == POWERS:
+        shape = [often(2.0**rng.uniform(-20, -0.001), 2.0, 2.0**rng.uniform(-149, 0), *special)]
+    if form == TABLE:
+        inner = rng.choice((lambda: rng.uniform(-1, 1), lambda: rng.choice((-1, 1)) * 2.0**rng.uniform(-149, 0)))
+        shape = [-1.0, *sorted(inner() for _ in range(count - 2)), 1.0][:count]
+        for at in rng.choices(range(count), k=often(0, 1)) if count else ():
+            shape[at] = rng.choice(special)
+    norms = [often(fl(2.0**rng.uniform(-149, 127.9)), *special) for _ in range(ceil_div(n, max(bucket, 128)))]
+    codes = [rng.randrange(max(1, count)) for _ in range(n)]
+    codes[rng.randrange(n)] = often(codes[0], 2**bits - 1)
+    payload = struct.pack(f"<IHH{len(shape) + len(norms)}f", bucket, count, form, *shape, *norms)
+    return n, seal(rng.randint(12, 17), 0, n, payload + write_codes(codes, bits_of(count)))
+
+
+def test_levels():
+    rng, accepted = random.Random(8), 0
+    for _ in range(LEVELS):
+        n, frame = random_levels(rng)
+        accepted += decoded_by_both(frame, random_weight(rng), random_acc(rng, n)) is None
+    assert LEVELS / 2 < accepted < LEVELS * 9 / 10, accepted
+
+
+def test_unused_bits_of_codes():
+    rng = random.Random(9)
+    for bits in range(2, 9):
+        for n in (1, 16, 17, 32, 100):
+            payload = struct.pack("<IHHf", 128, 2**bits, 0, 1.0) + write_codes([1] * n, bits)
+            for bit in rng.sample(range(8 * 12, 8 * len(payload)), 60):
+                flipped = bytearray(payload)
+                flipped[bit // 8] ^= 1 << bit % 8
+                decoded_by_both(seal(12, 0, n, bytes(flipped)), 1.0, array("f", bytes(4 * n)))
+
+
 def test_gradients_that_are_not_finite():
     rng = random.Random(4)
     for bad in (math.nan, math.inf, -math.inf, math.nextafter(GREATEST, math.inf) * (1 + 2.0**-23), -3e38):
-        for spec in ("raw", "half", "twobit", "terngrad", "adacomp"):
+        for spec in ("raw", "half", "twobit", "terngrad", "adacomp", "qsgd", "nuqsgd", "natural", "zipml"):
             gradient = random_gradient(rng, 50)
             gradient[rng.randrange(50)] = bad
             packer = libcrumb.Packer(spec, 50, 1, "f32")
@@ -283,7 +340,8 @@ def test_what_is_not_a_frame():
 
 SPECIAL = [struct.pack("<I", bits) for bits in (
     0, 1, 15, 16, 32, 63, 64, 16383, 16384, 32767, 32768, 2**20, 2**20 + 16, 2**24, 2**24 + 1, 2**31 - 1, 2**32 - 1,
-    0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x7B800000, 0x7B800001)]
+    0x80000000, 0x3F800000, 0xBF800000, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7F7FFFFF, 0x7B800000, 0x7B800001,
+    128, 2**15, 2**15 + 128, 0x00010, 0x10003, 0x10010, 0x2000F, 0x30004, 0x0001F, 0x1001F)]
 
 
 def damaged(rng, frame):
@@ -318,7 +376,8 @@ def damaged(rng, frame):
 
 def test_damage():
     rng = random.Random(6)
-    frames = [packed.frame for packed in random_frames() if packed.n < 400] + [random_sum(rng)[1] for _ in range(500)]
+    frames = [packed.frame for packed in random_frames() if packed.n < 400]
+    frames += [make(rng)[1] for make in (random_sum, random_levels) for _ in range(500)]
     accepted = 0
     for _ in range(DAMAGED):
         frame = damaged(rng, rng.choice(frames))
