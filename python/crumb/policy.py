@@ -1,0 +1,71 @@
+"""Policies: text -> one codec per kind, as exchange/policy.h has it.
+
+Rules KIND[,KIND...]=SPEC joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw". last
+falls back to fc where no rule names it; a kind that no rule covers goes raw. A single SPEC is short for: that codec for
+weights, raw for bias and batchnorm, and for last too with terngrad, as published. SPDX-License-Identifier: MIT
+"""
+from typing import Any, Dict, Mapping
+
+from crumb.codec import Codec
+
+KINDS = "conv", "fc", "lstm", "embedding", "bias", "batchnorm", "last"
+_WEIGHTS = "conv", "fc", "lstm", "embedding"
+_LAST_STAYS_RAW = "terngrad",  # NeurIPS 2017, section 5
+_MXNET = {"2bit": "twobit", "1bit": "onebit"}
+
+
+def _rules(text: str) -> Dict[str, Codec]:
+    codecs: Dict[str, Codec] = {}
+    for rule in text.split(";"):
+        kinds, equals, spec = rule.partition("=")
+        for kind in kinds.split(","):
+            if kind not in KINDS or not equals:
+                raise ValueError(f"crumb: {text!r}: {rule!r} is no rule KIND=SPEC with KIND one of {', '.join(KINDS)}")
+        codec = Codec(spec)
+        for kind in kinds.split(","):
+            codecs.setdefault(kind, codec)
+    codecs.setdefault("last", codecs.get("fc", Codec("raw")))
+    return codecs
+
+
+def _single(spec: str) -> Dict[str, Codec]:
+    codec = Codec(spec)
+    last = () if codec.name in _LAST_STAYS_RAW else ("last",)
+    return dict.fromkeys((*_WEIGHTS, *last), codec)
+
+
+class Policy:
+    """Which codec a tensor gets, by its kind. ValueError (or Error, which is one) where the text is no policy."""
+
+    def __init__(self, text: str):
+        name = text[:min([text.find(mark) for mark in ":,=;" if mark in text], default=len(text))]
+        rules = name != text and text[len(name)] != ":"
+        self.codecs = (_rules if rules else _single)(text)
+
+    @classmethod
+    def from_params(cls, params: Mapping[str, Any]) -> "Policy":
+        """MXNet's compression_params: {"type": "2bit" or "1bit", "threshold": a number, 0.5 if there is none}."""
+        unknown = set(params) - {"type", "threshold"}
+        if unknown or params.get("type") not in _MXNET:
+            raise ValueError(f"crumb: compression_params take type ({', '.join(_MXNET)}) and threshold, not {dict(params)}")
+        return cls(f"{_MXNET[params['type']]}:threshold={float(params.get('threshold', 0.5))!r}")
+
+    def choose(self, kind: str, n: int) -> Codec:
+        """The codec of n elements of a kind: the policy's, or raw when its bound is not below the dense size."""
+        raw = Codec("raw")
+        codec = self.codecs.get(kind, raw)
+        return codec if 0 < codec.bound(n) < 4 * n else raw
+
+    def __str__(self) -> str:
+        return ";".join(f"{kind}={self.codecs.get(kind, 'raw')}" for kind in KINDS)
+
+
+def seed_of(seed: int, learner: int, tensor: int) -> int:
+    """The seed of one packer; every learner and tensor has its own. That of crumb_exchange_seed."""
+    mask, h = (1 << 64) - 1, 0
+    for x in (seed, learner, tensor):
+        h = (h ^ x & mask) + 0x9E3779B97F4A7C15 & mask
+        h = (h ^ h >> 30) * 0xBF58476D1CE4E5B9 & mask
+        h = (h ^ h >> 27) * 0x94D049BB133111EB & mask
+        h ^= h >> 31
+    return h

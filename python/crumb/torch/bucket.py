@@ -1,0 +1,169 @@
+"""One of DDP's buckets: its parameters' slots, and the message that carries their frames. SPDX-License-Identifier: MIT"""
+import ctypes
+import struct
+import time
+from typing import List, Sequence, Set, Tuple
+
+import torch
+
+from crumb.error import NonFinite, check
+from crumb.library import HEADER_BYTES, lib
+from crumb.torch.slot import Slot
+
+PACKED, NONFINITE, FAILED = range(3)  # what a rank has to say of its bucket
+_FRAME, _PLAIN = range(2)  # and of each of its slots: a frame follows, or it is to be averaged plainly
+_HEAD = struct.Struct("<4sIQ")  # magic, what it says, bytes of the message; a byte a slot and the frames follow
+_MAGIC = b"CRMT"
+_KINDS = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}  # enum crumb_dtype
+_TASK = 1 << 16  # elements: shorter parameters are packed together
+
+
+def share(n: int, width: int, ranks: int) -> int:
+    """The bytes of n elements that each of a rank's peers may get, so that an all-reduce over a ring would not send less."""
+    return 2 * n * width // ranks
+
+
+class Bucket:
+    """Of the same parameters in every step. flat, in the methods: its gradient, one parameter after another.
+
+    Raw frames stand for their elements as well as the elements do, so it is not for a parameter but for a bucket to say
+    whether all its frames, those among them, are short enough to be sent."""
+
+    def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, ranks: int):
+        self.slots, self.ranks = slots, ranks
+        self.kind, self.width = _KINDS[dtype], torch.empty(0, dtype=dtype).element_size()
+        self.n = sum(slot.n for slot in slots)
+        self.at, self._room_at = [], []
+        at, room = 0, self._body()
+        for slot in slots:
+            self.at.append(at)
+            self._room_at.append(room)
+            at += slot.n
+            room += slot.packer.bound
+        self._most = self._body() + share(self.n, self.width, ranks)
+        self.raw_too = not all(slot.packer.codec.info.fixed for slot in slots) or room <= self._most
+        self._room = torch.empty(room, dtype=torch.uint8)
+        self.inbox = [torch.empty(self._most, dtype=torch.uint8) for _ in range(ranks - 1)]
+        self._length = [0] * len(slots)
+
+    def _body(self):
+        return _HEAD.size + len(self.slots)
+
+    def framed(self) -> List[int]:
+        """The slots that are packed in this step; the others are averaged plainly."""
+        return [i for i, slot in enumerate(self.slots) if not slot.plain and (self.raw_too or not slot.raw)]
+
+    def tasks(self, which: Sequence[int]) -> List[Sequence[int]]:
+        """These slots in runs that are worth a thread each."""
+        runs, first, n = [], 0, 0
+        for last, i in enumerate(which):
+            n += self.slots[i].n
+            if n >= _TASK or last + 1 == len(which):
+                runs.append(which[first:last + 1])
+                first, n = last + 1, 0
+        return runs
+
+    def part(self, flat: torch.Tensor, i: int) -> torch.Tensor:
+        return flat[self.at[i]:self.at[i] + self.slots[i].n]
+
+    def restore(self, step: int) -> None:
+        for slot in self.slots:
+            slot.restore(step)
+
+    # ---- before it is sent ----
+
+    def measure(self, which: Sequence[int], flat: torch.Tensor, step: int) -> torch.Tensor:
+        """What these slots have to say before they pack, NaNs where their gradient is not finite."""
+        return torch.cat([self._measure(self.slots[i], self.part(flat, i), step) for i in which])
+
+    def _measure(self, slot, part, step):
+        slot.remember(step)
+        stat = torch.empty(slot.packer.agree_count)
+        if stat.numel():
+            try:
+                check(lib.crumb_measure(slot.packer.address, part.data_ptr(), self.kind, stat.data_ptr()))
+            except NonFinite:
+                stat.fill_(float("nan"))
+        return stat
+
+    def agree(self, which: Sequence[int], stats: torch.Tensor) -> None:
+        """stats: what each rank has measured, a row a rank."""
+        at = 0
+        for packer in [self.slots[i].packer for i in which]:
+            mine = stats[:, at:at + packer.agree_count].contiguous()
+            at += packer.agree_count
+            if mine.numel():
+                check(lib.crumb_agree(packer.address, mine.data_ptr(), self.ranks))
+
+    def pack(self, which: Sequence[int], flat: torch.Tensor, step: int) -> Tuple[int, float]:
+        """PACKED or NONFINITE, and the seconds it took."""
+        began = time.perf_counter()
+        room = self._room.data_ptr()
+        said = PACKED
+        for i in which:
+            slot = self.slots[i]
+            slot.remember(step)
+            try:
+                address = self.part(flat, i).data_ptr()
+                self._length[i] = slot.packer.pack_at(address, self.kind, room + self._room_at[i], slot.packer.bound)
+            except NonFinite:
+                said = NONFINITE
+                break
+        return said, time.perf_counter() - began
+
+    def message(self, said: int, which: Sequence[int]) -> torch.Tensor:
+        """What this rank has to say, with the frames of these slots if it is PACKED, but for those that are too long."""
+        marks = bytearray([_PLAIN] * len(self.slots))
+        room, end = self._room.data_ptr(), self._body()
+        if said == PACKED:
+            fits = [i for i in which if self.slots[i].raw or self._length[i] <= share(self.slots[i].n, self.width, self.ranks)]
+            if end + sum(self._length[i] for i in fits) > self._most:
+                fits = [i for i in fits if not self.slots[i].raw]
+            for i in fits:
+                marks[i] = _FRAME
+                ctypes.memmove(room + end, room + self._room_at[i], self._length[i])
+                end += self._length[i]
+        ctypes.memmove(room, _HEAD.pack(_MAGIC, said, end) + marks, self._body())
+        return self._room[:end]
+
+    # ---- when all have come ----
+
+    def read(self, message: torch.Tensor, rank: int) -> Tuple[int, List[Tuple[int, int]]]:
+        """What that rank says, and the address and length of every slot's frame; length 0 where it has none."""
+        base, size = message.data_ptr(), message.numel()
+        magic, said, end = _HEAD.unpack(ctypes.string_at(base, _HEAD.size))
+        if magic != _MAGIC or not self._body() <= end <= size:
+            raise RuntimeError(f"crumb: rank {rank} sent no message of this hook")
+        at, frames = self._body(), []
+        for i, mark in enumerate(ctypes.string_at(base + _HEAD.size, len(self.slots))):
+            length = 0
+            if mark == _FRAME:
+                length = HEADER_BYTES
+                length += ctypes.c_uint64.from_address(base + at + 16).value if end - at >= HEADER_BYTES else 0
+                if length > end - at:
+                    raise RuntimeError(f"crumb: rank {rank} sent a frame of {self.slots[i].name} that is cut short")
+            frames.append((base + at, length))
+            at += length
+        return said, frames
+
+    def unpack(self, which: Sequence[int], frames: List[List[Tuple[int, int]]], flat: torch.Tensor) -> None:
+        """The mean of all ranks' frames, in rank order, replaces these slots' parts of flat."""
+        for i in which:
+            part = self.part(flat, i)
+            total = part if part.dtype == torch.float32 else torch.empty(len(part))
+            address = total.data_ptr()
+            ctypes.memset(address, 0, 4 * len(part))
+            for theirs in frames:
+                check(lib.crumb_unpack_add(*theirs[i], 1 / self.ranks, address, len(part)), self.slots[i].name)
+            if total is not part:
+                part.copy_(total)
+
+    def give_up(self, which: Set[int], step: int, flat: torch.Tensor) -> None:
+        """Some rank's frames of these slots were too long, and are not tried again: what is owed goes with the gradient."""
+        for i in which:
+            slot = self.slots[i]
+            slot.restore(step)
+            if slot.raw:
+                self.raw_too = False
+            else:
+                slot.settle(self.part(flat, i))

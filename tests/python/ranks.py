@@ -1,0 +1,57 @@
+"""Runs a test's checks in several processes at once: gloo over files and the loopback device, as torchrun would start them.
+
+SPDX-License-Identifier: MIT
+"""
+import datetime
+import os
+import sys
+import tempfile
+import traceback
+
+import torch
+import torch.distributed as dist
+import torch.multiprocessing as mp
+
+
+def _rank(rank, ranks, folder, checks):
+    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
+                            timeout=datetime.timedelta(seconds=200))
+    for check in checks:
+        try:
+            check(rank, ranks)
+        except BaseException:
+            print(f"FAILED: {check.__name__}, rank {rank} of {ranks}\n{traceback.format_exc()[-4000:]}", flush=True)
+            os._exit(1)  # the others do not wait for it
+        if rank == 0:
+            with open(folder + "/passed", "a") as file:
+                file.write("x")
+        dist.barrier()
+
+
+def passed_by(ranks, checks):
+    """How many of the checks all ranks have passed, one after another; none after the first that failed is tried."""
+    with tempfile.TemporaryDirectory() as folder:
+        open(folder + "/passed", "w").close()
+        try:
+            mp.start_processes(_rank, (ranks, folder, checks), nprocs=ranks, start_method="fork")
+        except mp.ProcessExitedException as error:
+            print(error)
+            return min(os.path.getsize(folder + "/passed"), len(checks) - 1)
+    return len(checks)
+
+
+def gathered(tensor):
+    """Everybody's, in rank order."""
+    everyone = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]
+    dist.all_gather(everyone, tensor)
+    return everyone
+
+
+def run(*plans):
+    """plans: (ranks, checks). Counts as the other tests do."""
+    passed = sum(passed_by(ranks, checks) for ranks, checks in plans)
+    failed = sum(len(checks) for _, checks in plans) - passed
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)

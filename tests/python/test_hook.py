@@ -1,0 +1,249 @@
+"""The hook, bucket by bucket: what it makes of gradients, against packers and plain means by hand.
+
+SPDX-License-Identifier: MIT
+"""
+import io
+import warnings
+
+from counted import need
+
+need("torch")
+import torch
+import torch.distributed as dist
+
+import crumb
+import crumb.torch
+from crumb.policy import seed_of
+from crumb.torch.kinds import kinds_of
+from ranks import gathered, run
+
+SHAPES = (300, 20), (7,), (5, 6, 3, 3), (40000,)
+DTYPES = torch.float32, torch.float16, torch.bfloat16
+
+
+class Model(torch.nn.Module):
+    """Of parameters that a policy's fc covers, but for two biases."""
+
+    def __init__(self):
+        super().__init__()
+        self.weights = torch.nn.ParameterList([torch.nn.Parameter(torch.zeros(shape)) for shape in SHAPES])
+
+
+class GradBucket:
+    """What DDP hands to a hook."""
+
+    def __init__(self, index, last, parameters, flat):
+        self.index, self.is_last, self.parameters, self.buffer = lambda: index, lambda: last, lambda: parameters, lambda: flat
+
+
+def gradient(step, rank, dtype=torch.float32):
+    n = sum(torch.Size(shape).numel() for shape in SHAPES)
+    return torch.randn(n, generator=torch.Generator().manual_seed(100 * step + rank)).to(dtype)
+
+
+def reduce(pair, model, flat, split=2):
+    """One step in two buckets, in the order in which DDP has them; flat becomes the mean."""
+    state, hook = pair
+    parameters = list(model.parameters())
+    border = sum(parameter.numel() for parameter in parameters[:split])
+    futures = [hook(state, GradBucket(0, False, parameters[split:], flat[border:])),
+               hook(state, GradBucket(1, True, parameters[:split], flat[:border]))]
+    for future in futures:
+        future.wait()
+    return flat
+
+
+def hooked(policy, **options):
+    model = Model()
+    return crumb.torch.hook(model, policy, **options), model
+
+
+def policies():
+    """Every codec for everything that has no bias's shape."""
+    for info in crumb.codecs():
+        yield info.name
+    yield "terngrad:shared=1"
+    yield "adacomp:bin=50"
+
+
+def everything(spec):
+    return ";".join(f"{kind}={spec}" for kind in ("fc", "bias"))
+
+
+def by_hand(packers, flats, slots):
+    """The mean that every rank should get: each of the packers' frames, decoded in rank order."""
+    mean, at = torch.zeros(len(flats[0])), 0
+    for i, slot in enumerate(slots):
+        parts = [flat[at:at + slot.n].contiguous() for flat in flats]
+        stats = [row[i].measure(part) for row, part in zip(packers, parts)]
+        for row, part in zip(packers, parts):
+            row[i].agree(stats)
+            crumb.unpack_add(row[i].pack(part), 1 / len(flats), mean[at:at + slot.n])
+        at += slot.n
+    return mean.to(flats[0].dtype)
+
+
+def means_are_those_of_packers_by_hand(rank, ranks):
+    for spec in policies():
+        for dtype in DTYPES:
+            pair, model = hooked(everything(spec), seed=5)
+            slots = list(pair[0]._slots.values())
+            packers = [[crumb.Packer(slot.packer.codec, slot.n, seed_of(5, r, i), 0 if len(shape) < 2 else slot.n // shape[0])
+                        for i, (slot, shape) in enumerate(zip(slots, SHAPES))] for r in range(ranks)]
+            for step in range(3):
+                want = by_hand(packers, [gradient(step, r, dtype) for r in range(ranks)], slots)
+                got = reduce(pair, model, gradient(step, rank, dtype), split=2 - step % 2)
+                plain = sum(gradient(step, r, dtype).float() for r in range(ranks)) / ranks
+                at = 0
+                for slot in slots:
+                    part = slice(at, at := at + slot.n)
+                    if slot.plain:
+                        torch.testing.assert_close(got[part], plain.to(dtype)[part], rtol=1e-2, atol=1e-2)
+                    else:
+                        assert torch.equal(got[part], want[part]), (spec, dtype, step, slot.name)
+            stats = pair[0].stats()
+            assert stats["steps"] == 3 and stats["skipped"] == 0
+            assert stats["dense_bytes"] == 3 * got.numel() * got.element_size()
+            assert stats["sent_bytes"] <= stats["allreduce_bytes"] + 3 * ranks * (6 * 16 + 8 * len(slots)), (spec, stats)
+
+
+def what_is_not_finite_passes_and_nothing_moves(rank, ranks):
+    for spec in ("adacomp", "terngrad:shared=1", "seide"):
+        pair, model = hooked(everything(spec))
+        reduce(pair, model, gradient(0, rank))
+        before = pair[0].state_dict()
+        for at, value in (0, float("nan")), (-1, float("inf")), (0, -float("inf")):
+            flat = gradient(1, rank)
+            if rank == 1:
+                flat[at] = value
+            reduce(pair, model, flat)
+            assert not flat[at].isfinite() and flat[3 if at else -3].isfinite()
+            after = pair[0].state_dict()
+            assert all(torch.equal(after["packers"][name], before["packers"][name]) for name in before["packers"])
+        assert pair[0].stats()["skipped"] == 3
+        others, other = hooked(everything(spec))
+        others[0].load_state_dict(before)
+        assert torch.equal(reduce(pair, model, gradient(2, rank)), reduce(others, other, gradient(2, rank)))
+
+
+def what_is_finite_but_too_great_is_averaged_plainly(rank, ranks):
+    pair, model = hooked(everything("adacomp"))
+    flat = gradient(0, rank)
+    flat[0] = 2.0**122 if rank == 0 else 0.0
+    reduce(pair, model, flat)
+    assert flat[0] == 2.0**122 / ranks
+    small = sum(torch.Size(shape).numel() for shape in SHAPES[:2])
+    torch.testing.assert_close(flat[1:small], (sum(gradient(0, r) for r in range(ranks)) / ranks)[1:small])
+    owed = [slot.packer.step for slot in pair[0]._slots.values()]
+    assert owed == [0, 0, 1, 1] and pair[0].stats()["skipped"] == 0, owed
+
+
+def frames_that_would_be_too_long_are_not_sent(rank, ranks):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        pair, model = hooked("fc=half")  # and the biases raw, which at four ranks is half as much again as an all-reduce's
+        for step in range(3):
+            got = reduce(pair, model, gradient(step, rank), split=3)
+        stats = pair[0].stats()
+        assert stats["sent_bytes"] <= stats["allreduce_bytes"] + 3 * 2 * 2 * 4 * ranks, stats  # parts of a bucket are whole elements
+        assert len([w for w in said if "averaged plainly" in str(w.message)]) == (rank == 0), said
+    want = sum(gradient(2, r) * (1 / ranks) for r in range(ranks))
+    assert torch.equal(got[-SHAPES[-1][0]:], want[-SHAPES[-1][0]:])
+
+
+def a_bucket_that_grows_too_long_gives_what_it_owes(rank, ranks):
+    pair, model = hooked(everything("adacomp:bin=16000"))  # two bytes for each of what it sends
+    total, sent = 0, 0
+    for step in range(3):
+        flat = gradient(step, rank) if step < 2 else torch.full_like(gradient(0, 0), 1000.0 * (rank + 1))
+        total = total + sum(gathered(flat)) / ranks
+        sent = sent + reduce(pair, model, flat)
+    assert all(slot.plain or slot.raw for slot in pair[0]._slots.values())
+    owed = torch.cat([torch.zeros(slot.n) if slot.packer.residual is None else
+                      torch.frombuffer(slot.packer.residual, dtype=torch.float32) for slot in pair[0]._slots.values()])
+    torch.testing.assert_close(sent + sum(gathered(owed)) / ranks, total, rtol=1e-4, atol=1e-3)
+    assert (owed == 0).all()
+
+
+def a_state_goes_on_where_it_was(rank, ranks):
+    for spec in policies():
+        pair, model = hooked(everything(spec), seed=2)
+        for step in range(2):
+            reduce(pair, model, gradient(step, rank))
+        file = io.BytesIO()
+        torch.save(pair[0].state_dict(), file)
+        file.seek(0)
+        others, other = hooked(everything(spec), seed=2)
+        others[0].load_state_dict(torch.load(file))
+        for step in range(2, 5):  # in other buckets, as DDP makes them in its first step
+            assert torch.equal(reduce(pair, model, gradient(step, rank)), reduce(others, other, gradient(step, rank), split=1)), spec
+    saved = pair[0].state_dict()
+    name = next(iter(saved["packers"]))
+    for bad in ({**saved, "rank": rank + 1}, {**saved, "ranks": 9}, {**saved, "setup": "another"},
+                {**saved, "packers": {**saved["packers"], name: saved["packers"][name][:-1]}}):
+        before = pair[0].state_dict()
+        try:
+            pair[0].load_state_dict(bad)
+        except ValueError:
+            assert all(torch.equal(pair[0].state_dict()["packers"][n], before["packers"][n]) for n in before["packers"])
+        else:
+            raise AssertionError("accepted")
+
+
+def one_agreement_a_step(rank, ranks):
+    pair, model = hooked(everything("terngrad:shared=1"))
+    wire, gathers = pair[0]._wire, []
+    gather = wire.gather
+    wire.gather = lambda data, tag: gathers.append(len(data)) or gather(data, tag)
+    for step in range(3):
+        reduce(pair, model, gradient(step, rank))
+    assert gathers == [3] * 3, gathers  # a scaler a parameter, and one is too short for anything but raw
+
+
+def refusals(rank, ranks):
+    def refused(expected, function):
+        try:
+            function()
+        except expected as error:
+            return str(error)
+        raise AssertionError(f"no {expected.__name__}")
+
+    for bad in ("fc=nothing", "fcc=raw", "adacomp:bin=-1"):
+        refused(ValueError, lambda: crumb.torch.hook(Model(), bad))
+    refused(ValueError, lambda: crumb.torch.hook(Model()))
+    refused(ValueError, lambda: crumb.torch.hook(Model(), "raw", compression_params={"type": "2bit"}))
+    assert "different" in refused(ValueError, lambda: crumb.torch.hook(Model(), "sign" if rank else "half"))
+    assert "different" in refused(ValueError, lambda: crumb.torch.hook(Model(), "sign", seed=rank))
+    refused(TypeError, lambda: crumb.torch.hook(Model().double(), "sign"))
+    pair, model = hooked("sign")
+    refused(RuntimeError, lambda: reduce(pair, Model(), gradient(0, rank)))
+    pair, model = hooked(everything("terngrad"))
+    if rank == 0:  # whose packer will not do
+        slot = next(iter(pair[0]._slots.values()))
+        slot.packer.pack_at = lambda *arguments: crumb.error.check(-11)
+    said = refused(Exception, lambda: reduce(pair, model, gradient(0, rank)))
+    assert "packer" in said if rank == 0 else "rank 0 could not pack" in said, said
+    assert "earlier step" in refused(RuntimeError, lambda: reduce(pair, model, gradient(0, rank)))
+
+
+def kinds(rank, ranks):
+    model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.LSTM(4, 4), torch.nn.Conv1d(4, 4, 1), torch.nn.BatchNorm1d(4),
+                                torch.nn.LayerNorm(4), torch.nn.Linear(4, 4), torch.nn.Linear(4, 3))
+    found = kinds_of(model)
+    assert found == {"0.weight": "embedding", "1.weight_ih_l0": "lstm", "1.weight_hh_l0": "lstm", "1.bias_ih_l0": "bias",
+                     "1.bias_hh_l0": "bias", "2.weight": "conv", "2.bias": "bias", "3.weight": "batchnorm",
+                     "3.bias": "batchnorm", "4.weight": "batchnorm", "4.bias": "batchnorm", "5.weight": "fc", "5.bias": "bias",
+                     "6.weight": "last", "6.bias": "bias"}, found
+    state, _ = crumb.torch.hook(model, compression_params={"type": "2bit", "threshold": 0.25})
+    codecs = {slot.name: str(slot.packer.codec) for slot in state._slots.values()}
+    assert codecs["1.weight_ih_l0"] == "twobit:threshold=0.25" and codecs["5.bias"] == "raw", codecs
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    run((2, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
+             what_is_finite_but_too_great_is_averaged_plainly, frames_that_would_be_too_long_are_not_sent,
+             a_state_goes_on_where_it_was, one_agreement_a_step, kinds, refusals]),
+        (4, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
+             frames_that_would_be_too_long_are_not_sent, a_bucket_that_grows_too_long_gives_what_it_owes,
+             a_state_goes_on_where_it_was]))
