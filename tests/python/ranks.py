@@ -17,7 +17,7 @@ def _rank(rank, ranks, folder, checks):
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
     dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
-                            timeout=datetime.timedelta(seconds=200))
+                            timeout=datetime.timedelta(seconds=60))
     for check in checks:
         try:
             check(rank, ranks)

@@ -1,0 +1,38 @@
+# The examples run, and ddp_mnist.py without crumb's two lines is plain DDP. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+if ! "$PYTHON" -c "import numpy, torch" 2>/dev/null; then
+	echo "skipped: $PYTHON has no torch"
+	exit 77
+fi
+
+check "compare.py" "$PYTHON" "$SOURCE/examples/compare.py"
+holds "a line a codec" test "$(grep -c 'bits an element' stdout)" = "$("$CRUMB" list --json | wc -l)"
+check "compare.py, a gradient and specs" "$PYTHON" - <<'END'
+import numpy as np
+np.save("g.npy", np.ones((3, 100)))
+END
+check "compare.py g.npy" "$PYTHON" "$SOURCE/examples/compare.py" g.npy raw sign
+holds "two lines" test "$(grep -c 'bits an element' stdout)" = 2
+
+"$PYTHON" - <<'END'
+import gzip, os, random
+random.seed(1)
+os.mkdir("mnist")
+for name, count in (("train", 400), ("t10k", 50)):
+    gzip.open(f"mnist/{name}-images-idx3-ubyte.gz", "wb").write(bytes(16) + random.randbytes(784 * count))
+    gzip.open(f"mnist/{name}-labels-idx1-ubyte.gz", "wb").write(bytes(8) + bytes(random.randrange(10) for _ in range(count)))
+END
+grep -v "crumb's" "$SOURCE/examples/ddp_mnist.py" >plain.py
+holds "two lines are crumb's" test "$(diff "$SOURCE/examples/ddp_mnist.py" plain.py | grep -c '^<.*crumb\.torch')" = 2
+holds "and no others" sh -c '! grep -v "^[^i ]" plain.py | grep "crumb\."'
+ranks() {
+	export MASTER_ADDR=127.0.0.1 WORLD_SIZE=2 OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo MASTER_PORT
+	MASTER_PORT=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	RANK=1 timeout 120 "$PYTHON" "$1" mnist 1 &
+	RANK=0 timeout 120 "$PYTHON" "$1" mnist 1 && wait $!
+}
+for program in "$SOURCE/examples/ddp_mnist.py" plain.py; do
+	check "$program" ranks "$program"
+	holds "$program prints its error" grep -q '^epoch 1: test error [0-9.]* %$' stdout
+done
+finish
