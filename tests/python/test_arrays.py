@@ -11,6 +11,7 @@ import re
 import subprocess
 import tempfile
 import unittest
+from pathlib import Path
 
 from counted import main, need
 
@@ -66,7 +67,7 @@ class SameAsTheLibrary(unittest.TestCase):
                 for gradient, name in zip(arrays, names):
                     gradient.tofile(name)
                 subprocess.run([LIBRARY_RUN, spec, str(SEED), dtype, folder + "/c", *names], check=True)
-                frames, state, total = (open(f"{folder}/c.{suffix}", "rb").read() for suffix in ("frames", "packer", "sum"))
+                frames, state, total = (Path(folder, "c." + suffix).read_bytes() for suffix in ("frames", "packer", "sum"))
                 packer = crumb.Packer(spec, N, SEED)
                 own = [pack([packer], [gradient], dtype if dtype == "bf16" else None)[0] for gradient in arrays]
                 self.assertEqual(b"".join(own), frames)
@@ -223,7 +224,7 @@ class Memory(unittest.TestCase):
 
 class Codecs(unittest.TestCase):
     def test_specs(self):
-        self.assertEqual(len(crumb.codecs()), len(re.findall(r"^CODEC\(", open(SOURCE + "/src/codecs.def").read(), re.M)))
+        self.assertEqual(len(crumb.codecs()), len(re.findall(r"^CODEC\(", Path(SOURCE, "src/codecs.def").read_text(), re.M)))
         for spec in specs():
             codec = crumb.Codec(spec)
             self.assertEqual(crumb.Codec(str(codec)), codec)
@@ -244,7 +245,7 @@ class Codecs(unittest.TestCase):
         self.assertEqual((str(caught.exception), caught.exception.code), ("the frame is cut short", -6))
 
     def test_one_version(self):
-        project = open(SOURCE + "/python/pyproject.toml").read()
+        project = Path(SOURCE, "python/pyproject.toml").read_text()
         self.assertEqual(re.search(r'^version = "(.*)"', project, re.M)[1], crumb.version())
 
 
