@@ -9,7 +9,6 @@ from counted import need
 
 need("torch")
 import torch
-import torch.distributed as dist
 
 import crumb
 import crumb.torch
