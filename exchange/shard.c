@@ -191,14 +191,17 @@ int crumb_shard_mean(struct crumb_exchange *x, int error)
 static void assign(struct crumb_exchange *x, unsigned *owner)
 {
 	for (size_t i = 0; i < x->slices; i++) {
-		const size_t s = x->longest[i];
+		const size_t s = x->longest[i], n = x->slice[s].n;
+		const struct descent *descent = &x->descent[s];
+		const size_t up = crumb_bound(&x->column[s].codec, n);
+		const size_t down =
+		        descent->sums ? crumb_sum_bound(x->learners, n) : crumb_bound(&descent->codec, n);
 		unsigned least = 0;
 		for (unsigned r = 1; r < x->ranks; r++)
 			if (x->section[r].load < x->section[least].load)
 				least = r;
 		owner[s] = least;
-		x->section[least].load += x->learners * crumb_bound(&x->column[s].codec, x->slice[s].n) +
-		                          x->ranks * x->descent[s].slot_size;
+		x->section[least].load += x->learners * up + x->ranks * down;
 	}
 }
 

@@ -1,0 +1,279 @@
+/* A network for one machine: emulator HOSTS MBIT DELAY_US
+ *
+ * Every host is a network namespace, crumb0, crumb1, ..., whose eth0 is a TAP device that ends here. This
+ * process is the cables and the switch: frames pass their sender's cable, wait for the delay, and pass their
+ * receiver's cable, each cable being busy for as long as the bytes on the wire take (preamble, gaps and
+ * checksums counted, and every segment of what the kernel hands over in one piece). A cable that is behind is
+ * not read from, so that the sender's own queue fills as behind a real card; the switch keeps at most BUFFER
+ * bytes for a receiver and drops what is more. MBIT 0: as fast as it goes.
+ *
+ * One more port, crumb-host, belongs to the machine itself, for mpirun's control traffic, and is neither slow
+ * nor late. Ends, and says what it saw, on SIGTERM. Root only.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if.h>
+#include <linux/if_tun.h>
+#include <linux/virtio_net.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	MOST = 64,         /* hosts */
+	FRAME = 70000,     /* bytes that a TAP gives at once, with its header */
+	BUFFER = 2 << 20,  /* of the switch, for each receiver */
+	BEHIND_NS = 500000 /* how far a cable's work may lie ahead before its host has to wait */
+};
+
+struct frame {
+	struct frame *next;
+	uint64_t due;
+	int len;
+	uint8_t data[];
+};
+
+struct port {
+	int tap;
+	uint64_t up_free, down_free; /* when the cable has done what it has been given */
+	struct frame *first, **last; /* on their way to this host, in order of time */
+	uint64_t waiting;            /* their bytes */
+};
+
+static struct port port[MOST + 1];
+static int hosts;
+static double ns_per_byte;
+static uint64_t delay;
+static uint64_t frames, bytes, drops, late;
+static volatile sig_atomic_t stop;
+
+static void end(int signal)
+{
+	(void)signal;
+	stop = 1;
+}
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void die(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+/* ---- the devices ---------------------------------------------------------------------------- */
+
+static void shell(const char *format, int i)
+{
+	char command[512];
+
+	snprintf(command, sizeof command, format, i, i, i, i, i, i);
+	if (system(command) != 0) {
+		fprintf(stderr, "emulator: this failed: %s\n", command);
+		exit(1);
+	}
+}
+
+static void open_tap(int i)
+{
+	struct ifreq request = {.ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR};
+	int header = sizeof(struct virtio_net_hdr);
+
+	port[i].tap = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
+	snprintf(request.ifr_name, sizeof request.ifr_name, "crumbtap%d", i);
+	if (port[i].tap < 0 || ioctl(port[i].tap, TUNSETIFF, &request) < 0 ||
+	    ioctl(port[i].tap, TUNSETVNETHDRSZ, &header) < 0 ||
+	    ioctl(port[i].tap, TUNSETOFFLOAD, TUN_F_CSUM | TUN_F_TSO4) < 0)
+		die("emulator: /dev/net/tun");
+	port[i].last = &port[i].first;
+}
+
+/* Host i is 10.97.0.(i+1), by a MAC address that ends in i. What the kernel hands over in one piece lasts
+ * half a millisecond at most, or a frame would come as late as its last segment. A token bucket at the
+ * cable's rate keeps what has to wait in the host's own queue: a TAP takes all at once, so that
+ * acknowledgements would stand behind whole windows. */
+static void open_host(int i, const char *mbit)
+{
+	char command[256];
+	const double piece = ns_per_byte > 0 ? BEHIND_NS / ns_per_byte : 65536;
+	const int bytes = piece > 65536 ? 65536 : piece < 3000 ? 3000 : (int)piece;
+
+	shell("ip link set crumbtap%d netns crumb%d && ip -n crumb%d link set crumbtap%d name eth0", i);
+	shell("ip -n crumb%d link set eth0 address 02:00:00:00:00:%02x", i);
+	snprintf(command, sizeof command, "ip -n crumb%%d link set eth0 gso_max_size %d", bytes);
+	shell(command, i);
+	snprintf(command, sizeof command, "ip -n crumb%%d addr add 10.97.0.%d/24 dev eth0", i + 1);
+	shell(command, i);
+	snprintf(command, sizeof command,
+	         "tc -n crumb%%d qdisc replace dev eth0 root tbf rate %smbit burst %d limit 16mb", mbit,
+	         bytes + 2000);
+	if (ns_per_byte > 0)
+		shell(command, i);
+	shell("ip -n crumb%d link set eth0 up && ip -n crumb%d link set lo up", i);
+}
+
+static void open_machine(int i)
+{
+	shell("ip link set crumbtap%d name crumb-host && ip link set crumb-host address 02:00:00:00:00:%02x",
+	      i);
+	shell("ip addr add 10.97.0.254/24 dev crumb-host && ip link set crumb-host up", i);
+}
+
+/* ---- frames --------------------------------------------------------------------------------- */
+
+/* Bytes on the wire: 24 more than the frame for each segment, and headers for all segments but the first. */
+static uint64_t wire_bytes(const struct virtio_net_hdr *header, int len)
+{
+	const int head = header->hdr_len ? header->hdr_len : 66;
+	int segments = 1;
+
+	if (header->gso_type != VIRTIO_NET_HDR_GSO_NONE && header->gso_size)
+		segments = (len - head + header->gso_size - 1) / header->gso_size;
+	return (uint64_t)(len + (segments - 1) * head + segments * 24);
+}
+
+static void enqueue(struct port *to, const uint8_t *data, int len, uint64_t due)
+{
+	struct frame *frame = malloc(sizeof *frame + (size_t)len);
+
+	if (!frame)
+		die("emulator");
+	*frame = (struct frame){.due = due, .len = len};
+	memcpy(frame->data, data, (size_t)len);
+	*to->last = frame;
+	to->last = &frame->next;
+	to->waiting += (uint64_t)len;
+}
+
+/* Sends a frame over two cables. Cut through: the second begins when the first bit has come, unless it is
+ * busy. */
+static void pass(int from, int to, const uint8_t *data, int len, uint64_t wire, uint64_t t)
+{
+	struct port *up = &port[from], *down = &port[to];
+	const uint64_t busy = (uint64_t)((double)wire * ns_per_byte);
+
+	if (from == hosts || to == hosts) {
+		const uint64_t last = down->waiting ? down->down_free : 0;
+		enqueue(down, data, len, last > t ? last : t);
+		return;
+	}
+	const uint64_t begin = up->up_free > t ? up->up_free : t;
+	up->up_free = begin + busy;
+	frames++;
+	bytes += wire;
+	if (down->waiting + (uint64_t)len >
+	    BUFFER + (uint64_t)(ns_per_byte > 0 ? (double)delay / ns_per_byte : 1e9)) {
+		drops++;
+		return;
+	}
+	const uint64_t come = begin + delay, start = down->down_free > come ? down->down_free : come;
+	down->down_free = start + busy;
+	enqueue(down, data, len, down->down_free);
+}
+
+static void receive(int from, uint64_t t)
+{
+	static uint8_t data[FRAME];
+
+	for (int k = 0; k < 16 && port[from].up_free < t + BEHIND_NS; k++) {
+		const ssize_t len = read(port[from].tap, data, sizeof data);
+		if (len <= (ssize_t)sizeof(struct virtio_net_hdr) + 14)
+			return;
+		const uint8_t *mac = data + sizeof(struct virtio_net_hdr);
+		const uint64_t wire = wire_bytes((const struct virtio_net_hdr *)(void *)data,
+		                                 (int)len - (int)sizeof(struct virtio_net_hdr));
+		for (int to = 0; to <= hosts; to++)
+			if (to != from && ((mac[0] & 1) || (mac[0] == 2 && mac[5] == to)))
+				pass(from, to, data, (int)len, wire, t);
+	}
+}
+
+static void deliver(struct port *to, uint64_t t)
+{
+	while (to->first && to->first->due <= t) {
+		struct frame *frame = to->first;
+		if (write(to->tap, frame->data, (size_t)frame->len) < 0 && errno != EIO)
+			drops++;
+		late = t - frame->due > late ? t - frame->due : late;
+		to->first = frame->next;
+		if (!to->first)
+			to->last = &to->first;
+		to->waiting -= (uint64_t)frame->len;
+		free(frame);
+	}
+}
+
+/* ---- the loop ------------------------------------------------------------------------------- */
+
+/* Waits until something has come, is due, or may be read again. */
+static void rest(struct pollfd *poll, uint64_t t)
+{
+	uint64_t next = t + 100000000;
+
+	for (int i = 0; i <= hosts; i++) {
+		const bool behind = port[i].up_free > t + BEHIND_NS;
+		poll[i].events = behind ? 0 : POLLIN;
+		if (behind && port[i].up_free - BEHIND_NS < next)
+			next = port[i].up_free - BEHIND_NS;
+		if (port[i].first && port[i].first->due < next)
+			next = port[i].first->due;
+	}
+	const uint64_t wait = next > t ? next - t : 0;
+	ppoll(poll, (nfds_t)hosts + 1,
+	      &(struct timespec){(time_t)(wait / 1000000000), (long)(wait % 1000000000)}, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	struct pollfd poll[MOST + 1];
+
+	if (argc != 4 || (hosts = atoi(argv[1])) < 1 || hosts > MOST) {
+		fprintf(stderr, "usage: emulator HOSTS MBIT DELAY_US\n");
+		return 2;
+	}
+	ns_per_byte = atof(argv[2]) > 0 ? 8000 / atof(argv[2]) : 0;
+	delay = (uint64_t)(1000 * atof(argv[3]));
+	signal(SIGTERM, end);
+	signal(SIGINT, end);
+	prctl(PR_SET_TIMERSLACK, 1);
+	for (int i = 0; i <= hosts; i++) {
+		open_tap(i);
+		if (i < hosts)
+			open_host(i, argv[2]);
+		else
+			open_machine(i);
+		poll[i].fd = port[i].tap;
+	}
+	printf("ready\n");
+	fflush(stdout);
+	while (!stop) {
+		uint64_t t = now();
+		for (int i = 0; i <= hosts; i++)
+			deliver(&port[i], t);
+		rest(poll, now());
+		t = now();
+		for (int i = 0; i <= hosts; i++)
+			if (port[i].tap >= 0 && poll[i].revents & POLLIN)
+				receive(i, t);
+	}
+	printf("%llu frames, %.1f MB on the wire, %llu dropped, at most %.2f ms late\n",
+	       (unsigned long long)frames, 1e-6 * (double)bytes, (unsigned long long)drops,
+	       1e-6 * (double)late);
+	return 0;
+}

@@ -1,0 +1,281 @@
+/* What an exchange and a whole step cost on this network, crumb's beside MPI's all-reduce of float32, in one
+ * run:
+ *
+ *   mpirun -n N exchange MODEL MBIT DELAY_US STEPS SETTING...     a line of CSV for each setting
+ *   mpirun -n N exchange transfer BYTES                           the rate and the round trip from rank 0 to
+ * rank 1
+ *
+ * A setting is "ring", or "PLAN UP DOWN" as crumb-train takes them. Each rank is one learner with a batch of
+ * 32 drawn digits, and computes with one thread. All settings begin with the same parameters; the first WARM
+ * steps are not counted, so that residuals are what they are in training (the ring has none). The network's
+ * MBIT and DELAY_US are for the closed form of the ring, 2 (N - 1) (bytes / N / rate + delay), and for the
+ * record.
+ *
+ * Columns: model, its parameters, ranks, MBIT, delay in ms, plan, codec up and down, steps; medians over the
+ * steps of the greatest over the ranks: seconds of an exchange, and of a whole step; the closed form; of rank
+ * 0, by step: bytes that its messages had, and that left its interface; seconds of check and pack, of swaps,
+ * of unpacking.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <plan.h>
+#include <policy.h>
+#include <transport.h>
+#include "data.h"
+#include "net.h"
+#include "optimizer.h"
+#include "ring.h"
+#include "stopwatch.h"
+#include "worker.h"
+
+enum { BATCH = 32, WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
+
+struct bench {
+	struct transport *net;
+	struct data data;
+	struct net model;
+	struct worker *worker;
+	double mbit, delay_us;
+	size_t steps;
+	float *param, *velocity, *grad, *mean;
+};
+
+struct seconds {
+	double exchange[MOST_STEPS], step[MOST_STEPS];
+};
+
+static void die(const struct bench *b, const char *why)
+{
+	fprintf(stderr, "exchange: rank %u: %s\n", b->net->rank, why);
+	crumb_mpi_abort(b->net, 1);
+}
+
+static float *floats(const struct bench *b)
+{
+	float *x = aligned_alloc(64, (b->model.parameters * sizeof *x + 63) / 64 * 64);
+
+	if (!x)
+		die(b, "out of memory");
+	memset(x, 0, b->model.parameters * sizeof *x);
+	return x;
+}
+
+/* Bytes that have left this machine's eth0, headers and all; 0 where there is none. */
+static double interface_bytes(void)
+{
+	FILE *file = fopen("/proc/net/dev", "r");
+	char line[512];
+	double out = 0;
+
+	while (file && fgets(line, sizeof line, file))
+		if (sscanf(line, " eth0: %*f %*f %*f %*f %*f %*f %*f %*f %lf", &out) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return out;
+}
+
+/* ---- a setting ------------------------------------------------------------------------------ */
+
+struct setting {
+	char text[256];
+	const char *plan, *up, *down; /* of text; plan "ring": MPI's */
+	struct crumb_slice *slice;
+	struct crumb_exchange *x; /* NULL: MPI's */
+};
+
+static void setting_open(struct bench *b, struct setting *s, const char *text)
+{
+	static const char blank[] = " ";
+	char why[CRUMB_WHY_MAX];
+	struct policy up, down;
+
+	*s = (struct setting){0};
+	snprintf(s->text, sizeof s->text, "%s", text);
+	s->plan = strtok(s->text, blank);
+	s->up = strtok(NULL, blank);
+	s->down = strtok(NULL, blank);
+	if (s->plan && !strcmp(s->plan, "ring")) {
+		s->up = s->down = "raw";
+		return;
+	}
+	const struct plan *plan = s->plan ? crumb_plan_find(s->plan) : NULL;
+	const bool exact = s->down && !strcmp(s->down, "exact");
+	if (!plan || !s->down || crumb_policy_parse(&up, s->up, NULL) ||
+	    (!exact && crumb_policy_parse(&down, s->down, NULL)))
+		die(b, "a setting is \"ring\" or \"PLAN UP DOWN\"");
+	const size_t cuts = crumb_slices_cut(b->model.slice, b->model.slice_count, plan->longest, NULL);
+	s->slice = calloc(cuts, sizeof *s->slice);
+	if (!s->slice)
+		die(b, "out of memory");
+	crumb_slices_cut(b->model.slice, b->model.slice_count, plan->longest, s->slice);
+	const struct crumb_exchange_config config = {.slices = s->slice,
+	                                             .slice_count = cuts,
+	                                             .plan = plan,
+	                                             .policy = &up,
+	                                             .down = exact ? NULL : &down,
+	                                             .learners = b->net->ranks,
+	                                             .seed = 1,
+	                                             .net = b->net};
+	if (crumb_exchange_open(&s->x, &config, why, sizeof why) < 0)
+		die(b, why);
+}
+
+static void setting_close(struct setting *s)
+{
+	crumb_exchange_close(s->x);
+	free(s->slice);
+}
+
+/* ---- steps ---------------------------------------------------------------------------------- */
+
+static void exchange(struct bench *b, struct setting *s)
+{
+	const float *const grads[] = {b->grad};
+	float share[64];
+
+	if (!s->x) {
+		ring_mean(b->grad, b->model.parameters);
+		return;
+	}
+	for (unsigned r = 0; r < b->net->ranks; r++)
+		share[r] = 1.0f / (float)b->net->ranks;
+	if (crumb_exchange_mean(s->x, grads, share, b->mean) < 0)
+		die(b, crumb_exchange_why(s->x));
+}
+
+/* Ranks begin their exchange together, so that it is not another one's computing that is measured. */
+static void step(struct bench *b, struct setting *s, size_t number, double *exchange_seconds,
+                 double *step_seconds)
+{
+	uint32_t index[BATCH];
+	double loss;
+
+	for (size_t i = 0; i < BATCH; i++)
+		index[i] = (uint32_t)(((number * b->net->ranks + b->net->rank) * BATCH + i) %
+		                      b->data.train.count);
+	ring_barrier();
+	const double begin = stopwatch_now();
+	if (worker_gradient(b->worker, b->param, index, BATCH, b->grad, &loss) < 0)
+		die(b, worker_why(b->worker));
+	ring_barrier();
+	const double computed = stopwatch_now();
+	exchange(b, s);
+	const double exchanged = stopwatch_now();
+	optimizer_step(b->param, b->velocity, s->x ? b->mean : b->grad, b->model.parameters, 0.01f, 0.9f, 0);
+	*step_seconds = ring_most(stopwatch_now() - begin);
+	*exchange_seconds = ring_most(exchanged - computed);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *x, size_t n)
+{
+	qsort(x, n, sizeof *x, by_size);
+	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+static void run(struct bench *b, const char *text, struct seconds *seconds)
+{
+	const double ranks = b->net->ranks, bytes = 4.0 * (double)b->model.parameters;
+	const double byte_seconds = b->mbit > 0 ? 8e-6 / b->mbit : 0;
+	const double closed = 2 * (ranks - 1) * (bytes / ranks * byte_seconds + 1e-6 * b->delay_us);
+	struct crumb_exchange_stats stats = {0};
+	struct setting s;
+	double before = 0;
+
+	setting_open(b, &s, text);
+	net_init(&b->model, 1, b->param);
+	memset(b->velocity, 0, b->model.parameters * sizeof *b->velocity);
+	const size_t warm = s.x ? WARM : WARM_RING;
+	for (size_t i = 0; i < warm + b->steps; i++) {
+		const size_t k = i < warm ? 0 : i - warm;
+		if (i == warm) {
+			before = interface_bytes();
+			if (s.x)
+				crumb_exchange_reset_stats(s.x);
+		}
+		step(b, &s, i, &seconds->exchange[k], &seconds->step[k]);
+	}
+	const double out = (interface_bytes() - before) / (double)b->steps;
+	if (s.x)
+		crumb_exchange_stats(s.x, &stats);
+	const double own = s.x ? (double)stats.link_out / (double)b->steps : 2 * (ranks - 1) / ranks * bytes;
+	if (b->net->rank == 0) {
+		const double steps = (double)b->steps;
+		printf("%s,%zu,%u,%g,%g,%s,\"%s\",\"%s\",%zu,%.6f,%.6f,%.6f,%.0f,%.0f,%.6f,%.6f,%.6f\n",
+		       b->model.model->name, b->model.parameters, b->net->ranks, b->mbit, b->delay_us * 1e-3,
+		       s.plan, s.up, s.down, b->steps, median(seconds->exchange, b->steps),
+		       median(seconds->step, b->steps), closed, own, out,
+		       (stats.check_seconds + stats.pack_seconds) / steps, stats.swap_seconds / steps,
+		       stats.unpack_seconds / steps);
+		fflush(stdout);
+	}
+	setting_close(&s);
+}
+
+static void transfer(const struct bench *b, size_t bytes)
+{
+	double best = 1e9, trip = 1e9;
+
+	ring_transfer(bytes);
+	for (int i = 0; i < 5; i++) {
+		const double took = ring_transfer(bytes), empty = ring_transfer(1);
+		best = took < best ? took : best;
+		trip = empty < trip ? empty : trip;
+	}
+	if (b->net->rank == 0)
+		printf("%.1f Mbit/s, %.3f ms\n", 8e-6 * (double)bytes / (best - trip / 2), 1e3 * trip);
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b;
+	static struct seconds seconds;
+	char why[512];
+
+	if (crumb_mpi_open(&b.net, 60, why, sizeof why) < 0) {
+		fprintf(stderr, "exchange: %s\n", why);
+		return 1;
+	}
+	b.net->timeout = 300;
+	if (argc == 3 && !strcmp(argv[1], "transfer")) {
+		transfer(&b, (size_t)atol(argv[2]));
+	} else {
+		const struct model *model = argc > 5 ? model_find(argv[1]) : NULL;
+		if (!model || atol(argv[4]) < 1 || atol(argv[4]) > MOST_STEPS || b.net->ranks > 64)
+			die(&b,
+			    "usage: exchange MODEL MBIT DELAY_US STEPS SETTING... | exchange transfer BYTES");
+		b.mbit = atof(argv[2]);
+		b.delay_us = atof(argv[3]);
+		b.steps = (size_t)atol(argv[4]);
+		if (data_open(&b.data, "digits", why, sizeof why) < 0 ||
+		    net_open(&b.model, model, b.data.shape, why, sizeof why) < 0)
+			die(&b, why);
+		b.worker = worker_open(&b.model, &b.data);
+		if (!b.worker)
+			die(&b, "out of memory");
+		b.param = floats(&b);
+		b.velocity = floats(&b);
+		b.grad = floats(&b);
+		b.mean = floats(&b);
+		for (int i = 5; i < argc; i++)
+			run(&b, argv[i], &seconds);
+		worker_close(b.worker);
+		data_close(&b.data);
+		free(b.param);
+		free(b.velocity);
+		free(b.grad);
+		free(b.mean);
+	}
+	crumb_mpi_close(&b.net);
+	return 0;
+}
