@@ -186,22 +186,33 @@ int crumb_shard_mean(struct crumb_exchange *x, int error)
 	return error;
 }
 
+/* Bytes that the mean of slice s takes on its way down, headers left out: a sum has ceil(log2(2 N + 1)) bits
+ * an element. */
+static size_t bytes_down(const struct crumb_exchange *x, size_t s)
+{
+	const size_t n = x->slice[s].n;
+	size_t bits = 1;
+
+	if (!x->descent[s].sums)
+		return crumb_bound(&x->descent[s].codec, n);
+	while ((size_t)1 << bits < 2 * x->learners + 1)
+		bits++;
+	return n * bits / 8;
+}
+
 /* Gives each slice, the longest first, to the rank that has least to carry so far: what comes up from all
  * learners and what goes down to all ranks. */
 static void assign(struct crumb_exchange *x, unsigned *owner)
 {
 	for (size_t i = 0; i < x->slices; i++) {
-		const size_t s = x->longest[i], n = x->slice[s].n;
-		const struct descent *descent = &x->descent[s];
-		const size_t up = crumb_bound(&x->column[s].codec, n);
-		const size_t down =
-		        descent->sums ? crumb_sum_bound(x->learners, n) : crumb_bound(&descent->codec, n);
+		const size_t s = x->longest[i];
 		unsigned least = 0;
 		for (unsigned r = 1; r < x->ranks; r++)
 			if (x->section[r].load < x->section[least].load)
 				least = r;
 		owner[s] = least;
-		x->section[least].load += x->learners * up + x->ranks * down;
+		x->section[least].load += x->learners * crumb_bound(&x->column[s].codec, x->slice[s].n) +
+		                          x->ranks * bytes_down(x, s);
 	}
 }
 
@@ -210,6 +221,6 @@ const struct plan crumb_plan_shard = {
         .brief = "ranks divide the slices; each averages its own and gives their means to all",
         .assign = assign,
         .mean = crumb_shard_mean,
-        .longest = 1 << 17,
+        .longest = 1 << 16,
         .swaps = 3,
 };

@@ -938,6 +938,93 @@ static void a_wrong_slice_table_is_refused(void **state)
 	}
 }
 
+/* What is cut covers what was there, in order, in parts that are short enough, nearly equal and whole runs.
+ */
+static void slices_are_cut(void **state)
+{
+	(void)state;
+	for (size_t longest = 0; longest < 5000; longest = 3 * longest + 1) {
+		struct crumb_slice *cut = must(calloc(total + SLICES, sizeof *cut));
+		const size_t parts = crumb_slices_cut(slices, SLICES, longest, cut);
+		size_t part = 0;
+		assert_int_equal(crumb_slices_cut(slices, SLICES, longest, NULL), parts);
+		for (size_t s = 0; s < SLICES; s++) {
+			const size_t end = slices[s].at + slices[s].n,
+			             run = slices[s].run ? slices[s].run : 1;
+			size_t at = slices[s].at, most = 0, least = slices[s].n;
+			do {
+				assert_true(part < parts);
+				assert_int_equal(cut[part].at, at);
+				assert_int_equal(cut[part].run, slices[s].run);
+				assert_int_equal(cut[part].kind, slices[s].kind);
+				at += cut[part].n;
+				assert_true(at == end || cut[part].n % run == 0);
+				assert_true(!longest || cut[part].n < longest + run + slices[s].n % run);
+				most = cut[part].n > most ? cut[part].n : most;
+				least = cut[part].n < least ? cut[part].n : least;
+				part++;
+			} while (at < end);
+			assert_int_equal(at, end);
+			assert_true(most - least <= run + slices[s].n % run);
+		}
+		assert_int_equal(part, parts);
+		free(cut);
+	}
+}
+
+/* Whatever tells the senders of two messages apart, both are named. */
+static void refusals_name_both_sides(void **state)
+{
+	static const struct {
+		size_t at;
+		int error;
+		const char *both[2];
+	} faults[] = {
+	        {offsetof(struct message_head, crumb),
+	         CRUMB_EVERSION,
+	         {"rank 3 runs crumb 0.1.", "here 0.1.0"}},
+	        {offsetof(struct message_head, format), CRUMB_EVERSION, {"rank 3 runs", "here"}},
+	        {offsetof(struct message_head, step),
+	         CRUMB_EFRAME,
+	         {"rank 3 sent a message of step 6", "of rank 2"}},
+	        {offsetof(struct message_head, phase),
+	         CRUMB_EFRAME,
+	         {"rank 3 sent a message of step 7, phase", "of rank 2"}},
+	        {offsetof(struct message_head, model),
+	         CRUMB_EFRAME,
+	         {"rank 3 trains another model", "than rank 2"}},
+	        {offsetof(struct message_head, table),
+	         CRUMB_EFRAME,
+	         {"rank 3 has another slice table", "than rank 2"}},
+	        {offsetof(struct message_head, setup),
+	         CRUMB_EFRAME,
+	         {"rank 3 has another plan", "than rank 2"}},
+	        {offsetof(struct message_head, shares),
+	         CRUMB_EFRAME,
+	         {"rank 3 weights the learners otherwise", "than rank 2"}},
+	};
+	struct message_head mine = {
+	        .phase = MESSAGE_UP, .rank = 2, .step = 7, .model = 1, .table = 2, .setup = 3, .shares = 4};
+	char why[CRUMB_WHY_MAX];
+
+	(void)state;
+	crumb_message_head(&mine);
+	struct message_head its = mine;
+	its.rank = 3;
+	assert_int_equal(crumb_message_check(&mine, (crumb_span){&its, sizeof its}, 3, why, sizeof why), 0);
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+		struct message_head odd = its;
+		((uint8_t *)&odd)[faults[i].at] ^= 1;
+		assert_int_equal(
+		        crumb_message_check(&mine, (crumb_span){&odd, sizeof odd}, 3, why, sizeof why),
+		        faults[i].error);
+		for (int side = 0; side < 2; side++)
+			if (!strstr(why, faults[i].both[side]))
+				fail_msg("\"%s\" does not say \"%s\"", why, faults[i].both[side]);
+		assert_non_null(strstr(why, "step 7"));
+	}
+}
+
 static void learners_are_divided(void **state)
 {
 	const struct policy policy = parse_policy("raw");
@@ -982,6 +1069,8 @@ int main(void)
 	        cmocka_unit_test(stats_count),
 	        cmocka_unit_test(a_wrong_slice_table_is_refused),
 	        cmocka_unit_test(learners_are_divided),
+	        cmocka_unit_test(slices_are_cut),
+	        cmocka_unit_test(refusals_name_both_sides),
 	};
 	for (size_t s = 0; s < SLICES; s++) {
 		slices[s].at = total;
