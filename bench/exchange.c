@@ -25,6 +25,7 @@
 #include <policy.h>
 #include <transport.h>
 #include "data.h"
+#include "init.h"
 #include "net.h"
 #include "optimizer.h"
 #include "ring.h"
@@ -193,7 +194,7 @@ static void run(struct bench *b, const char *text, struct seconds *seconds)
 	double before = 0;
 
 	setting_open(b, &s, text);
-	net_init(&b->model, 1, b->param);
+	init_parameters(&b->model, 1, b->param);
 	memset(b->velocity, 0, b->model.parameters * sizeof *b->velocity);
 	const size_t warm = s.x ? WARM : WARM_RING;
 	for (size_t i = 0; i < warm + b->steps; i++) {
