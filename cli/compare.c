@@ -22,9 +22,20 @@ static const struct option_info options[] = {
 };
 
 /* Published ones, beside every codec's defaults. */
-static const char *const settings[] = {"half:type=f16",    "terngrad:clip=0",  "adacomp:bin=50",
-                                       "local:bin=50",     "topk:value=exact", "topk:fraction=0.01",
-                                       "terngrad:shared=1"};
+static const char *const settings[] = {
+        "half:type=f16",
+        "terngrad:clip=0",
+        "terngrad:shared=1",
+        "adacomp:bin=50",
+        "local:bin=50",
+        "topk:value=exact",
+        "topk:fraction=0.01",
+        "qsgd:bits=2,norm=max",
+        "qsgd:bits=3,bucket=8192,norm=max,zero=0",
+        "nuqsgd:bits=3,bucket=8192,zero=0",
+        "alq:normalized=1",
+        "amq:normalized=1",
+};
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
 enum { SEEDS = 3, ROUNDS = 7 };
@@ -310,8 +321,8 @@ const struct command compare_command = {
         "show what codecs make of gradients: size, error, speed",
         "bits: of the whole frame, an element. error: squared, by the gradient's squared norm. cosine: of the angle between\n"
         "the gradient and what is decoded. A codec with a residual is measured at its first step, with nothing owed; a random\n"
-        "one with the seeds 1, 2 and 3, of which the mean is shown. pack, unpack: GB/s of f32 on one thread, of packing the\n"
-        "same gradient again and again; medians over CPU time.\n",
+        "one with the seeds 1, 2 and 3, of which the mean is shown; one that adapts, adapted to this gradient.\n"
+        "pack, unpack: GB/s of f32 on one thread, packing the same gradient again and again; medians over CPU time.\n",
         options,
         run,
 };
