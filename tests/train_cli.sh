@@ -127,6 +127,24 @@ assert terngrad["ratio_by_kind"]["last"] < 1 < 13 < terngrad["ratio"]
 END
 check "the log" python3 read_log.py
 
+# ---- every codec trains: no more than 5 points above raw's error ----
+# The default thresholds are for larger gradients; onebit's frames are worth 1 an element, whatever the gradient.
+set --
+for name in $("$CRUMB_TRAIN" --help | sed -n 's/^Codecs: \(.*\) (.*/\1/p'); do
+	case $name in
+	twobit | strom) set -- "$@" --codec "$name:threshold=0.003" ;;
+	onebit) ;;
+	*) set -- "$@" --codec "$name" ;;
+	esac
+done
+check "every codec" $small --learners 4 --lr 0.01 "$@"
+holds "raw, and more" test $# -ge 20
+holds "a row each" test "$(($(wc -l <stdout) - 2))" = $(($# / 2))
+sed '1,2d' stdout | while read -r codec error rest; do echo "$codec $error"; done >errors
+while read -r codec error; do
+	holds "$codec trains" awk "/^raw /{raw = \$2} END{exit !($error <= raw + 5)}" errors
+done <errors
+
 # ---- the same numbers from any number of threads, others from another seed ----
 cat >strip.py <<'END'
 import json, sys
