@@ -14,3 +14,6 @@ set_tests_properties(test_net PROPERTIES ENVIRONMENT OMP_NUM_THREADS=4)
 add_test(NAME train_cli COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_cli.sh)
 set_tests_properties(train_cli PROPERTIES TIMEOUT 600
 	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")
+add_test(NAME train_resume COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_resume.sh)
+set_tests_properties(train_resume PROPERTIES TIMEOUT 600
+	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")

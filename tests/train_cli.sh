@@ -27,7 +27,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data learners batch epochs lr momentum weight-decay schedule seed codec compression-params plan down timeout \
-	threads log dump-gradients help version; do
+	threads log dump-gradients checkpoint every resume help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
 check "--version" "$CRUMB_TRAIN" --version

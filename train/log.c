@@ -1,11 +1,13 @@
 /* Events as JSON Lines.
  *
  * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "log.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 static int failed(const struct log *log, char *why, size_t cap)
 {
@@ -25,11 +27,31 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 	else
 		snprintf(path, sizeof path, "%s.%u", options->log, rank);
 	errno = 0;
-	log->file = fopen(path, "w");
+	if (options->checkpoint) /* what stands there may be what is to be resumed: log_resume decides */
+		log->file = fopen(path, "r+");
+	if (!log->file)
+		log->file = fopen(path, "w");
 	if (!log->file)
 		return failed(log, why, cap);
+	fseek(log->file, 0, SEEK_END);
 	log->end = ftell(log->file);
 	return 0;
+}
+
+int log_resume(struct log *log, long end, char *why, size_t cap)
+{
+	if (!log->file || log->end < 0)
+		return 0;
+	if (log->end < end) {
+		snprintf(why, cap, "%s: shorter than the log of the run that is to be resumed",
+		         log->options->log);
+		return -1;
+	}
+	errno = 0;
+	log->end = end > 0 ? end : 0;
+	return ftruncate(fileno(log->file), log->end) < 0 || fseek(log->file, log->end, SEEK_SET) < 0
+	               ? failed(log, why, cap)
+	               : 0;
 }
 
 static void put_string(FILE *to, const char *text)

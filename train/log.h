@@ -39,6 +39,8 @@ struct log {
 /* All return 0, or -1 with a line in why, which names the file. */
 int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
              size_t cap);
+/* Goes on where the log once ended (0: from its start): cuts off what was written since. */
+int log_resume(struct log *log, long end, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap);
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);

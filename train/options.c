@@ -13,7 +13,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum type { COUNT, SEED, REAL, MODEL, DATA, SCHEDULE, CODEC, MXNET, PLAN, DOWN, FILE_NAME, HELP, VERSION };
+enum type {
+	COUNT,
+	SEED,
+	REAL,
+	MODEL,
+	DATA,
+	SCHEDULE,
+	CODEC,
+	MXNET,
+	PLAN,
+	DOWN,
+	FILE_NAME,
+	FLAG,
+	HELP,
+	VERSION
+};
 
 struct option {
 	const char *name, *value, *brief, *fallback;
@@ -56,6 +71,12 @@ static const struct option table[] = {
         {"dump-gradients", "DIR",
          "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
          NULL, FILE_NAME, FIELD(dump_gradients), 0, 0},
+        {"checkpoint", "DIR",
+         "keeps there what it takes to go on: weights, optimizer, packers; the two newest stay", NULL,
+         FILE_NAME, FIELD(checkpoint), 0, 0},
+        {"every", "N", "epochs from one checkpoint to the next", "1", COUNT, FIELD(every), 1, 1e6},
+        {"resume", NULL, "goes on from the newest checkpoint, and cuts the log back to it", NULL, FLAG,
+         FIELD(resume), 0, 0},
         {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
         {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
 };
@@ -213,11 +234,52 @@ static int set(struct options *options, const struct option *o, const char *text
 		return options->plan ? 0 : wrong(o, text);
 	case DOWN:
 		return set_down(options, o, text);
+	case FLAG:
+		*(bool *)field = true;
+		return 0;
 	case HELP:
 	case VERSION:
 		break;
 	}
 	return 0;
+}
+
+/* No number that comes out depends on these. */
+static bool is_free(size_t offset)
+{
+	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every);
+}
+
+void options_describe(const struct options *options, size_t codec, char *text, size_t cap)
+{
+	const struct schedule *s = &options->schedule;
+	size_t used = 0;
+	*text = 0;
+	for (size_t i = 0; i < OPTIONS && used < cap; i++) {
+		const struct option *o = &table[i];
+		const void *field = (const char *)options + o->offset;
+		char value[4096] = "";
+		if (o->type == COUNT)
+			snprintf(value, sizeof value, "%zu", *(const size_t *)field);
+		else if (o->type == SEED)
+			snprintf(value, sizeof value, "%llu", (unsigned long long)options->seed);
+		else if (o->type == REAL)
+			snprintf(value, sizeof value, "%.12g", *(const double *)field);
+		else if (o->type == DATA || o->type == DOWN)
+			snprintf(value, sizeof value, "%s",
+			         o->type == DATA ? options->data : options->down_text);
+		else if (o->type == MODEL || o->type == PLAN)
+			snprintf(value, sizeof value, "%s",
+			         o->type == MODEL ? options->model->name : options->plan->name);
+		else if (o->type == SCHEDULE)
+			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", s->type, s->every, s->factor,
+			         s->power);
+		else if (o->type == CODEC)
+			snprintf(value, sizeof value, "%s", options->codec[codec].text);
+		if (*value && !is_free(o->offset))
+			used += (size_t)snprintf(text + used, cap - used, "%s--%s %s", used ? " " : "",
+			                         o->name, value);
+	}
 }
 
 static const struct option *find(const char *name, size_t length)
@@ -250,10 +312,16 @@ static int complete(struct options *options)
 		        options->batch, options->learners);
 		return -1;
 	}
-	if (options->dump_gradients && options->codec_count > 1) {
-		fprintf(stderr,
-		        "crumb-train: --dump-gradients wants one --codec, not %zu: each has its own gradients\n",
+	const char *folder = options->dump_gradients ? "dump-gradients"
+	                     : options->checkpoint   ? "checkpoint"
+	                                             : NULL;
+	if (folder && options->codec_count > 1) {
+		fprintf(stderr, "crumb-train: --%s wants one --codec, not %zu\n", folder,
 		        options->codec_count);
+		return -1;
+	}
+	if (options->resume && !options->checkpoint) {
+		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");
 		return -1;
 	}
 	const struct option *codec = find("codec", 5);
@@ -278,8 +346,12 @@ static enum options_result parse(struct options *options, int argc, char **argv,
 			print_help();
 		if (answer && o->type == VERSION)
 			printf("crumb-train %s\n", crumb_version());
-		if (!o->value)
+		if (o->type == HELP || o->type == VERSION)
 			return OPTIONS_DONE;
+		if (!o->value) {
+			set(options, o, NULL);
+			continue;
+		}
 		value = name[length] == '=' ? name + length + 1 : argv[++i];
 		if (!value) {
 			fprintf(stderr, "crumb-train: --%s wants %s\n", o->name, o->value);

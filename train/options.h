@@ -38,6 +38,9 @@ struct options {
 	size_t threads;             /* 0: one a CPU, which ranks of one machine share */
 	const char *log;            /* NULL: none */
 	const char *dump_gradients; /* a folder; NULL: none are written */
+	const char *checkpoint;     /* a folder; NULL: none are written */
+	size_t every;               /* so many epochs one is */
+	bool resume;
 };
 
 enum options_result {
@@ -49,5 +52,9 @@ enum options_result options_parse(struct options *options, int argc, char **argv
 
 /* The CPUs that this process may use. */
 size_t options_cpus(void);
+
+/* Writes the options that decide what numbers come out: two runs of the same text (but for --codec) are the
+ * same run. */
+void options_describe(const struct options *options, size_t codec, char *text, size_t cap);
 
 #endif

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train.h"
+#include "checkpoint.h"
 #include "dump.h"
 #include "init.h"
 #include "optimizer.h"
@@ -31,12 +32,21 @@ struct told {
 	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
 };
 
+/* What a run has to remember beside its arrays. */
+struct past {
+	struct report run;
+	size_t step;
+	long log_end;
+};
+
 struct train {
 	const struct train_setting *setting;
 	const char *codec;
+	char run[4096];         /* which run this is, in words */
 	struct worker **worker; /* one a thread */
 	size_t workers;
 	struct crumb_slice *slice; /* the network's, cut as the plan wants them */
+	size_t slices;
 	struct crumb_exchange *exchange;
 	size_t first, own; /* this rank's learners */
 	float *param, *velocity, *mean;
@@ -128,38 +138,25 @@ static bool allocate(struct train *t)
 	return true;
 }
 
-/* What ranks must have in common beside the exchange's own settings. */
-static void describe(const struct train_setting *s, char *text, size_t cap)
-{
-	const struct options *o = s->options;
-	const struct schedule *rate = &o->schedule;
-	snprintf(text, cap, "%s %s %zu %zu %zu %zu %a %a %a %llu %d %a %a %a", o->model->name, o->data,
-	         s->data->train.count, s->data->test.count, o->batch, o->epochs, o->lr, o->momentum,
-	         o->weight_decay, (unsigned long long)o->seed, rate->type, rate->every, rate->factor,
-	         rate->power);
-}
-
 static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	const struct options *o = s->options;
 	const struct net *net = s->net;
-	char model[4608];
-	const size_t cuts = crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, NULL);
-	t->slice = calloc(cuts + 1, sizeof *t->slice);
+	t->slices = crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, NULL);
+	t->slice = calloc(t->slices + 1, sizeof *t->slice);
 	if (!t->slice) {
 		snprintf(why, cap, "out of memory");
 		return -1;
 	}
 	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
-	describe(s, model, sizeof model);
 	const struct crumb_exchange_config config = {
 	        .slices = t->slice,
-	        .slice_count = cuts,
+	        .slice_count = t->slices,
 	        .policy = &o->codec[codec].policy,
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
-	        .model = model,
+	        .model = t->run,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
 	        .net = s->ranks,
@@ -175,6 +172,9 @@ static int train_open(struct train *t, const struct train_setting *s, size_t cod
 {
 	const struct options *o = s->options;
 	*t = (struct train){.setting = s, .codec = o->codec[codec].text};
+	const int length = snprintf(t->run, sizeof t->run, "%zu training samples, %zu test samples, ",
+	                            s->data->train.count, s->data->test.count);
+	options_describe(o, codec, t->run + length, sizeof t->run - (size_t)length);
 	if (open_exchange(t, codec, why, cap) < 0)
 		return -1;
 	if (!allocate(t)) {
@@ -378,11 +378,125 @@ static void add_epoch(struct report *run, const struct report *epoch, size_t lea
 	*run = sum;
 }
 
+/* ---- checkpoints ---- */
+
+enum { BLOCKS = 3 }; /* that are no packers, and come first */
+
+static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_packer *packer)
+{
+	if (packer && block)
+		block[*blocks] = (struct checkpoint_block){
+		        packer, crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer))};
+	*blocks += packer != NULL;
+}
+
+/* All that the next epoch depends on: weights, optimizer, this rank's packers; block may be NULL, to count.
+ */
+static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block)
+{
+	const size_t bytes = t->setting->net->parameters * sizeof(float);
+	const struct checkpoint_block first[BLOCKS] = {
+	        {t->param, bytes}, {t->velocity, bytes}, {past, sizeof *past}};
+	size_t blocks = BLOCKS;
+	if (block)
+		memcpy(block, first, sizeof first);
+	for (size_t s = 0; s < t->slices; s++) {
+		for (size_t l = 0; l < t->own; l++)
+			add_packer(block, &blocks, crumb_exchange_packer(t->exchange, l, s));
+		add_packer(block, &blocks, crumb_exchange_mean_packer(t->exchange, s));
+	}
+	return blocks;
+}
+
+typedef int checkpoint_verb(const struct checkpoint *, size_t, const struct checkpoint_block *, size_t,
+                            char *, size_t);
+
+/* Writes or reads the checkpoint of an epoch. */
+static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, struct past *past, char *why,
+                       size_t cap)
+{
+	const struct transport *ranks = t->setting->ranks;
+	char run[sizeof t->run + 128];
+	snprintf(run, sizeof run, "crumb-train %s, rank %u of %u, %s", crumb_version(),
+	         ranks ? ranks->rank : 0, ranks ? ranks->ranks : 1, t->run);
+	const struct checkpoint checkpoint = {t->setting->options->checkpoint, ranks ? ranks->rank : 0, run};
+	const size_t blocks = list_blocks(t, past, NULL);
+	struct checkpoint_block *block = calloc(blocks, sizeof *block);
+	if (!block) {
+		snprintf(why, cap, "out of memory");
+		return -1;
+	}
+	list_blocks(t, past, block);
+	int result = verb(&checkpoint, epoch, block, blocks, why, cap);
+	for (size_t i = BLOCKS; i < blocks && result == 0; i++)
+		if ((result = crumb_packer_check(block[i].data, block[i].size)) < 0)
+			snprintf(why, cap, "%s: epoch %zu: %s", checkpoint.folder, epoch,
+			         crumb_strerror(result));
+	free(block);
+	return result;
+}
+
+static int save(struct train *t, const struct report *run, char *why, size_t cap)
+{
+	const struct options *o = t->setting->options;
+	struct past past = {*run, t->step, t->setting->log->end};
+	if (!o->checkpoint || (run->epoch % o->every > 0 && run->epoch < o->epochs))
+		return 0;
+	return with_blocks(t, checkpoint_write, run->epoch, &past, why, cap);
+}
+
+/* The epoch that the slowest rank has reached. */
+static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
+{
+	const size_t learners = t->setting->options->learners;
+	uint64_t *mine = calloc(t->own + 1, sizeof *mine), *all = calloc(learners, sizeof *all);
+	int result = mine && all ? 0 : -1;
+	for (size_t l = 0; l < t->own && mine; l++)
+		mine[l] = *epoch;
+	if (result < 0)
+		snprintf(why, cap, "out of memory");
+	else if ((result = crumb_exchange_tell(t->exchange, mine, sizeof *mine, all)) < 0)
+		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
+	for (size_t l = 0; l < learners && result == 0; l++)
+		*epoch = all[l] < *epoch ? (size_t)all[l] : *epoch;
+	free(mine);
+	free(all);
+	return result;
+}
+
+/* Goes back to the newest checkpoint where the options say so, and *run to what it was then. */
+static int resume(struct train *t, struct report *run, char *why, size_t cap)
+{
+	const struct options *o = t->setting->options;
+	const struct transport *ranks = t->setting->ranks;
+	const struct checkpoint checkpoint = {o->checkpoint, ranks ? ranks->rank : 0, NULL};
+	struct past past = {.step = 0};
+	size_t epoch;
+	if (!o->checkpoint)
+		return 0;
+	if (checkpoint_open(&checkpoint, &epoch, why, cap) < 0)
+		return -1;
+	if (!o->resume && epoch > 0) {
+		snprintf(why, cap, "%s holds checkpoints: go on from them with --resume, or remove them",
+		         o->checkpoint);
+		return -1;
+	}
+	if (!o->resume)
+		return log_resume(t->setting->log, 0, why, cap);
+	if (least_epoch(t, &epoch, why, cap) < 0 ||
+	    (epoch > 0 && with_blocks(t, checkpoint_read, epoch, &past, why, cap) < 0))
+		return -1;
+	*run = past.run;
+	t->step = t->progress.done = past.step;
+	progress_note(&t->progress,
+	              epoch > 0 ? "goes on from a checkpoint" : "no checkpoint yet: from the start");
+	return log_resume(t->setting->log, past.log_end, why, cap);
+}
+
 static int run_epochs(struct train *t, struct report *run, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
-	*run = (struct report){0};
-	for (size_t e = 1; e <= s->options->epochs; e++) {
+	for (size_t e = run->epoch + 1; e <= s->options->epochs; e++) {
 		struct report epoch;
 		if (train_epoch(t, e, &epoch, why, cap) < 0)
 			return -1;
@@ -393,7 +507,7 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		epoch.bytes = run->bytes;
 		epoch.down_bytes = run->down_bytes;
 		progress_epoch(&t->progress, &epoch);
-		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0)
+		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0 || save(t, run, why, cap) < 0)
 			return -1;
 		if (epoch.stats.steps == 0) {
 			snprintf(
@@ -410,6 +524,9 @@ int train_run(const struct train_setting *setting, size_t codec, struct report *
 {
 	struct train t;
 	int result = train_open(&t, setting, codec, why, cap);
+	*run = (struct report){0};
+	if (result == 0)
+		result = resume(&t, run, why, cap);
 	if (result == 0)
 		result = run_epochs(&t, run, why, cap);
 	if (result < 0)

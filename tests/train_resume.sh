@@ -1,0 +1,106 @@
+# A run that is killed and resumed ends as one that was not, to the bit; and what cannot be resumed says so.
+# SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+# A small MNIST: a digit is a bright square in its own place, with noise.
+python3 - <<'END'
+import os, random, struct
+random.seed(1)
+os.mkdir("small")
+for name, count in ("train", 300), ("t10k", 100):
+    images, labels = bytearray(), bytearray()
+    for i in range(count):
+        digit = i % 10
+        image = bytearray(random.randrange(200) for _ in range(784))
+        for y in range(6):
+            for x in range(5):
+                image[(4 + 12 * (digit // 5) + y) * 28 + 2 + 5 * (digit % 5) + x] = 255
+        images += image
+        labels.append(digit)
+    with open(f"small/{name}-images-idx3-ubyte", "wb") as file:
+        file.write(struct.pack(">4I", 0x803, count, 28, 28) + images)
+    with open(f"small/{name}-labels-idx1-ubyte", "wb") as file:
+        file.write(struct.pack(">2I", 0x801, count) + labels)
+END
+# One codec with a residual, one that is random; two threads.
+set -- --data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine --weight-decay 1e-4 --threads 2 \
+	--codec 'conv=adacomp:bin=50;fc,last=terngrad;bias=raw'
+cat >strip.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
+END
+# The same blocks: all but the report, in which there are seconds, and the checksum.
+cat >blocks.py <<'END'
+import struct, sys
+def blocks(path):
+    data, at, found = open(path, "rb").read()[:-4], 8, []
+    while at < len(data):
+        size, = struct.unpack_from("<Q", data, at)
+        found.append(data[at + 8:at + 8 + size])
+        at += 8 + size
+    assert at == len(data) and len(found) > 3
+    return found[:3] + found[4:]
+assert blocks(sys.argv[1]) == blocks(sys.argv[2])
+END
+
+check "in one go" "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
+holds "the two newest stay" test "$(ls whole | xargs)" = "epoch0000039-rank0 epoch0000040-rank0"
+python3 strip.py whole.log >want
+holds "a log of all epochs and the end" test "$(wc -l <want)" = 41
+check "without checkpoints" "$CRUMB_TRAIN" "$@" --log none.log
+python3 strip.py none.log >none
+holds "checkpoints change nothing" cmp none want
+
+# Killed twenty times, at moments drawn from seed 1, until it comes to its end.
+python3 -c 'import random
+random.seed(1)
+print(*(f"{random.uniform(0.02, 0.3):.3f}" for _ in range(20)), sep="\n")' >moments
+killed=0
+while read -r moment; do
+	"$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log >/dev/null 2>&1 &
+	sleep "$moment"
+	kill -9 $! 2>/dev/null && killed=$((killed + 1))
+	wait $! 2>/dev/null
+done <moments
+holds "$killed were killed" test $killed -ge 5
+check "to the end" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
+python3 strip.py parts.log >got
+holds "the same log" cmp got want
+check "the same weights, velocities and packers" python3 blocks.py parts/epoch0000040-rank0 whole/epoch0000040-rank0
+check "another end to it" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
+python3 strip.py parts.log >got
+holds "changes nothing" cmp got want
+check "other threads" "$CRUMB_TRAIN" "$@" --threads 1 --checkpoint parts --resume
+
+# ---- how often ----
+check "every twelfth epoch" "$CRUMB_TRAIN" "$@" --checkpoint some --every 12
+holds "and the last" test "$(ls some | xargs)" = "epoch0000036-rank0 epoch0000040-rank0"
+
+# ---- what is refused ----
+refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
+refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1
+refused 2 '--checkpoint wants one --codec' "$CRUMB_TRAIN" --codec raw --codec half --checkpoint x
+refused 1 'whole holds checkpoints' "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
+python3 strip.py whole.log | head -n 41 >got
+holds "the log stays" cmp got want
+refused 1 'of another run' "$CRUMB_TRAIN" "$@" --lr 0.01 --checkpoint whole --resume
+refused 1 'whole.log: shorter than' sh -c ': >whole.log; exec "$0" "$@" --checkpoint whole --resume --log whole.log' \
+	"$CRUMB_TRAIN" "$@"
+for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' 'del data[20:]' 'data[-2000000] ^= 64'; do
+	python3 -c "
+data = bytearray(open('parts/epoch0000040-rank0', 'rb').read())
+$damage
+import os
+os.makedirs('damaged', exist_ok=True)
+open('damaged/epoch0000040-rank0', 'wb').write(data)"
+	refused 1 'damaged/epoch0000040-rank0: ' "$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
+done
+refused 1 'nowhere/x: No such file' "$CRUMB_TRAIN" "$@" --checkpoint nowhere/x
+refused 1 'moments: Not a directory' "$CRUMB_TRAIN" "$@" --checkpoint moments
+if [ -e /dev/full ]; then
+	mkdir full && ln -s /dev/full full/rank0.tmp
+	refused 1 'epoch0000001-rank0: No space left' "$CRUMB_TRAIN" "$@" --checkpoint full
+	holds "and no checkpoint" test -z "$(ls full | grep epoch)"
+fi
+finish

@@ -1,0 +1,223 @@
+/* A magic, the length of the run's text, the text, for every block its size and its bytes, a CRC-32 of it
+ * all.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "checkpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+static const char magic[8] = "CRMBRUN1";
+
+struct stream {
+	FILE *file;
+	char path[4096];
+	uint32_t sum;
+	char *why;
+	size_t cap;
+};
+
+static int failed(const struct stream *s, const char *what)
+{
+	snprintf(s->why, s->cap, "%s: %s", s->path,
+	         what    ? what
+	         : errno ? strerror(errno)
+	                 : "cannot be written");
+	return -1;
+}
+
+/* folder/name; 0, or -1 after a message. */
+static int set_path(struct stream *s, const char *folder, const char *name)
+{
+	const int length = snprintf(s->path, sizeof s->path, "%s/%s", folder, name);
+	return length > 0 && (size_t)length < sizeof s->path ? 0 : failed(s, "the path is too long");
+}
+
+static void file_name(char name[64], size_t epoch, unsigned rank)
+{
+	snprintf(name, 64, "epoch%07zu-rank%u", epoch, rank);
+}
+
+/* The epoch of a file of this rank; 0 if it is none. */
+static size_t epoch_of(const char *name, unsigned rank)
+{
+	size_t epoch = 0;
+	char same[64];
+	if (sscanf(name, "epoch%zu", &epoch) != 1)
+		return 0;
+	file_name(same, epoch, rank);
+	return strcmp(name, same) == 0 ? epoch : 0;
+}
+
+/* The newest epoch below `before` that this rank has a file of, 0 if there is none; -1 where the folder
+ * cannot be read. */
+static int find_newest(const struct checkpoint *c, size_t before, size_t *newest)
+{
+	DIR *folder = opendir(c->folder);
+	if (!folder)
+		return -1;
+	*newest = 0;
+	for (const struct dirent *entry; (entry = readdir(folder));) {
+		const size_t epoch = epoch_of(entry->d_name, c->rank);
+		if (epoch > *newest && epoch < before)
+			*newest = epoch;
+	}
+	closedir(folder);
+	return 0;
+}
+
+int checkpoint_open(const struct checkpoint *c, size_t *newest, char *why, size_t cap)
+{
+	struct stream s = {.why = why, .cap = cap};
+	snprintf(s.path, sizeof s.path, "%s", c->folder);
+	errno = 0;
+	if ((mkdir(c->folder, 0777) < 0 && errno != EEXIST) || find_newest(c, SIZE_MAX, newest) < 0)
+		return failed(&s, NULL);
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static bool put(struct stream *s, const void *data, size_t size)
+{
+	s->sum = (uint32_t)crc32_z(s->sum, data, size);
+	return fwrite(data, 1, size, s->file) == size;
+}
+
+static bool put_sized(struct stream *s, const void *data, size_t size)
+{
+	const uint64_t length = size;
+	return put(s, &length, sizeof length) && put(s, data, size);
+}
+
+static bool put_all(struct stream *s, const struct checkpoint *c, const struct checkpoint_block *block,
+                    size_t blocks)
+{
+	bool well = put(s, magic, sizeof magic) && put_sized(s, c->run, strlen(c->run));
+	for (size_t i = 0; i < blocks && well; i++)
+		well = put_sized(s, block[i].data, block[i].size);
+	const uint32_t sum = s->sum;
+	return well && put(s, &sum, sizeof sum) && fflush(s->file) == 0 && fsync(fileno(s->file)) == 0;
+}
+
+/* The folder's entries on the disk; a file system without such a thing is left to itself. */
+static void settle(const char *folder)
+{
+	const int fd = open(folder, O_RDONLY);
+	if (fd >= 0) {
+		fsync(fd);
+		close(fd);
+	}
+}
+
+/* Removes what is older than the newest before this epoch. */
+static void remove_older(struct stream *s, const struct checkpoint *c, size_t epoch)
+{
+	size_t kept, older;
+	if (find_newest(c, epoch, &kept) < 0)
+		return;
+	while (find_newest(c, kept, &older) == 0 && older > 0) {
+		char name[64];
+		file_name(name, older, c->rank);
+		if (set_path(s, c->folder, name) < 0 || remove(s->path) < 0)
+			return;
+	}
+}
+
+int checkpoint_write(const struct checkpoint *c, size_t epoch, const struct checkpoint_block *block,
+                     size_t blocks, char *why, size_t cap)
+{
+	struct stream s = {.why = why, .cap = cap};
+	char name[64], temporary[sizeof s.path];
+	snprintf(name, sizeof name, "rank%u.tmp", c->rank);
+	if (set_path(&s, c->folder, name) < 0)
+		return -1;
+	memcpy(temporary, s.path, sizeof temporary);
+	file_name(name, epoch, c->rank);
+	if (set_path(&s, c->folder, name) < 0)
+		return -1;
+	errno = 0;
+	s.file = fopen(temporary, "wb");
+	if (!s.file)
+		return failed(&s, NULL);
+	const bool well = put_all(&s, c, block, blocks);
+	const int because = errno;
+	if (fclose(s.file) != 0 || !well || rename(temporary, s.path) < 0) {
+		errno = well ? errno : because;
+		failed(&s, NULL);
+		remove(temporary);
+		return -1;
+	}
+	settle(c->folder);
+	remove_older(&s, c, epoch);
+	return 0;
+}
+
+/* ---- reading ---- */
+
+static bool get(struct stream *s, void *data, size_t size)
+{
+	if (fread(data, 1, size, s->file) != size)
+		return false;
+	s->sum = (uint32_t)crc32_z(s->sum, data, size);
+	return true;
+}
+
+static bool get_sized(struct stream *s, void *data, size_t size)
+{
+	uint64_t length;
+	return get(s, &length, sizeof length) && length == size && get(s, data, size);
+}
+
+/* Is it of this run? */
+static int read_head(struct stream *s, const struct checkpoint *c)
+{
+	char begin[sizeof magic], text[4096];
+	uint64_t length;
+	if (!get(s, begin, sizeof begin) || memcmp(begin, magic, sizeof magic) != 0 ||
+	    !get(s, &length, sizeof length) || length >= sizeof text || !get(s, text, (size_t)length))
+		return failed(s, "no checkpoint, or a damaged one");
+	text[length] = 0;
+	if (strcmp(text, c->run) == 0)
+		return 0;
+	snprintf(s->why, s->cap, "%s is of another run:\n  it was  %s\n  this is %s", s->path, text, c->run);
+	return -1;
+}
+
+static int read_blocks(struct stream *s, const struct checkpoint_block *block, size_t blocks)
+{
+	uint32_t sum, stored;
+	for (size_t i = 0; i < blocks; i++)
+		if (!get_sized(s, block[i].data, block[i].size))
+			return failed(s, "a damaged checkpoint");
+	sum = s->sum;
+	return get(s, &stored, sizeof stored) && stored == sum && fgetc(s->file) == EOF
+	               ? 0
+	               : failed(s, "a damaged checkpoint");
+}
+
+int checkpoint_read(const struct checkpoint *c, size_t epoch, const struct checkpoint_block *block,
+                    size_t blocks, char *why, size_t cap)
+{
+	struct stream s = {.why = why, .cap = cap};
+	char name[64];
+	file_name(name, epoch, c->rank);
+	if (set_path(&s, c->folder, name) < 0)
+		return -1;
+	errno = 0;
+	s.file = fopen(s.path, "rb");
+	if (!s.file)
+		return failed(&s, NULL);
+	const int result = read_head(&s, c) < 0 ? -1 : read_blocks(&s, block, blocks);
+	fclose(s.file);
+	return result;
+}
