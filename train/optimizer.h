@@ -1,13 +1,42 @@
-/* Stochastic gradient descent with momentum and weight decay.
+/* What is done with the mean of the gradients: one step of an optimizer.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPTIMIZER_H
 #define OPTIMIZER_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-/* velocity = momentum * velocity + (gradient + decay * param); param -= rate * velocity; for n elements. */
-void optimizer_step(float *param, float *velocity, const float *gradient, size_t n, float rate,
-                    float momentum, float decay);
+/* g is the gradient plus decay times the parameter.
+ * - sgd: v = momentum v + g; p -= rate v
+ * - adam (Kingma and Ba, ICLR 2015, Algorithm 1): m and v are the means of g and g^2 with weights falling by
+ *   beta1 and beta2 a step, taken without their bias towards 0; p -= rate m / (sqrt(v) + epsilon)
+ * - rmsprop (Tieleman and Hinton, 2012): v = beta2 v + (1 - beta2) g^2; p -= rate g / (sqrt(v) + epsilon) */
+enum optimizer_type { OPTIMIZER_SGD, OPTIMIZER_ADAM, OPTIMIZER_RMSPROP };
+
+struct optimizer {
+	enum optimizer_type type;
+	double beta1, beta2, epsilon;
+};
+
+/* Parses "sgd", "adam:beta1=0.9,beta2=0.999,epsilon=1e-8" or "rmsprop:decay=0.9,epsilon=1e-8"; keys not named
+ * take these defaults. 0, or -1 with *bad at the first offending character. */
+int optimizer_parse(struct optimizer *optimizer, const char *text, const char **bad);
+
+/* How many arrays of as many floats as there are parameters it remembers, zeros at first. */
+#define OPTIMIZER_MOST_MOMENTS 2
+size_t optimizer_moments(const struct optimizer *optimizer);
+
+struct optimizer_step {
+	double rate, momentum, decay;
+	uint64_t number; /* from 1: steps that were skipped do not count */
+};
+
+/* Moves the parameters [at, at + n). */
+void optimizer_move(const struct optimizer *optimizer, const struct optimizer_step *step, float *param,
+                    float *const moment[OPTIMIZER_MOST_MOMENTS], const float *gradient, size_t at, size_t n);
+
+/* mean = keep * mean + (1 - keep) * param, for n elements. */
+void optimizer_average(float *mean, const float *param, size_t n, float keep);
 
 #endif

@@ -20,6 +20,7 @@ enum type {
 	MODEL,
 	DATA,
 	SCHEDULE,
+	OPTIMIZER,
 	CODEC,
 	MXNET,
 	PLAN,
@@ -48,9 +49,15 @@ static const struct option table[] = {
          FIELD(batch), 1, 1e9},
         {"epochs", "N", "how often to go through the training set", "5", COUNT, FIELD(epochs), 1, 1e6},
         {"lr", "X", "initial learning rate", "0.02", REAL, FIELD(lr), 0, 1e6},
+        {"optimizer", "TEXT",
+         "sgd, adam:beta1=0.9,beta2=0.999,epsilon=1e-8 or rmsprop:decay=0.9,epsilon=1e-8", "sgd", OPTIMIZER,
+         FIELD(optimizer), 0, 0},
         {"momentum", "X", "of stochastic gradient descent", "0.9", REAL, FIELD(momentum), 0, 0.999999},
         {"weight-decay", "X", "times the parameters is added to the gradient", "0", REAL, FIELD(weight_decay),
          0, 1e6},
+        {"average", "X",
+         "tests a mean of the parameters whose weights fall by this factor a step; 0: the last", "0", REAL,
+         FIELD(average), 0, 0.999999},
         {"schedule", "TEXT", "constant, step:every=10,factor=0.1 (epochs), poly:power=1 or cosine",
          "constant", SCHEDULE, FIELD(schedule), 0, 0},
         {"seed", "N", "of initial weights, order of samples and random codecs", "1", SEED, FIELD(seed), 0, 0},
@@ -225,6 +232,8 @@ static int set(struct options *options, const struct option *o, const char *text
 		return options->model ? 0 : wrong(o, text);
 	case SCHEDULE:
 		return schedule_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
+	case OPTIMIZER:
+		return optimizer_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
 	case CODEC:
 		return add_codec(options, o, text);
 	case MXNET:
@@ -274,6 +283,10 @@ void options_describe(const struct options *options, size_t codec, char *text, s
 		else if (o->type == SCHEDULE)
 			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", s->type, s->every, s->factor,
 			         s->power);
+		else if (o->type == OPTIMIZER)
+			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", options->optimizer.type,
+			         options->optimizer.beta1, options->optimizer.beta2,
+			         options->optimizer.epsilon);
 		else if (o->type == CODEC)
 			snprintf(value, sizeof value, "%s", options->codec[codec].text);
 		if (*value && !is_free(o->offset))

@@ -10,6 +10,7 @@
 #include <plan.h>
 #include <policy.h>
 #include "model.h"
+#include "optimizer.h"
 #include "mxnet.h"
 #include "schedule.h"
 
@@ -21,7 +22,8 @@ struct options {
 	size_t learners;
 	size_t batch; /* over all learners */
 	size_t epochs;
-	double lr, momentum, weight_decay;
+	struct optimizer optimizer;
+	double lr, momentum, weight_decay, average;
 	struct schedule schedule;
 	uint64_t seed;
 	struct {

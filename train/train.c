@@ -36,6 +36,7 @@ struct told {
 struct past {
 	struct report run;
 	size_t step;
+	uint64_t moves;
 	long log_end;
 };
 
@@ -49,18 +50,21 @@ struct train {
 	size_t slices;
 	struct crumb_exchange *exchange;
 	size_t first, own; /* this rank's learners */
-	float *param, *velocity, *mean;
-	float **grad;      /* by own learner */
-	float *share;      /* of a batch, by learner of all */
-	double *loss;      /* of a step, by own learner */
-	struct told *mine; /* by own learner */
-	struct told *all;  /* by learner of all */
-	uint32_t *order;   /* of the epoch's samples */
-	size_t step;       /* since the start of the run */
+	float *param, *mean;
+	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
+	float *average;                        /* of the parameters; NULL: none is wanted */
+	float **grad;                          /* by own learner */
+	float *share;                          /* of a batch, by learner of all */
+	double *loss;                          /* of a step, by own learner */
+	struct told *mine;                     /* by own learner */
+	struct told *all;                      /* by learner of all */
+	uint32_t *order;                       /* of the epoch's samples */
+	size_t step;                           /* since the start of the run */
+	uint64_t moves;                        /* of the parameters: steps that were not skipped */
 	struct progress progress;
 	/* for the tasks of one step */
 	const uint32_t *batch;
-	float rate;
+	double rate;
 	size_t *errors; /* by chunk of the test set */
 	bool *failed;   /* by thread */
 };
@@ -96,7 +100,9 @@ static void train_close(struct train *t)
 	crumb_exchange_close(t->exchange);
 	free(t->worker);
 	free(t->param);
-	free(t->velocity);
+	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
+		free(t->moment[i]);
+	free(t->average);
 	free(t->mean);
 	free(t->grad);
 	free(t->share);
@@ -124,10 +130,14 @@ static bool allocate(struct train *t)
 	t->order = calloc(s->data->train.count, sizeof *t->order);
 	t->errors = calloc(test_chunks(s), sizeof *t->errors);
 	t->param = floats(n);
-	t->velocity = floats(n);
 	t->mean = floats(n);
 	if (!t->worker || !t->failed || !t->grad || !t->share || !t->loss || !t->mine || !t->all ||
-	    !t->order || !t->errors || !t->param || !t->velocity || !t->mean)
+	    !t->order || !t->errors || !t->param || !t->mean)
+		return false;
+	for (size_t i = 0; i < optimizer_moments(&s->options->optimizer); i++)
+		if (!(t->moment[i] = floats(n)))
+			return false;
+	if (s->options->average > 0 && !(t->average = floats(n)))
 		return false;
 	for (size_t i = 0; i < t->workers; i++)
 		if (!(t->worker[i] = worker_open(s->net, s->data)))
@@ -187,6 +197,8 @@ static int train_open(struct train *t, const struct train_setting *s, size_t cod
 	if (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0)
 		return -1;
 	init_parameters(s->net, o->seed, t->param);
+	if (t->average)
+		memcpy(t->average, t->param, s->net->parameters * sizeof *t->param);
 	progress_begin(&t->progress, s->ranks && s->ranks->rank > 0, t->codec, o->batch, o->epochs,
 	               steps_per_epoch(s));
 	return 0;
@@ -210,9 +222,11 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 	struct train *t = arg;
 	const struct options *o = t->setting->options;
 	const size_t at = chunk * OPTIMIZER_CHUNK, left = t->setting->net->parameters - at;
-	optimizer_step(t->param + at, t->velocity + at, t->mean + at,
-	               left < OPTIMIZER_CHUNK ? left : OPTIMIZER_CHUNK, t->rate, (float)o->momentum,
-	               (float)o->weight_decay);
+	const size_t n = left < OPTIMIZER_CHUNK ? left : OPTIMIZER_CHUNK;
+	const struct optimizer_step step = {t->rate, o->momentum, o->weight_decay, t->moves};
+	optimizer_move(&o->optimizer, &step, t->param, t->moment, t->mean, at, n);
+	if (t->average)
+		optimizer_average(t->average + at, t->param + at, n, (float)o->average);
 }
 
 /* The chunks of the test set that learners before this one test. */
@@ -226,8 +240,8 @@ static void test_task(void *arg, size_t i, unsigned thread)
 	struct train *t = arg;
 	const size_t chunk = chunks_before(t, t->first) + i;
 	const size_t first = chunk * TEST_CHUNK, left = t->setting->data->test.count - first;
-	if (worker_errors(t->worker[thread], t->param, first, left < TEST_CHUNK ? left : TEST_CHUNK,
-	                  &t->errors[chunk]) < 0)
+	if (worker_errors(t->worker[thread], t->average ? t->average : t->param, first,
+	                  left < TEST_CHUNK ? left : TEST_CHUNK, &t->errors[chunk]) < 0)
 		t->failed[thread] = true;
 }
 
@@ -263,7 +277,8 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
 		return -1;
 	}
-	t->rate = (float)schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs);
+	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs);
+	t->moves++;
 	if (run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
 	report->compute_seconds += stopwatch_now() - exchanged;
@@ -380,26 +395,35 @@ static void add_epoch(struct report *run, const struct report *epoch, size_t lea
 
 /* ---- checkpoints ---- */
 
-enum { BLOCKS = 3 }; /* that are no packers, and come first */
+static void add_block(struct checkpoint_block *block, size_t *blocks, void *data, size_t size)
+{
+	if (!data)
+		return;
+	if (block)
+		block[*blocks] = (struct checkpoint_block){data, size};
+	++*blocks;
+}
 
 static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_packer *packer)
 {
-	if (packer && block)
-		block[*blocks] = (struct checkpoint_block){
-		        packer, crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer))};
-	*blocks += packer != NULL;
+	if (packer)
+		add_block(block, blocks, packer,
+		          crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer)));
 }
 
-/* All that the next epoch depends on: weights, optimizer, this rank's packers; block may be NULL, to count.
- */
-static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block)
+/* All that the next epoch depends on: weights, optimizer, and, from *packers on, this rank's packers; block
+ * may be NULL, to count. */
+static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block,
+                          size_t *packers)
 {
 	const size_t bytes = t->setting->net->parameters * sizeof(float);
-	const struct checkpoint_block first[BLOCKS] = {
-	        {t->param, bytes}, {t->velocity, bytes}, {past, sizeof *past}};
-	size_t blocks = BLOCKS;
-	if (block)
-		memcpy(block, first, sizeof first);
+	size_t blocks = 0;
+	add_block(block, &blocks, past, sizeof *past);
+	add_block(block, &blocks, t->param, bytes);
+	add_block(block, &blocks, t->average, bytes);
+	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
+		add_block(block, &blocks, t->moment[i], bytes);
+	*packers = blocks;
 	for (size_t s = 0; s < t->slices; s++) {
 		for (size_t l = 0; l < t->own; l++)
 			add_packer(block, &blocks, crumb_exchange_packer(t->exchange, l, s));
@@ -420,15 +444,16 @@ static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, str
 	snprintf(run, sizeof run, "crumb-train %s, rank %u of %u, %s", crumb_version(),
 	         ranks ? ranks->rank : 0, ranks ? ranks->ranks : 1, t->run);
 	const struct checkpoint checkpoint = {t->setting->options->checkpoint, ranks ? ranks->rank : 0, run};
-	const size_t blocks = list_blocks(t, past, NULL);
+	size_t packers;
+	const size_t blocks = list_blocks(t, past, NULL, &packers);
 	struct checkpoint_block *block = calloc(blocks, sizeof *block);
 	if (!block) {
 		snprintf(why, cap, "out of memory");
 		return -1;
 	}
-	list_blocks(t, past, block);
+	list_blocks(t, past, block, &packers);
 	int result = verb(&checkpoint, epoch, block, blocks, why, cap);
-	for (size_t i = BLOCKS; i < blocks && result == 0; i++)
+	for (size_t i = packers; i < blocks && result == 0; i++)
 		if ((result = crumb_packer_check(block[i].data, block[i].size)) < 0)
 			snprintf(why, cap, "%s: epoch %zu: %s", checkpoint.folder, epoch,
 			         crumb_strerror(result));
@@ -439,7 +464,7 @@ static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, str
 static int save(struct train *t, const struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
-	struct past past = {*run, t->step, t->setting->log->end};
+	struct past past = {*run, t->step, t->moves, t->setting->log->end};
 	if (!o->checkpoint || (run->epoch % o->every > 0 && run->epoch < o->epochs))
 		return 0;
 	return with_blocks(t, checkpoint_write, run->epoch, &past, why, cap);
@@ -488,6 +513,7 @@ static int resume(struct train *t, struct report *run, char *why, size_t cap)
 		return -1;
 	*run = past.run;
 	t->step = t->progress.done = past.step;
+	t->moves = past.moves;
 	progress_note(&t->progress,
 	              epoch > 0 ? "goes on from a checkpoint" : "no checkpoint yet: from the start");
 	return log_resume(t->setting->log, past.log_end, why, cap);

@@ -1,0 +1,145 @@
+/* Optimizers against their papers' recurrences in double, and their texts.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "optimizer.h"
+#include "random.h"
+
+enum { N = 37, STEPS = 25 };
+
+static const struct optimizer_step setting = {.rate = 0.01, .momentum = 0.9, .decay = 0.1};
+
+/* One parameter: what it remembers, and what it becomes with gradient g in step t. */
+struct by_hand {
+	double p, a, b;
+};
+
+static void sgd(struct by_hand *x, double g, double t)
+{
+	(void)t;
+	x->a = 0.9 * x->a + g;
+	x->p -= 0.01 * x->a;
+}
+
+static void adam(struct by_hand *x, double g, double t)
+{
+	x->a = 0.9 * x->a + 0.1 * g;
+	x->b = 0.999 * x->b + 0.001 * g * g;
+	const double mean = x->a / (1 - pow(0.9, t)), square = x->b / (1 - pow(0.999, t));
+	x->p -= 0.01 * mean / (sqrt(square) + 1e-8);
+}
+
+static void other_adam(struct by_hand *x, double g, double t)
+{
+	x->a = 0.5 * x->a + 0.5 * g;
+	x->b = 0.9 * x->b + 0.1 * g * g;
+	const double mean = x->a / (1 - pow(0.5, t)), square = x->b / (1 - pow(0.9, t));
+	x->p -= 0.01 * mean / (sqrt(square) + 0.25);
+}
+
+static void rmsprop(struct by_hand *x, double g, double t)
+{
+	(void)t;
+	x->b = 0.9 * x->b + 0.1 * g * g;
+	x->p -= 0.01 * g / (sqrt(x->b) + 1e-8);
+}
+
+static void other_rmsprop(struct by_hand *x, double g, double t)
+{
+	(void)t;
+	x->b = 0.5 * x->b + 0.5 * g * g;
+	x->p -= 0.01 * g / (sqrt(x->b) + 0.25);
+}
+
+static const struct {
+	const char *text;
+	size_t moments;
+	void (*step)(struct by_hand *x, double g, double t);
+} optimizers[] = {
+        {"sgd", 1, sgd},
+        {"adam", 2, adam},
+        {"adam:epsilon=0.25,beta2=0.9,beta1=0.5", 2, other_adam},
+        {"rmsprop", 1, rmsprop},
+        {"rmsprop:decay=0.5,epsilon=0.25", 1, other_rmsprop},
+};
+
+/* In two parts, as threads do it. */
+static void steps_are_the_papers(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < sizeof optimizers / sizeof *optimizers; k++) {
+		struct optimizer optimizer;
+		struct random random = random_stream(1, RANDOM_WEIGHTS, k);
+		struct optimizer_step step = setting;
+		float param[N], first[N] = {0}, second[N] = {0}, gradient[N];
+		float *const moment[] = {first, second};
+		struct by_hand x[N] = {{0}};
+		assert_int_equal(optimizer_parse(&optimizer, optimizers[k].text, NULL), 0);
+		assert_int_equal(optimizer_moments(&optimizer), optimizers[k].moments);
+		for (size_t i = 0; i < N; i++)
+			x[i].p = param[i] = random_between(&random, -1, 1);
+		for (step.number = 1; step.number <= STEPS; step.number++) {
+			for (size_t i = 0; i < N; i++) {
+				gradient[i] = random_between(&random, -2, 2);
+				optimizers[k].step(&x[i], gradient[i] + 0.1 * x[i].p, (double)step.number);
+			}
+			optimizer_move(&optimizer, &step, param, moment, gradient, 0, 16);
+			optimizer_move(&optimizer, &step, param, moment, gradient, 16, N - 16);
+			for (size_t i = 0; i < N; i++)
+				assert_float_equal(param[i], x[i].p, 1e-5);
+		}
+	}
+}
+
+static void averages_forget(void **state)
+{
+	(void)state;
+	float mean[] = {1, -3};
+	const float param[] = {2, 5};
+	optimizer_average(mean, param, 2, 0.75f);
+	assert_true(mean[0] == 1.25f && mean[1] == -1.0f);
+}
+
+static void wrong_texts(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *text;
+		int bad; /* where */
+	} wrong[] = {{"", 0},
+	             {"sdg", 0},
+	             {"sgd:momentum=1", 4},
+	             {"adam:", 5},
+	             {"adam:beta1", 10},
+	             {"adam:beta1=1", 11},
+	             {"adam:beta1=0.5,", 15},
+	             {"adam:beta1=0.5;", 14},
+	             {"rmsprop:beta2=0.5", 8},
+	             {"rmsprop:decay=x", 14},
+	             {"adam:epsilon=0", 13}};
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct optimizer optimizer = {.beta1 = 7}, before = optimizer;
+		const char *bad = NULL;
+		assert_int_equal(optimizer_parse(&optimizer, wrong[i].text, &bad), -1);
+		assert_ptr_equal(bad, wrong[i].text + wrong[i].bad);
+		assert_memory_equal(&optimizer, &before, sizeof before);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(steps_are_the_papers),
+	        cmocka_unit_test(averages_forget),
+	        cmocka_unit_test(wrong_texts),
+	};
+	return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
+}

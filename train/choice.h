@@ -1,0 +1,28 @@
+/* Texts of options: "NAME", or "NAME:KEY=NUMBER,KEY=NUMBER", out of a table.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CHOICE_H
+#define CHOICE_H
+
+#include <stddef.h>
+
+#define CHOICE_MOST_KEYS 3
+
+struct choice_key {
+	const char *name; /* NULL ends the keys */
+	size_t offset;    /* of a double in what is filled in */
+	double fallback, min, max;
+};
+
+struct choice {
+	const char *name;
+	struct choice_key key[CHOICE_MOST_KEYS];
+};
+
+/* Finds the text's name in the table, writes the number of its row to *row and its keys' values, defaults
+ * where the text has none, into the struct at `into`. 0, or -1 with *bad (may be NULL) at the first offending
+ * character, and nothing written. */
+int choice_parse(const struct choice *table, size_t rows, const char *text, size_t *row, void *into,
+                 const char **bad);
+
+#endif
