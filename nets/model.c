@@ -24,6 +24,32 @@ static const struct layer mlp[] = {
         {.type = LAYER_FC, .units = 10},
 };
 
+/* Caffe's cifar10_full, which the AdaComp paper trains on CIFAR-10, without its response normalisation:
+ * 89,578 parameters on images of 3 x 32 x 32. */
+static const struct layer cifar_cnn[] = {
+        {.type = LAYER_CONV, .units = 32, .size = 5, .pad = 2},
+        {.type = LAYER_MAX_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_RELU},
+        {.type = LAYER_CONV, .units = 32, .size = 5, .pad = 2},
+        {.type = LAYER_RELU},
+        {.type = LAYER_AVERAGE_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_CONV, .units = 64, .size = 5, .pad = 2},
+        {.type = LAYER_RELU},
+        {.type = LAYER_AVERAGE_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_FC, .units = 10},
+};
+
+/* The AdaComp paper's speech network of 440-1024x5-5999, with as many outputs as the spoken digits have:
+ * thirds of ten words. */
+static const struct layer bn50_dnn[] = {
+        {.type = LAYER_FC, .units = 1024}, {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 1024}, {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 1024}, {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 1024}, {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 1024}, {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 30},
+};
+
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])
 
 static const struct model models[] = {
@@ -32,6 +58,11 @@ static const struct model models[] = {
          {1, 28, 28},
          LAYERS(lenet)},
         {"mlp", "three times fc 2048, relu; fc 10", {1, 28, 28}, LAYERS(mlp)},
+        {"cifar-cnn",
+         "conv 32 5x5, max-pool 3/2, relu, conv 32 5x5, relu, average-pool 3/2, conv 64 5x5, relu, average-pool 3/2, fc 10",
+         {3, 32, 32},
+         LAYERS(cifar_cnn)},
+        {"bn50-dnn", "five times fc 1024, relu; fc 30", {1, 11, 40}, LAYERS(bn50_dnn)},
 };
 
 const struct model *model_list(size_t i)

@@ -8,16 +8,26 @@
 #include "shape.h"
 
 enum layer_type {
-	LAYER_CONV,     /* units filters of size x size, no padding, stride 1, with bias */
-	LAYER_MAX_POOL, /* size x size windows, side by side; a rest that fills no window is left out */
-	LAYER_FC,       /* units outputs, with bias */
+	LAYER_CONV,         /* units filters of size x size, with bias */
+	LAYER_MAX_POOL,     /* the greatest of each window of size x size */
+	LAYER_AVERAGE_POOL, /* the mean of each; what hangs over the edge does not count */
+	LAYER_FC,           /* units outputs, with bias */
 	LAYER_RELU
 };
 
 struct layer {
 	enum layer_type type;
 	int units, size;
+	int stride; /* of a pool, 0: windows side by side, and a rest that fills none is left out; else
+	               windows begin so far apart, and the last ones may hang over the edge. Of a convolution,
+	               0: 1 */
+	int pad;    /* of a convolution: zeros on each side of the image */
 };
+
+static inline int layer_stride(const struct layer *layer)
+{
+	return layer->stride > 0 ? layer->stride : layer->type == LAYER_CONV ? 1 : layer->size;
+}
 
 /* The last layer's outputs go to softmax and cross-entropy. */
 struct model {

@@ -6,13 +6,23 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+/* Windows along a side of an image. */
+static int windows(const struct layer *layer, int side)
+{
+	const int stride = layer_stride(layer), rest = side + 2 * layer->pad - layer->size;
+	if (layer->type == LAYER_CONV || layer->stride == 0)
+		return rest < 0 ? 0 : rest / stride + 1;
+	return rest < 0 ? 1 : (rest + stride - 1) / stride + 1;
+}
+
 static struct shape shape_after(const struct layer *layer, struct shape in)
 {
 	switch (layer->type) {
 	case LAYER_CONV:
-		return (struct shape){layer->units, in.height - layer->size + 1, in.width - layer->size + 1};
+		return (struct shape){layer->units, windows(layer, in.height), windows(layer, in.width)};
 	case LAYER_MAX_POOL:
-		return (struct shape){in.channels, in.height / layer->size, in.width / layer->size};
+	case LAYER_AVERAGE_POOL:
+		return (struct shape){in.channels, windows(layer, in.height), windows(layer, in.width)};
 	case LAYER_FC:
 		return (struct shape){layer->units, 1, 1};
 	case LAYER_RELU:
@@ -29,6 +39,7 @@ static size_t weights_per_unit(const struct net_layer *l)
 	case LAYER_FC:
 		return shape_count(l->in);
 	case LAYER_MAX_POOL:
+	case LAYER_AVERAGE_POOL:
 	case LAYER_RELU:
 		break;
 	}

@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,26 @@ static void lenet_is_the_papers(void **state)
 	assert_int_equal(at, net.parameters);
 }
 
+static void networks_are_as_large_as_the_papers(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *name;
+		size_t parameters, pixels_at_last; /* inputs of the last layer */
+	} want[] = {{"lenet", 431080, 500},
+	            {"mlp", 10020874, 2048},
+	            {"cifar-cnn", 89578, 1024},
+	            {"bn50-dnn", 4680734, 1024}};
+	for (size_t i = 0; i < COUNT(want); i++) {
+		struct net net;
+		const struct model *model = model_find(want[i].name);
+		assert_non_null(model);
+		open_net(&net, model, model->input);
+		assert_int_equal(net.parameters, want[i].parameters);
+		assert_int_equal(shape_count(net.layer[net.layer_count - 1].in), want[i].pixels_at_last);
+	}
+}
+
 static void too_small_an_input_is_refused(void **state)
 {
 	(void)state;
@@ -130,9 +151,26 @@ static const struct layer every_layer[] = {
         {.type = LAYER_FC, .units = 4},
 };
 
+/* Padding, strides, and windows that overlap and hang over the edge. */
+static const struct layer every_window[] = {
+        {.type = LAYER_CONV, .units = 3, .size = 3, .pad = 2},
+        {.type = LAYER_MAX_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_CONV, .units = 5, .size = 3, .stride = 2, .pad = 1},
+        {.type = LAYER_AVERAGE_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_FC, .units = 4},
+};
+
+/* 0 beyond the edges. */
+static double pixel(const struct net_layer *l, const double *x, int c, int i, int j)
+{
+	const bool within = i >= 0 && i < l->in.height && j >= 0 && j < l->in.width;
+	return within ? x[(c * l->in.height + i) * l->in.width + j] : 0;
+}
+
 static double *conv_by_hand(const struct net_layer *l, const float *param, const double *x, double *y)
 {
 	const int size = l->layer.size;
+	const int stride = layer_stride(&l->layer), pad = l->layer.pad;
 	for (int u = 0; u < l->out.channels; u++)
 		for (int i = 0; i < l->out.height; i++)
 			for (int j = 0; j < l->out.width; j++) {
@@ -145,8 +183,8 @@ static double *conv_by_hand(const struct net_layer *l, const float *param, const
 							                                c) * size +
 							                               a) * size +
 							                              b)] *
-							       x[(c * l->in.height + i + a) * l->in.width +
-							         j + b];
+							       pixel(l, x, c, i * stride + a - pad,
+							             j * stride + b - pad);
 				y[(u * l->out.height + i) * l->out.width + j] = sum;
 			}
 	return y;
@@ -154,18 +192,20 @@ static double *conv_by_hand(const struct net_layer *l, const float *param, const
 
 static double *pool_by_hand(const struct net_layer *l, const double *x, double *y)
 {
-	const int size = l->layer.size;
+	const int size = l->layer.size, stride = layer_stride(&l->layer);
 	for (int c = 0; c < l->out.channels; c++)
 		for (int i = 0; i < l->out.height; i++)
 			for (int j = 0; j < l->out.width; j++) {
-				double most = -INFINITY;
-				for (int a = 0; a < size; a++)
-					for (int b = 0; b < size; b++)
-						most = fmax(
-						        most,
-						        x[(c * l->in.height + size * i + a) * l->in.width +
-						          size * j + b]);
-				y[(c * l->out.height + i) * l->out.width + j] = most;
+				double most = -INFINITY, sum = 0, count = 0;
+				for (int a = stride * i; a < stride * i + size && a < l->in.height; a++)
+					for (int b = stride * j; b < stride * j + size && b < l->in.width;
+					     b++) {
+						most = fmax(most, pixel(l, x, c, a, b));
+						sum += pixel(l, x, c, a, b);
+						count++;
+					}
+				y[(c * l->out.height + i) * l->out.width + j] =
+				        l->layer.type == LAYER_MAX_POOL ? most : sum / count;
 			}
 	return y;
 }
@@ -177,6 +217,7 @@ static double *layer_by_hand(const struct net_layer *l, const float *param, cons
 	case LAYER_CONV:
 		return conv_by_hand(l, param, x, y);
 	case LAYER_MAX_POOL:
+	case LAYER_AVERAGE_POOL:
 		return pool_by_hand(l, x, y);
 	case LAYER_FC:
 		for (size_t u = 0; u < l->bias; u++) {
@@ -193,15 +234,12 @@ static double *layer_by_hand(const struct net_layer *l, const float *param, cons
 	return NULL;
 }
 
-static void forward_is_the_definition(void **state)
+static void check_forward(const struct layer *layers, size_t count, struct shape input)
 {
-	(void)state;
 	enum { BATCH = 3, MOST = 1000 };
-	const struct model model = {
-	        .name = "every layer", .layers = every_layer, .layer_count = COUNT(every_layer)};
+	const struct model model = {.name = "every layer", .layers = layers, .layer_count = count};
 	struct net net;
-	open_net(&net, &model,
-	         (struct shape){2, 9, 8}); /* 8 x 7 after the first: the pool leaves a column out */
+	open_net(&net, &model, input);
 	float *param = new_floats(net.parameters);
 	fill(param, net.parameters, 1, 0.5f);
 	struct pass *pass = open_pass(&net, BATCH);
@@ -222,6 +260,15 @@ static void forward_is_the_definition(void **state)
 	}
 	pass_close(pass);
 	free(param);
+}
+
+static void forward_is_the_definition(void **state)
+{
+	(void)state;
+	check_forward(every_layer, COUNT(every_layer),
+	              (struct shape){2, 9, 8}); /* the pool leaves a column out */
+	for (int height = 5; height < 10; height++)
+		check_forward(every_window, COUNT(every_window), (struct shape){2, height, 8});
 }
 
 /* ---- backward, by differences ---- */
@@ -296,6 +343,8 @@ static void gradients_are_differences(void **state)
 	check_gradient(conv_conv_fc, COUNT(conv_conv_fc), (struct shape){1, 6, 5});
 	check_gradient(conv_pool, COUNT(conv_pool), (struct shape){2, 6, 7});
 	check_gradient(every_layer, COUNT(every_layer), (struct shape){2, 9, 8});
+	for (int height = 5; height < 10; height++)
+		check_gradient(every_window, COUNT(every_window), (struct shape){2, height, 8});
 }
 
 static void loss_is_cross_entropy(void **state)
@@ -511,6 +560,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(lenet_is_the_papers),
+	        cmocka_unit_test(networks_are_as_large_as_the_papers),
 	        cmocka_unit_test(too_small_an_input_is_refused),
 	        cmocka_unit_test(initial_values_follow_the_seed),
 	        cmocka_unit_test(forward_is_the_definition),

@@ -17,7 +17,7 @@
 #include "train.h"
 #include "worker.h"
 
-static const struct layer one_layer[] = {{LAYER_FC, 10, 0}};
+static const struct layer one_layer[] = {{.type = LAYER_FC, .units = 10}};
 static const struct model model = {.name = "one", .layers = one_layer, .layer_count = 1};
 
 struct problem {

@@ -1,11 +1,10 @@
-/* Convolution: stride 1, no padding.
+/* Convolution.
  *
  * SPDX-License-Identifier: MIT */
 #include "layers.h"
 
-static const dnnl_dims_t one = {1, 1}, none = {0, 0};
-
 struct layouts {
+	dnnl_dims_t stride, pad;
 	dnnl_memory_desc_t x, y, b;
 	dnnl_memory_desc_t w, any_w; /* weights as they lie, and as oneDNN wants them */
 };
@@ -14,7 +13,10 @@ static struct layouts layouts(struct tape *tape, const struct stage *stage)
 {
 	const struct net_layer *l = stage->l;
 	const int size = l->layer.size;
+	const int stride = layer_stride(&l->layer), pad = l->layer.pad;
 	struct layouts m = {
+	        .stride = {stride, stride},
+	        .pad = {pad, pad},
 	        .x = tape_tensor(tape, stage->batch, l->in),
 	        .y = tape_tensor(tape, stage->batch, l->out),
 	        .b = tape_plain(tape, 1, &l->layer.units),
@@ -38,7 +40,7 @@ void conv_forward(struct tape *tape, struct stage *stage)
 	dnnl_convolution_desc_t conv;
 	const dnnl_status_t status =
 	        dnnl_convolution_forward_desc_init(&conv, dnnl_forward_training, dnnl_convolution_direct,
-	                                           &m.x, &m.any_w, &m.b, &m.y, one, none, none);
+	                                           &m.x, &m.any_w, &m.b, &m.y, m.stride, m.pad, m.pad);
 	stage->forward = tape_describe(tape, status, &conv, NULL);
 	stage->y = tape_memory(tape, &m.y);
 	const dnnl_exec_arg_t arg[] = {
@@ -55,7 +57,7 @@ static void by_weights(struct tape *tape, const struct stage *stage, const struc
 {
 	dnnl_convolution_desc_t conv;
 	const dnnl_status_t status = dnnl_convolution_backward_weights_desc_init(
-	        &conv, dnnl_convolution_direct, &m->x, &m->any_w, &m->b, &m->y, one, none, none);
+	        &conv, dnnl_convolution_direct, &m->x, &m->any_w, &m->b, &m->y, m->stride, m->pad, m->pad);
 	dnnl_primitive_desc_t described = tape_describe(tape, status, &conv, stage->forward);
 	const dnnl_memory_desc_t wanted = tape_wanted(tape, described, dnnl_query_diff_weights_md);
 	dnnl_memory_t grad = tape_bound(tape, TAPE_GRAD, stage->l->weights_at, &m->w);
@@ -75,7 +77,7 @@ static dnnl_memory_t by_data(struct tape *tape, const struct stage *stage, const
 {
 	dnnl_convolution_desc_t conv;
 	const dnnl_status_t status = dnnl_convolution_backward_data_desc_init(
-	        &conv, dnnl_convolution_direct, &m->x, &m->any_w, &m->y, one, none, none);
+	        &conv, dnnl_convolution_direct, &m->x, &m->any_w, &m->y, m->stride, m->pad, m->pad);
 	dnnl_primitive_desc_t described = tape_describe(tape, status, &conv, stage->forward);
 	dnnl_memory_t dx = tape_memory(tape, &m->x);
 	const dnnl_exec_arg_t arg[] = {

@@ -19,14 +19,14 @@ struct stage {
 
 /* From stage->l, batch and x to the rest of the stage. */
 void conv_forward(struct tape *tape, struct stage *stage);
-void max_pool_forward(struct tape *tape, struct stage *stage);
+void pool_forward(struct tape *tape, struct stage *stage);
 void fc_forward(struct tape *tape, struct stage *stage);
 void relu_forward(struct tape *tape, struct stage *stage);
 
 /* From dy, the gradient of the loss by y, to the parameters' gradient; returns the gradient by x, or NULL
  * where it was not asked for. */
 dnnl_memory_t conv_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
-dnnl_memory_t max_pool_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t pool_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t fc_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t relu_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 

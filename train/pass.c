@@ -19,7 +19,8 @@ static const struct {
 	                          bool want_dx);
 } layer_types[] = {
         [LAYER_CONV] = {conv_forward, conv_backward},
-        [LAYER_MAX_POOL] = {max_pool_forward, max_pool_backward},
+        [LAYER_MAX_POOL] = {pool_forward, pool_backward},
+        [LAYER_AVERAGE_POOL] = {pool_forward, pool_backward},
         [LAYER_FC] = {fc_forward, fc_backward},
         [LAYER_RELU] = {relu_forward, relu_backward},
 };
