@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <math.h>
+#include <stdbool.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -104,6 +106,43 @@ static void neither_trivial_nor_hopeless(void **state)
 	data_close(&data);
 }
 
+/* The digit of the same number, each channel from one level to another, with an edge of paper. */
+static void colours_are_of_the_same_digits(void **state)
+{
+	(void)state;
+	enum { N = 200, SIDE = 32, EDGE = 2 };
+	struct data grey, colour;
+	char why[256];
+	make(&grey, N, 10);
+	assert_int_equal(digits_make_colour(&colour, N, 10, why, sizeof why), 0);
+	assert_int_equal(shape_count(colour.shape), 3 * SIDE * SIDE);
+	assert_memory_equal(grey.train.label, colour.train.label, N);
+	for (size_t i = 0; i < N; i++)
+		for (size_t c = 0; c < 3; c++) {
+			const uint8_t *from = grey.train.pixel + i * PIXELS;
+			const uint8_t *to = colour.train.pixel + (3 * i + c) * SIDE * SIDE;
+			double most = 0, there = 0;
+			for (int y = 0; y < SIDE; y++)
+				for (int x = 0; x < SIDE; x++) {
+					const bool on =
+					        y >= EDGE && y < SIDE - EDGE && x >= EDGE && x < SIDE - EDGE;
+					const int cover = on ? from[(y - EDGE) * 28 + x - EDGE] : 0;
+					if (cover > most) {
+						most = cover;
+						there = to[y * SIDE + x] - to[0];
+					}
+				}
+			assert_true(fabs(there) >= 60 * most / 255 - 1);
+			for (int y = EDGE; y < SIDE - EDGE; y++)
+				for (int x = EDGE; x < SIDE - EDGE; x++)
+					assert_float_equal(to[y * SIDE + x] - to[0],
+					                   there * from[(y - EDGE) * 28 + x - EDGE] / most,
+					                   1.5);
+		}
+	data_close(&grey);
+	data_close(&colour);
+}
+
 static void a_network_sees_mean_0_variance_1(void **state)
 {
 	(void)state;
@@ -146,6 +185,7 @@ int main(void)
 	        cmocka_unit_test(sizes_change_no_image),
 	        cmocka_unit_test(no_image_comes_twice),
 	        cmocka_unit_test(neither_trivial_nor_hopeless),
+	        cmocka_unit_test(colours_are_of_the_same_digits),
 	        cmocka_unit_test(a_network_sees_mean_0_variance_1),
 	        cmocka_unit_test(other_names_are_refused),
 	};

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "data.h"
+#include "cifar.h"
 #include "digits.h"
 #include "idx.h"
 
@@ -23,21 +24,53 @@ static void normalise(struct data *data)
 	data->scale = variance > 0 ? (float)(1 / sqrt(variance)) : 1.0f;
 }
 
-static const char mnist[] = "mnist:";
+static int digits(struct data *data, const char *folder, char *why, size_t cap)
+{
+	(void)folder;
+	return digits_make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+}
 
-static bool is_mnist(const char *source) { return strncmp(source, mnist, strlen(mnist)) == 0; }
+static int colour_digits(struct data *data, const char *folder, char *why, size_t cap)
+{
+	(void)folder;
+	return digits_make_colour(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+}
 
-bool data_is_source(const char *source) { return strcmp(source, "digits") == 0 || is_mnist(source); }
+/* A name that ends in a colon wants a folder after it. */
+static const struct {
+	const char *name;
+	int (*load)(struct data *data, const char *folder, char *why, size_t cap);
+} sources[] = {{"digits", digits},
+               {"colour-digits", colour_digits},
+               {"mnist:", idx_load_mnist},
+               {"idx:", idx_load},
+               {"cifar10:", cifar_load}};
+
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static size_t find(const char *source)
+{
+	size_t i = 0;
+	for (; i < SOURCES; i++) {
+		const size_t length = strlen(sources[i].name);
+		if (strncmp(source, sources[i].name, length) == 0 &&
+		    (sources[i].name[length - 1] == ':' || source[length] == 0))
+			break;
+	}
+	return i;
+}
+
+bool data_is_source(const char *source) { return find(source) < SOURCES; }
 
 int data_open(struct data *data, const char *source, char *why, size_t cap)
 {
+	const size_t i = find(source);
 	*data = (struct data){0};
-	if (!data_is_source(source)) {
+	if (i == SOURCES) {
 		snprintf(why, cap, "no data \"%s\"", source);
 		return -1;
 	}
-	const int result = is_mnist(source) ? idx_load_mnist(data, source + strlen(mnist), why, cap)
-	                                    : digits_make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+	const int result = sources[i].load(data, source + strlen(sources[i].name), why, cap);
 	if (result == 0)
 		normalise(data);
 	return result;

@@ -6,10 +6,12 @@
 #include "canvas.h"
 #include "random.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define CLASSES      10
+#define COLOUR_SIDE  32
 #define MOST_POINTS  14
 #define MOST_STROKES 2
 #define SEED         1234 /* of the data; --seed does not change it */
@@ -158,9 +160,42 @@ static const struct glyph *random_glyph(int digit, struct random *r)
 	return form[random_below(r, forms)];
 }
 
-static int draw(struct samples *set, size_t count, uint64_t first)
+/* The canvas in its plainest form. */
+static void develop_grey(const struct canvas *canvas, struct random *r, uint8_t *pixel)
 {
-	const size_t pixels = CANVAS_SIDE * CANVAS_SIDE;
+	(void)r;
+	canvas_bytes(canvas, pixel);
+}
+
+/* Paper and ink differ in every channel, by at least 60 of 255, and the paper's edge is as wide as it takes.
+ */
+static void develop_colour(const struct canvas *canvas, struct random *r, uint8_t *pixel)
+{
+	enum { EDGE = (COLOUR_SIDE - CANVAS_SIDE) / 2 };
+	uint8_t grey[CANVAS_SIDE][CANVAS_SIDE];
+	canvas_bytes(canvas, &grey[0][0]);
+	for (int channel = 0; channel < 3; channel++) {
+		const int paper = (int)random_below(r, 256), step = 60 + (int)random_below(r, 68);
+		const int ink = paper + step < 256 ? paper + step : paper - step;
+		for (int y = 0; y < COLOUR_SIDE; y++)
+			for (int x = 0; x < COLOUR_SIDE; x++) {
+				const int row = y - EDGE, column = x - EDGE;
+				const bool on =
+				        row >= 0 && row < CANVAS_SIDE && column >= 0 && column < CANVAS_SIDE;
+				const int cover = on ? grey[row][column] : 0;
+				*pixel++ = (uint8_t)(paper + (ink - paper) * cover / 255);
+			}
+	}
+}
+
+struct style {
+	struct shape shape;
+	void (*develop)(const struct canvas *canvas, struct random *r, uint8_t *pixel);
+};
+
+static int draw(struct samples *set, const struct style *style, size_t count, uint64_t first)
+{
+	const size_t pixels = shape_count(style->shape);
 	set->count = count;
 	set->pixel = malloc(count * pixels);
 	set->label = malloc(count);
@@ -173,19 +208,32 @@ static int draw(struct samples *set, size_t count, uint64_t first)
 		write_digit(&canvas, random_glyph(set->label[i], &r), &r);
 		clutter(&canvas, &r);
 		add_noise(&canvas, &r);
-		canvas_bytes(&canvas, set->pixel + i * pixels);
+		style->develop(&canvas, &r, set->pixel + i * pixels);
+	}
+	return 0;
+}
+
+static int make(struct data *data, const struct style *style, size_t train, size_t test, char *why,
+                size_t cap)
+{
+	data->shape = style->shape;
+	data->classes = CLASSES;
+	const uint64_t first_test = UINT64_C(1) << 32; /* the sets share no image, whatever their sizes */
+	if (draw(&data->train, style, train, 0) < 0 || draw(&data->test, style, test, first_test) < 0) {
+		snprintf(why, cap, "out of memory for %zu digits", train + test);
+		return -1;
 	}
 	return 0;
 }
 
 int digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap)
 {
-	data->shape = (struct shape){1, CANVAS_SIDE, CANVAS_SIDE};
-	data->classes = CLASSES;
-	const uint64_t first_test = UINT64_C(1) << 32; /* the sets share no image, whatever their sizes */
-	if (draw(&data->train, train, 0) < 0 || draw(&data->test, test, first_test) < 0) {
-		snprintf(why, cap, "out of memory for %zu digits", train + test);
-		return -1;
-	}
-	return 0;
+	const struct style grey = {{1, CANVAS_SIDE, CANVAS_SIDE}, develop_grey};
+	return make(data, &grey, train, test, why, cap);
+}
+
+int digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap)
+{
+	const struct style colour = {{3, COLOUR_SIDE, COLOUR_SIDE}, develop_colour};
+	return make(data, &colour, train, test, why, cap);
 }

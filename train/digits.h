@@ -13,4 +13,7 @@
  * or -1 with a line in why; what was allocated until then is data_close's. */
 int digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap);
 
+/* The same, each in a colour of its own on paper of another: 3 x 32 x 32. */
+int digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap);
+
 #endif

@@ -2,75 +2,25 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "idx.h"
+#include "reader.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
-#define SIDE    28
-#define CLASSES 10
-
-struct reader {
-	gzFile file;
-	char path[4096];
-	char *why;
-	size_t cap;
-};
-
-static int complain(const struct reader *r, const char *what)
-{
-	snprintf(r->why, r->cap, "%s: %s", r->path, what);
-	return -1;
-}
-
-/* Opens folder/name, or folder/name.gz; zlib reads either kind. */
-static int reader_open(struct reader *r, const char *folder, const char *name)
-{
-	static const char *const ending[] = {"", ".gz"};
-	r->file = NULL;
-	for (int i = 0; i < 2 && !r->file; i++) {
-		const int n = snprintf(r->path, sizeof r->path, "%s/%s%s", folder, name, ending[i]);
-		if (n < 0 || (size_t)n >= sizeof r->path)
-			return complain(r, "the path is too long");
-		errno = 0;
-		r->file = gzopen(r->path, "rb");
-		if (!r->file && errno != ENOENT)
-			return complain(r, errno ? strerror(errno) : "out of memory");
-	}
-	return r->file ? 0 : complain(r, "no such file, nor without .gz");
-}
-
-static int read_exactly(struct reader *r, void *dst, size_t n)
-{
-	uint8_t *at = dst;
-	while (n > 0) {
-		const unsigned chunk = n < (1u << 30) ? (unsigned)n : 1u << 30;
-		const int got = gzread(r->file, at, chunk);
-		if (got < 0) {
-			int code;
-			const char *message = gzerror(r->file, &code);
-			return complain(r, code == Z_ERRNO ? strerror(errno) : message);
-		}
-		if (got == 0)
-			return complain(r, "the file is too short");
-		at += got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
+#define MNIST_SIDE    28
+#define MNIST_CLASSES 10
+#define MOST_DIMS     4
+#define MOST_PIXELS   (1 << 24) /* of one sample */
 
 /* Reads the header: `dims` sizes. */
 static int read_header(struct reader *r, int dims, uint32_t *size)
 {
-	uint8_t head[16];
-	const size_t bytes = 4 + 4 * (size_t)dims;
-	if (read_exactly(r, head, bytes) < 0)
+	uint8_t head[4 + 4 * MOST_DIMS];
+	if (reader_get(r, head, 4 + 4 * (size_t)dims) < 0)
 		return -1;
 	if (head[0] != 0 || head[1] != 0 || head[2] != 8 || head[3] != dims)
-		return complain(r, dims == 3 ? "not an IDX file of byte images"
-		                             : "not an IDX file of byte labels");
+		return reader_complain(r, dims > 1 ? "not an IDX file of byte images"
+		                                   : "not an IDX file of byte labels");
 	for (int i = 0; i < dims; i++) {
 		const uint8_t *b = head + 4 + 4 * i;
 		size[i] = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
@@ -78,77 +28,133 @@ static int read_header(struct reader *r, int dims, uint32_t *size)
 	return 0;
 }
 
-/* Reads the n bytes that end the file. Grows with what really is there, so that a wrong size cannot ask for
- * all memory. */
-static int read_rest(struct reader *r, size_t n, uint8_t **bytes)
+/* What a set has to be like; of 0: whatever the training set is like, which comes first. */
+struct wanted {
+	struct shape shape;
+	int classes;
+};
+
+static int check_images(struct reader *r, const struct wanted *wanted, struct shape shape)
 {
-	size_t have = 0;
-	while (have < n) {
-		const size_t more = have == 0 ? 1u << 20 : have;
-		const size_t want = n - have < more ? n : have + more;
-		uint8_t *grown = realloc(*bytes, want);
-		if (!grown)
-			return complain(r, "out of memory");
-		*bytes = grown;
-		if (read_exactly(r, grown + have, want - have) < 0)
-			return -1;
-		have = want;
-	}
-	uint8_t extra;
-	const int got = gzread(r->file, &extra, 1);
-	if (got < 0)
-		return complain(r, "damaged at its end");
-	return got == 0 ? 0 : complain(r, "longer than its header says");
+	char text[80];
+	const struct shape want = wanted->shape;
+	if (want.height == 0 || memcmp(&want, &shape, sizeof want) == 0)
+		return 0;
+	if (want.channels == 1)
+		snprintf(text, sizeof text, "images are not %d x %d", want.height, want.width);
+	else
+		snprintf(text, sizeof text, "images are not %d x %d x %d", want.channels, want.height,
+		         want.width);
+	return reader_complain(r, text);
 }
 
-static int read_images(struct reader *r, struct samples *to)
+/* The last sizes are width, height, channels; the first is the count. */
+static int read_images(struct reader *r, int dims, const struct wanted *wanted, struct samples *to,
+                       struct shape *shape)
 {
-	uint32_t size[3];
-	if (read_header(r, 3, size) < 0)
+	uint32_t size[MOST_DIMS] = {0};
+	uint64_t side[3] = {1, 1, 1}, pixels = 1;
+	if (read_header(r, dims, size) < 0)
 		return -1;
 	if (size[0] == 0)
-		return complain(r, "holds no images");
-	if (size[1] != SIDE || size[2] != SIDE)
-		return complain(r, "images are not 28 x 28");
+		return reader_complain(r, "holds no images");
+	for (int i = 1; i < dims; i++) {
+		side[3 - dims + i] = size[i];
+		pixels *= pixels <= MOST_PIXELS ? size[i] : 1;
+	}
+	*shape = (struct shape){(int)side[0], (int)side[1], (int)side[2]};
+	if (check_images(r, wanted, *shape) < 0)
+		return -1;
+	if (pixels == 0 || pixels > MOST_PIXELS)
+		return reader_complain(r, "images of no size, or of too large a one");
 	to->count = size[0];
-	return read_rest(r, to->count * SIDE * SIDE, &to->pixel);
+	return reader_rest(r, to->count * (size_t)pixels, &to->pixel);
 }
 
 static int read_labels(struct reader *r, struct samples *to)
 {
-	uint32_t count;
+	uint32_t count = 0;
 	if (read_header(r, 1, &count) < 0)
 		return -1;
 	if (count != to->count)
-		return complain(r, "not as many labels as there are images");
-	if (read_rest(r, count, &to->label) < 0)
+		return reader_complain(r, "not as many labels as there are images");
+	return reader_rest(r, count, &to->label);
+}
+
+static int greatest_label(const struct samples *samples)
+{
+	int greatest = 0;
+	for (size_t i = 0; i < samples->count; i++)
+		greatest = samples->label[i] > greatest ? samples->label[i] : greatest;
+	return greatest;
+}
+
+static int check_labels(struct reader *r, const struct wanted *wanted, const struct samples *samples)
+{
+	char text[40];
+	if (wanted->classes == 0 || greatest_label(samples) < wanted->classes)
+		return 0;
+	snprintf(text, sizeof text, "a label is above %d", wanted->classes - 1);
+	return reader_complain(r, text);
+}
+
+/* The name of a set's images, in `name`, and its dimensions; "idx3" where none is there. */
+static int find_images(const char *folder, const char *set, char name[64])
+{
+	static const char *const what[] = {"images", "features"};
+	for (int i = 0; i < 2; i++)
+		for (int dims = 2; dims <= MOST_DIMS; dims++) {
+			snprintf(name, 64, "%s-%s-idx%d-ubyte", set, what[i], dims);
+			if (reader_exists(folder, name))
+				return dims;
+		}
+	snprintf(name, 64, "%s-images-idx3-ubyte", set);
+	return 3;
+}
+
+/* Loads a set, and fills in what was wanted of it. */
+static int load_set(struct samples *to, const char *folder, const char *set, struct wanted *wanted, char *why,
+                    size_t cap)
+{
+	struct reader r;
+	struct shape shape = {0, 0, 0};
+	char name[64];
+	const int dims = find_images(folder, set, name);
+	if (reader_open(&r, folder, name, why, cap) < 0)
 		return -1;
-	for (size_t i = 0; i < to->count; i++)
-		if (to->label[i] >= CLASSES)
-			return complain(r, "a label is above 9");
+	if (reader_close(&r, read_images(&r, dims, wanted, to, &shape)) < 0)
+		return -1;
+	snprintf(name, sizeof name, "%s-labels-idx1-ubyte", set);
+	if (reader_open(&r, folder, name, why, cap) < 0)
+		return -1;
+	int result = read_labels(&r, to);
+	if (result == 0)
+		result = check_labels(&r, wanted, to);
+	if (reader_close(&r, result) < 0)
+		return -1;
+	wanted->shape = shape;
+	if (wanted->classes == 0)
+		wanted->classes = greatest_label(to) + 1;
 	return 0;
 }
 
-static int load(const char *folder, const char *name, int (*read)(struct reader *, struct samples *),
-                struct samples *to, char *why, size_t cap)
+static int load(struct data *data, const char *folder, struct wanted wanted, char *why, size_t cap)
 {
-	struct reader r = {.why = why, .cap = cap};
-	if (reader_open(&r, folder, name) < 0)
+	if (load_set(&data->train, folder, "train", &wanted, why, cap) < 0 ||
+	    load_set(&data->test, folder, "t10k", &wanted, why, cap) < 0)
 		return -1;
-	int result = read(&r, to);
-	if (gzclose(r.file) != Z_OK && result == 0)
-		result = complain(&r, "cannot be read to its end");
-	return result;
+	data->shape = wanted.shape;
+	data->classes = wanted.classes;
+	return 0;
 }
 
 int idx_load_mnist(struct data *data, const char *folder, char *why, size_t cap)
 {
-	data->shape = (struct shape){1, SIDE, SIDE};
-	data->classes = CLASSES;
-	if (load(folder, "train-images-idx3-ubyte", read_images, &data->train, why, cap) < 0 ||
-	    load(folder, "train-labels-idx1-ubyte", read_labels, &data->train, why, cap) < 0 ||
-	    load(folder, "t10k-images-idx3-ubyte", read_images, &data->test, why, cap) < 0 ||
-	    load(folder, "t10k-labels-idx1-ubyte", read_labels, &data->test, why, cap) < 0)
-		return -1;
-	return 0;
+	const struct wanted mnist = {{1, MNIST_SIDE, MNIST_SIDE}, MNIST_CLASSES};
+	return load(data, folder, mnist, why, cap);
+}
+
+int idx_load(struct data *data, const char *folder, char *why, size_t cap)
+{
+	return load(data, folder, (struct wanted){{0, 0, 0}, 0}, why, cap);
 }

@@ -42,8 +42,9 @@ struct option {
 
 static const struct option table[] = {
         {"model", "NAME", "one of the networks below", "lenet", MODEL, FIELD(model), 0, 0},
-        {"data", "SOURCE", "digits (drawn by the program) or mnist:DIR (IDX files, gzipped or plain)",
-         "digits", DATA, FIELD(data), 0, 0},
+        {"data", "SOURCE",
+         "digits or colour-digits (drawn by the program), mnist:DIR, idx:DIR, cifar10:DIR (binary)", "digits",
+         DATA, FIELD(data), 0, 0},
         {"learners", "N", "how many learners share a batch", "8", COUNT, FIELD(learners), 1, 65536},
         {"batch", "N", "samples a step, over all learners; the rest of an epoch is left out", "100", COUNT,
          FIELD(batch), 1, 1e9},
