@@ -166,7 +166,10 @@ static void step(struct bench *b, struct setting *s, size_t number, double *exch
 	const double computed = stopwatch_now();
 	exchange(b, s);
 	const double exchanged = stopwatch_now();
-	optimizer_step(b->param, b->velocity, s->x ? b->mean : b->grad, b->model.parameters, 0.01f, 0.9f, 0);
+	const struct optimizer sgd = {.type = OPTIMIZER_SGD};
+	const struct optimizer_step move = {.rate = 0.01, .momentum = 0.9, .number = 1};
+	float *const moment[OPTIMIZER_MOST_MOMENTS] = {b->velocity};
+	optimizer_move(&sgd, &move, b->param, moment, s->x ? b->mean : b->grad, 0, b->model.parameters);
 	*step_seconds = ring_most(stopwatch_now() - begin);
 	*exchange_seconds = ring_most(exchanged - computed);
 }
