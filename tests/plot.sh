@@ -1,4 +1,4 @@
-# scripts/plot: figures of logs, and what is no log. SPDX-License-Identifier: MIT
+# scripts/plot: figures of logs and of plans, and what is neither. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 plot="python3 $SOURCE/scripts/plot"
 
@@ -123,6 +123,38 @@ printf '#!/bin/sh\necho "no such terminal" >&2\nexit 1\n' >bin/gnuplot
 chmod +x bin/gnuplot
 refused 1 "no such terminal" env PATH="$folder/bin:$PATH" "$python" "$SOURCE/scripts/plot" log -o x.svg
 holds "no figure is left of all this" test ! -e x.svg
+
+# ---- plans ----
+cluster="-m lenet --compute 1000img/s -c half -c twobit --json"
+check "crumb plan" "$CRUMB" plan $cluster --link 1G --nodes 2 --nodes 8
+cp stdout nodes
+check "it" $plot nodes -o nodes.svg
+check "it is SVG" python3 texts.py nodes.svg
+for text in "Speed" "Samples a second" Nodes "A step on 8 nodes" "Time (s)" "plain all-reduce" half twobit compute codec inside \
+	latency wire 1 2 3; do
+	says "$text"
+done
+check "crumb plan" "$CRUMB" plan $cluster --nodes 8 --link 1G --link 100M --plan gather --plan server
+cp stdout links
+check "it" $plot links -o links.svg
+check "it is SVG" python3 texts.py links.svg
+for text in "Link (b/s)" "A step at 1 Gb/s" "half, gather" "half, server"; do
+	says "$text"
+done
+check "both" $plot nodes links -o both.svg
+check "it is SVG" python3 texts.py both.svg
+says "twobit, server, 0.1 Gb/s"
+head -1 nodes >point
+check "a point" $plot point -o point.svg
+check "it is SVG" python3 texts.py point.svg
+sed 's/"step": [^,]*/"step": 0/' nodes >no-step
+sed 's/"wire": [^,}]*/"wire": null/' nodes >no-wire
+sed '2s/"codec"/"cadec"/' nodes >no-codec
+refused 1 "no-step:1: not a line of a plan: no step" $plot no-step -o x.svg
+refused 1 "no-wire:1: not a line of a plan: no seconds of wire" $plot no-wire -o x.svg
+refused 1 "no-codec:2: not a line of a plan: no codec" $plot no-codec -o x.svg
+refused 1 "log:1: not a line of a plan: no plan" $plot nodes log -o x.svg
+refused 1 "nodes:1: not a line of a log: no event" $plot log nodes -o x.svg
 
 # ---- a log as crumb-train writes it ----
 if [ -n "${CRUMB_TRAIN:-}" ]; then
