@@ -1,4 +1,4 @@
-# What is installed and how it is used, the man pages, and scripts/plot. SPDX-License-Identifier: MIT
+# What is installed and how it is used, the man pages, scripts/plot, and bench/simgrid. SPDX-License-Identifier: MIT
 if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # such a build is not for installing
 	return()
 endif()
@@ -10,3 +10,4 @@ endif()
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/install.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/man.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/plot.sh)
+script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/simgrid.sh)

@@ -1,0 +1,97 @@
+/* Ranks that SimGrid simulates.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE
+#include "simulated.h"
+
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { GROUP = 16, AT_ONCE = 64, LONGEST = 1 << 28 };
+
+struct simulated {
+	struct transport net;    /* first: a rank's transport is its simulated */
+	struct simulated **peer; /* [rank] */
+	crumb_span *sent[2]; /* [rank], of this swap and of the one before: others may be one swap behind */
+	unsigned turn;
+	double end;
+	MPI_Request request[2 * AT_ONCE];
+	uint8_t *sink; /* where the simulated network delivers */
+};
+
+static void fail(const char *what)
+{
+	perror(what);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static int swap(struct transport *net, const crumb_span *out, crumb_span *in)
+{
+	struct simulated *s = (struct simulated *)net;
+	const crumb_span *sent = memcpy(s->sent[s->turn % 2], out, net->ranks * sizeof *out);
+	const unsigned group = net->ranks > AT_ONCE ? GROUP : AT_ONCE;
+	bool empty = true;
+	int count = 0;
+
+	for (unsigned r = 0; r < net->ranks; r++)
+		empty = empty && !out[r].len;
+	for (unsigned k = 1; k < net->ranks && !empty; k++) {
+		const unsigned to = (net->rank + k) % net->ranks,
+		               from = (net->rank + net->ranks - k) % net->ranks;
+		MPI_Irecv(s->sink, LONGEST, MPI_BYTE, (int)from, 0, MPI_COMM_WORLD, &s->request[count++]);
+		MPI_Isend(sent[to].data, (int)sent[to].len, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD,
+		          &s->request[count++]);
+		if (k % group == 0 || k + 1 == net->ranks) {
+			MPI_Waitall(count, s->request, MPI_STATUSES_IGNORE);
+			count = 0;
+		}
+	}
+	if (empty)
+		MPI_Barrier(MPI_COMM_WORLD);
+	else
+		s->end = MPI_Wtime();
+	for (unsigned r = 0; r < net->ranks; r++)
+		in[r] = s->peer[r]->sent[s->turn % 2][net->rank];
+	s->turn++;
+	return 0;
+}
+
+static void leave(struct transport *net)
+{
+	(void)net;
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+unsigned simulated_groups(unsigned ranks) { return ranks > AT_ONCE ? (ranks - 2) / GROUP + 1 : 1; }
+
+double simulated_end(const struct transport *net) { return ((const struct simulated *)net)->end; }
+
+struct transport *simulated_open(void)
+{
+	struct simulated *s = calloc(1, sizeof *s);
+	int rank, ranks;
+
+	MPI_Init(NULL, NULL);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+	if (!s)
+		fail("calloc");
+	s->net = (struct transport){.rank = (unsigned)rank,
+	                            .ranks = (unsigned)ranks,
+	                            .local = 1,
+	                            .shares_memory = true,
+	                            .swap = swap,
+	                            .leave = leave};
+	s->peer = calloc((size_t)ranks, sizeof *s->peer);
+	s->sent[0] = calloc((size_t)ranks, sizeof *s->sent[0]);
+	s->sent[1] = calloc((size_t)ranks, sizeof *s->sent[1]);
+	s->sink = mmap(NULL, LONGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+	               0);
+	if (!s->peer || !s->sent[0] || !s->sent[1] || s->sink == MAP_FAILED)
+		fail("memory");
+	MPI_Allgather(&s, sizeof s, MPI_BYTE, s->peer, sizeof s, MPI_BYTE, MPI_COMM_WORLD);
+	return &s->net;
+}
