@@ -110,14 +110,10 @@ static inline size_t rans_encode(uint8_t *dst, size_t most, const uint8_t *codes
 		size_t g = (left - 1) % (SYMBOLS_RUN / V16) + 1;
 		left -= g;
 		s->get(codes + s->width * left, g, symbol);
-		if (g % 2) {
-			g--;
-			at = rans_put(at, &even, reciprocals, rests, v16_load_u8(symbol + V16 * g));
-		}
-		for (; g && at >= least; g -= 2) {
-			const uint8_t *pair = symbol + V16 * (g - 2);
-			at = rans_put(at, &odd, reciprocals, rests, v16_load_u8(pair + V16));
-			at = rans_put(at, &even, reciprocals, rests, v16_load_u8(pair));
+		while (g && at >= least) {
+			if (g % 2 == 0)
+				at = rans_put(at, &odd, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
+			at = rans_put(at, &even, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
 		}
 		if (at < least)
 			return 0;
@@ -236,13 +232,11 @@ V16_FN bool rans_groups(struct rans_decoder *d, const bool few, uint8_t *symbol,
 	const struct rans_tables t = rans_tables_of(d);
 	const uint8_t *at = d->at, *const end = d->end;
 	v16i even = d->even, odd = d->odd;
-	size_t g = 0;
-	for (; g + 2 <= groups && at <= end; g += 2) {
+	for (size_t g = 0; g < groups && at <= end; g += 2) {
 		at = rans_get(at, &even, &t, few, symbol + V16 * g);
-		at = rans_get(at, &odd, &t, few, symbol + V16 * (g + 1));
+		if (g + 1 < groups)
+			at = rans_get(at, &odd, &t, few, symbol + V16 * (g + 1));
 	}
-	if (g < groups && at <= end)
-		at = rans_get(at, &even, &t, few, symbol + V16 * g);
 	d->at = at;
 	d->even = even;
 	d->odd = odd;

@@ -36,10 +36,10 @@ static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, si
 	}
 }
 
-size_t PER_ISA(symbols_encode)(uint8_t *dst, size_t n, const struct symbols *s, enum symbols_coder coder)
+size_t PER_ISA(symbols_encode)(uint8_t *dst, const uint8_t *codes, size_t n, const struct symbols *s,
+                               enum symbols_coder coder)
 {
 	const size_t block = symbols_block(s);
-	const uint8_t *codes = dst + symbols_marks(s, n);
 	uint8_t *at = dst;
 	for (size_t i = 0; i < n; i += block) {
 		const size_t groups = divide_up(n - i < block ? n - i : block, V16),
@@ -135,8 +135,8 @@ bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const st
 		size -= 2;
 		struct block b;
 		b.kind = mark == STORED ? CODES : coder == SYMBOLS_HUFFMAN ? HUFFMAN : RANS;
-		if (bytes > size || !block_open(&b, src, bytes, s->count) ||
-		    !decode_block(&b, i, here, s, put, to))
+		if ((mark != STORED && bytes >= s->width * groups) || bytes > size ||
+		    !block_open(&b, src, bytes, s->count) || !decode_block(&b, i, here, s, put, to))
 			return false;
 		src += bytes;
 		size -= bytes;

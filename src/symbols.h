@@ -46,9 +46,11 @@ static inline size_t symbols_bound(const struct symbols *s, size_t n)
 	return symbols_marks(s, n) + symbols_fixed(s, n);
 }
 
-/* Turns the symbols_fixed bytes of codes that stand at dst + symbols_marks into the coded bytes at dst and
- * returns their size. Unused codes of the last group are 0. */
-size_t PER_ISA(symbols_encode)(uint8_t *dst, size_t n, const struct symbols *s, enum symbols_coder coder);
+/* Codes the symbols_fixed bytes of codes and returns the size. They stand at dst + symbols_marks, or further
+ * on, and then up to symbols_bound bytes at dst are written and codes no longer what they were; or apart from
+ * these bytes. Unused codes of the last group are 0. */
+size_t PER_ISA(symbols_encode)(uint8_t *dst, const uint8_t *codes, size_t n, const struct symbols *s,
+                               enum symbols_coder coder);
 
 /* Decodes exactly size bytes; false if they are not well-formed, which shows at the latest at the end. Calls
  * put, unless it is NULL, with every stretch of count <= SYMBOLS_ROUND elements, in order: its first element

@@ -25,6 +25,8 @@ static const char *const inside[] = {
         "terngrad:bucket=512,coding=bits",
         "terngrad:bucket=512,shared=1",
         "terngrad:clip=0,shared=1,coding=bits",
+        "terngrad:coding=entropy,bucket=64",
+        "terngrad:coding=entropy,clip=0",
         "twobit:threshold=0.01",
 };
 

@@ -3,14 +3,16 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cases.h"
+#include "frame.h"
 #include "symbols.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FUNCTIONS(isa)                                                                                    \
-	size_t crumb_symbols_encode_##isa(uint8_t *, size_t, const struct symbols *, enum symbols_coder); \
-	bool crumb_symbols_decode_##isa(const uint8_t *, size_t, size_t, const struct symbols *,          \
+#define FUNCTIONS(isa)                                                                                \
+	size_t crumb_symbols_encode_##isa(uint8_t *, const uint8_t *, size_t, const struct symbols *, \
+	                                  enum symbols_coder);                                        \
+	bool crumb_symbols_decode_##isa(const uint8_t *, size_t, size_t, const struct symbols *,      \
 	                                enum symbols_coder, symbols_put *, void *);
 FUNCTIONS(sse2)
 FUNCTIONS(avx2)
@@ -20,7 +22,7 @@ FUNCTIONS(neon)
 /* The portable one first. */
 static const struct {
 	const char *isa;
-	size_t (*encode)(uint8_t *, size_t, const struct symbols *, enum symbols_coder);
+	size_t (*encode)(uint8_t *, const uint8_t *, size_t, const struct symbols *, enum symbols_coder);
 	bool (*decode)(const uint8_t *, size_t, size_t, const struct symbols *, enum symbols_coder,
 	               symbols_put *, void *);
 } coders[] = {
@@ -142,9 +144,9 @@ static struct coded code(const uint8_t *symbol, size_t n, unsigned count, enum s
 {
 	struct coded x = {symbols_of(count), n, 0, NULL, NULL};
 	const size_t bound = symbols_bound(&x.s, n);
-	uint8_t *dst = malloc(bound);
-	write_codes(dst + symbols_marks(&x.s, n), symbol, n, &x.s);
-	x.size = coders[c].encode(dst, n, &x.s, coder);
+	uint8_t *dst = malloc(bound), *codes = dst + symbols_marks(&x.s, n);
+	write_codes(codes, symbol, n, &x.s);
+	x.size = coders[c].encode(dst, codes, n, &x.s, coder);
 	assert_true(x.size <= bound);
 	x.bytes = realloc(dst, x.size);
 	return x;
@@ -270,10 +272,201 @@ static void damage_is_seen_alike(void **state)
 	assert_true(refused > all / 3 && refused < all);
 }
 
+/* ---- codecs --------------------------------------------------------------------------------- */
+
+/* The same codec with its plain payload, and entropy-coded. */
+static const struct {
+	const char *plain, *coded;
+} pairs[] = {{"adacomp:bin=50", "adacomp:bin=50,coding=entropy"},
+             {"adacomp", "adacomp:coding=entropy"},
+             {"adacomp:bin=20000,factor=9", "adacomp:bin=20000,factor=9,coding=entropy"},
+             {"adacomp:bin=1,factor=1", "adacomp:bin=1,factor=1,coding=entropy"},
+             {"local:bin=7", "local:bin=7,coding=entropy"},
+             {"strom:threshold=2", "strom:threshold=2,coding=entropy"},
+             {"strom:threshold=1e-5", "strom:threshold=1e-5,coding=entropy"},
+             {"topk:fraction=0.01", "topk:fraction=0.01,coding=entropy"},
+             {"topk:fraction=0.4", "topk:fraction=0.4,coding=entropy"},
+             {"terngrad", "terngrad:coding=entropy"},
+             {"terngrad:clip=0,bucket=4096", "terngrad:clip=0,bucket=4096,coding=entropy"},
+             {"terngrad:clip=1", "terngrad:clip=1,coding=entropy"},
+             {"terngrad:clip=40", "terngrad:clip=40,coding=entropy"}};
+enum { PAIRS = sizeof pairs / sizeof *pairs };
+
+static uint8_t *pack(const char *spec, const float *g, size_t n, size_t *len)
+{
+	crumb_codec codec;
+	assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+	crumb_packer *p = case_packer(&codec, n, 5);
+	uint8_t *frame = case_pack(p, g, CRUMB_F32, len);
+	free(p);
+	return frame;
+}
+
+static unsigned flags_of(const uint8_t *frame) { return frame[6]; }
+
+/* Entropy-coded frames are not longer, decode to the same, and are the same on every instruction set. */
+static void coded_frames_are_the_plain_ones(void **state)
+{
+	(void)state;
+	static const size_t length[] = {1, 5, 17, 100, 1000, 4099, 30000, 131073, 400001};
+	static float g[400001], plain[400001], coded[400001];
+	unsigned seen[PAIRS] = {0};
+	for (size_t i = 0; i < PAIRS; i++)
+		for (size_t l = 0; l < sizeof length / sizeof *length; l++)
+			for (enum case_kind kind = CASE_GAUSS; kind < CASE_KINDS; kind++) {
+				const size_t n = length[l];
+				size_t len, short_len, again_len;
+				case_fill(g, n, kind, 11);
+				uint8_t *frame = pack(pairs[i].plain, g, n, &len);
+				memset(plain, 0, n * sizeof *plain);
+				assert_int_equal(crumb_unpack_add(frame, len, 1, plain, n), len);
+				free(frame);
+				uint8_t *first = pack(pairs[i].coded, g, n, &short_len);
+				assert_true(short_len <= len);
+				seen[i] |= 1u << (flags_of(first) & 7);
+				for (size_t c = 0; c < CODERS; c++) {
+					if (!here(c))
+						continue;
+					frame = pack(pairs[i].coded, g, n, &again_len);
+					assert_int_equal(again_len, short_len);
+					assert_memory_equal(frame, first, short_len);
+					free(frame);
+					memset(coded, 0, n * sizeof *coded);
+					assert_int_equal(crumb_unpack_add(first, short_len, 1, coded, n),
+					                 short_len);
+					assert_memory_equal(coded, plain, n * sizeof *plain);
+				}
+				crumb_set_isa(NULL);
+				free(first);
+			}
+	unsigned all = 0;
+	for (size_t i = 0; i < PAIRS; i++)
+		all |= !strncmp(pairs[i].plain, "terngrad", 8) ? seen[i] : 0;
+	assert_int_equal(all, 1u << 0 | 1u << 2 | 1u << 3); /* trits, blocks and gaps */
+	assert_int_equal(seen[1], 1u << 0 | 1u << 1);
+	assert_int_equal(seen[5] & (1u << 0 | 1u << 4), 1u << 0 | 1u << 4);
+}
+
+/* Payloads of independent signs, without what does not depend on their number, at densities from 0.1 to 30 %.
+ */
+static void gaps_are_near_the_entropy(void **state)
+{
+	(void)state;
+	static const double density[] = {0.001, 0.0017, 0.003, 0.005, 0.008, 0.013, 0.02,
+	                                 0.03,  0.05,   0.08,  0.12,  0.17,  0.23,  0.3};
+	static const struct {
+		const char *spec;
+		size_t besides;
+	} sparse[] = {{"strom:threshold=0.5,coding=entropy", 32 + 4 + 5},
+	              {"topk:fraction=0.5,coding=entropy", 32 + 8 + 5},
+	              {"adacomp:bin=1,factor=1,coding=entropy", 32 + 4 + 5}};
+	static float g[LONGEST];
+	for (size_t d = 0; d < sizeof density / sizeof *density; d++) {
+		uint64_t random = d;
+		for (size_t i = 0; i < LONGEST; i++) {
+			const double u = case_uniform(&random);
+			want[i] = u < density[d] ? u < density[d] / 2 ? 1 : 2 : 0;
+			g[i] = want[i] == 2 ? -1 : want[i];
+		}
+		const double bits = ideal_of(want, LONGEST).entropy;
+		for (size_t c = 0; c < sizeof sparse / sizeof *sparse; c++) {
+			size_t len;
+			free(pack(sparse[c].spec, g, LONGEST, &len));
+			assert_true(8 * (double)(len - sparse[c].besides) <= 1.03 * bits);
+		}
+		size_t len;
+		free(pack("terngrad:clip=0,coding=entropy", g, LONGEST, &len));
+		assert_true(8 * (double)(len - 32 - 12 - 5) <= 1.05 * bits);
+	}
+}
+
+/* Chen et al. count 8 bits an element that is sent for bins of 50 and 16 for bins of 500. Here all bytes of
+ * the frame are counted, and gradients that differ from bin to bin and decide little together, as real ones
+ * do. */
+static void adacomp_keeps_the_papers_promise(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *spec;
+		double bytes;
+	} bins[] = {{"adacomp:bin=50,coding=entropy", 1}, {"adacomp:bin=500,coding=entropy", 2}};
+	enum { N = 51200, STEPS = 30 };
+	static float g[N];
+	for (size_t b = 0; b < 2; b++) {
+		crumb_codec codec;
+		assert_int_equal(crumb_parse(&codec, bins[b].spec, NULL), 0);
+		crumb_packer *p = case_packer(&codec, N, 1);
+		uint64_t random = 3;
+		for (int step = 0; step < STEPS; step++) {
+			for (size_t i = 0; i < N; i++) {
+				const double filter = exp(sin((double)(i / 100)) * 2);
+				const double tail = -log(1 - case_uniform(&random));
+				g[i] = (float)(1e-3 * filter * tail * case_gauss(&random));
+			}
+			size_t len;
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+			crumb_frame f;
+			assert_int_equal(crumb_peek(&f, frame, len), len);
+			assert_true(f.sent > 50 && (double)len <= bins[b].bytes * (double)f.sent);
+			free(frame);
+		}
+		free(p);
+	}
+}
+
+/* Payloads that someone changed and sealed again: refused, or finite, and the same everywhere. */
+static void hostile_frames_do_no_harm(void **state)
+{
+	(void)state;
+	enum { N = 20011 };
+	static float g[N], first[N], acc[N];
+	uint64_t random = 2;
+	size_t refused = 0, all = 0;
+	case_fill(g, N, CASE_GAUSS, 4);
+	for (size_t i = 0; i < PAIRS; i++) {
+		size_t len;
+		uint8_t *frame = pack(pairs[i].coded, g, N, &len);
+		for (int trial = 0; trial < 300; trial++) {
+			const size_t size =
+			        len - CRUMB_HEADER_BYTES - (trial % 8 ? 0 : 1 + case_random(&random) % 40);
+			uint8_t *bad = malloc(CRUMB_HEADER_BYTES + size);
+			memcpy(bad, frame, CRUMB_HEADER_BYTES + size);
+			for (int k = trial % 3; k >= 0; k--)
+				bad[CRUMB_HEADER_BYTES + case_random(&random) % (k ? size : 40)] ^=
+				        (uint8_t)(1u << case_random(&random) % 8);
+			crumb_frame_seal(bad, frame[5], frame[6], N, size);
+			int64_t answer = 0;
+			for (size_t c = 0; c < CODERS; c++) {
+				if (!here(c))
+					continue;
+				float *const to = c ? acc : first;
+				memset(to, 0, N * sizeof *to);
+				const int64_t now =
+				        crumb_unpack_add(bad, CRUMB_HEADER_BYTES + size, 1, to, N);
+				answer = c ? answer : now;
+				assert_int_equal(now, answer);
+				assert_memory_equal(to, first, sizeof first);
+			}
+			refused += answer < 0;
+			all++;
+			free(bad);
+		}
+		free(frame);
+	}
+	crumb_set_isa(NULL);
+	assert_true(refused > all / 3 && refused < all);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_come_back),
-	                                   cmocka_unit_test(sizes_are_near_the_entropy),
-	                                   cmocka_unit_test(damage_is_seen_alike)};
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(symbols_come_back),
+	        cmocka_unit_test(sizes_are_near_the_entropy),
+	        cmocka_unit_test(damage_is_seen_alike),
+	        cmocka_unit_test(coded_frames_are_the_plain_ones),
+	        cmocka_unit_test(gaps_are_near_the_entropy),
+	        cmocka_unit_test(adacomp_keeps_the_papers_promise),
+	        cmocka_unit_test(hostile_frames_do_no_harm),
+	};
 	return cmocka_run_group_tests_name("entropy", tests, NULL, NULL);
 }

@@ -48,9 +48,10 @@ static void sums_are_exact(void **state)
 {
 	(void)state;
 	static const char *const spec[] = {"terngrad:shared=1", "terngrad:shared=1,coding=bits",
-	                                   "terngrad:shared=1,bucket=48"};
+	                                   "terngrad:shared=1,bucket=48", "terngrad:shared=1,coding=entropy",
+	                                   "terngrad:shared=1,bucket=48,coding=entropy"};
 	static const size_t count[] = {1, 2, 3, 4, 7, 8, 16, 33, 64},
-	                    length[] = {0, 1, 15, 16, 17, 80, 96, 500, 4099};
+	                    length[] = {0, 1, 15, 16, 17, 80, 96, 500, 4099, 140001};
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	crumb_span span[64];
@@ -59,6 +60,8 @@ static void sums_are_exact(void **state)
 			for (size_t k = 0; k < sizeof count / sizeof *count; k++)
 				for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
 					const size_t n = length[l], learners = count[k];
+					if (n > 5000 && learners != 3)
+						continue;
 					const float weight = 1.0f / (float)learners;
 					crumb_codec codec;
 					assert_int_equal(crumb_set_isa(isa[i]), 0);

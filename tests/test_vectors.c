@@ -12,6 +12,7 @@
 #define V16_PORTABLE
 #define V16_ISA vectors
 #include "../src/codec/terngrad.c"
+#include "../src/symbols.c"
 #include "frame.h"
 
 static float number(uint32_t bits)

@@ -6,15 +6,18 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "codec.h"
+#include "gaps.h"
 #include "rng.h"
+#include "symbols.h"
 #include "v16.h"
 #include <math.h>
 
 enum { CLIP, BUCKET, SHARED, CODING }; /* the keys */
-enum { TRITS, BITS };
+enum { TRITS, BITS, ENTROPY };
+enum { BLOCKS = ENTROPY, GAPS }; /* as what it stands in a frame */
 enum { FLAG_CODING = 3, FLAG_SHARED = 4, FLAG_SUM = 0x100 };
 enum { TRITS_ELEMENTS = 5 * V16, MOST_LEARNERS = 32767, MOST_BUCKET = 1 << 20 };
-static const char *const codings[] = {"trits", "bits", NULL};
+static const char *const codings[] = {"trits", "bits", "entropy", NULL};
 static const char *const no_yes[] = {"0", "1", NULL};
 
 /* ---- buckets -------------------------------------------------------------------------------- */
@@ -38,10 +41,32 @@ static size_t digit_bytes(unsigned coding, size_t n)
 	return coding == TRITS ? V16 * divide_up(n, TRITS_ELEMENTS) : 4 * divide_up(n, V16);
 }
 
+/* ---- entropy: what is shortest of trits, gaps of what is not 0, and blocks of symbols --------- */
+
+/* The digits of groups of bits. */
+V16_FN v16i bits_get(const uint8_t *src)
+{
+	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+	return v16_andi(v16_shrv(v16_seti(get_u32(src)), v16_loadi(place)), v16_seti(3));
+}
+
+static void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
+{
+	for (size_t g = 0; g < groups; g++)
+		v16_store_u8(digit + V16 * g, bits_get(src + 4 * g));
+}
+
+static const struct symbols ternary = {3, 4, bits_get_groups};
+
+/* Where bits are drawn, before they are coded: behind gaps, and so that blocks can be coded in place. */
+static size_t before_bits(size_t n) { return gaps_room(n) + symbols_marks(&ternary, n); }
+
 static size_t bound(const crumb_codec *codec, size_t n)
 {
-	return 8 + 4 * scalers((size_t)codec->value[BUCKET], n) +
-	       digit_bytes((unsigned)codec->value[CODING], n);
+	const unsigned coding = (unsigned)codec->value[CODING];
+	const size_t digits =
+	        coding == ENTROPY ? before_bits(n) + digit_bytes(BITS, n) : digit_bytes(coding, n);
+	return 8 + 4 * scalers((size_t)codec->value[BUCKET], n) + digits;
 }
 
 /* ---- scaler: section 3.3's clipping and the maximum norm ------------------------------------ */
@@ -160,15 +185,16 @@ V16_FN void digits_end(struct digits *d)
 		digits_put(d, v16_seti(0));
 }
 
+/* Writes all but the digits to dst, and these, trits or bits, to digits; returns their bytes. */
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
-                        const unsigned coding, uint8_t *dst)
+                        const unsigned coding, uint8_t *dst, uint8_t *digits)
 {
 	const float *value = p->codec.value;
 	const size_t n = p->n, bucket = bucket_of(&p->codec, n), count = divide_up(n, bucket);
 	const bool shared = value[SHARED] != 0;
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[BUCKET]), 1);
-	struct digits out = {scaler + 4 * count, coding, 0, v16_seti(0)};
+	struct digits out = {digits, coding, 0, v16_seti(0)};
 	rng r = rng_at(p->seed, p->step, 0);
 
 	for (size_t b = 0, i = 0; b < count; b++) {
@@ -190,23 +216,64 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		i = end;
 	}
 	digits_end(&out);
-	return (size_t)(out.dst - dst);
+	return (size_t)(out.dst - digits);
 }
 
 V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                          const unsigned coding, uint8_t *dst)
+                          const unsigned coding, uint8_t *dst, uint8_t *digits)
 {
-#define PACK(TYPE) pack_type(p, grad, TYPE, coding, dst)
+#define PACK(TYPE) pack_type(p, grad, TYPE, coding, dst, digits)
 	V16_BY_TYPE(type, PACK);
+}
+
+static void trits_of_bits(uint8_t *dst, const uint8_t *bits, size_t n)
+{
+	struct digits out = {dst, TRITS, 0, v16_seti(0)};
+	for (size_t i = 0; i < n; i += V16, bits += 4)
+		digits_put(&out, bits_get(bits));
+	digits_end(&out);
+}
+
+/* Codes the bits that stand before_bits(n) behind dst; returns the size and sets the flags. Where most is
+ * sent of many elements, gaps would take long and gain nothing. */
+static size_t code_bits(uint8_t *dst, size_t n, uint16_t *flags)
+{
+	const size_t trits = digit_bytes(TRITS, n);
+	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + gaps_room(n);
+	size_t count = 0;
+	for (size_t i = 0; i < digit_bytes(BITS, n); i += 4)
+		count += (size_t)__builtin_popcount(get_u32(bits + i));
+	const bool few = (n <= symbols_block(&ternary) || count <= n / 16) && count <= UINT32_MAX;
+	const size_t gaps = few ? crumb_gaps_of_map(dst, bits, n, count) : trits;
+	if (gaps < trits) {
+		const size_t size = PER_ISA(symbols_encode)(blocks, bits, n, &ternary, SYMBOLS_ENTROPY);
+		*flags |= size < gaps ? BLOCKS : GAPS;
+		if (size < gaps)
+			memmove(dst, blocks, size);
+		return size < gaps ? size : gaps;
+	}
+	const size_t size = PER_ISA(symbols_encode)(dst, bits, n, &ternary, SYMBOLS_ENTROPY);
+	if (size < trits) {
+		*flags |= BLOCKS;
+		return size;
+	}
+	trits_of_bits(dst, bits, n);
+	return trits;
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    uint16_t *flags)
 {
+	const size_t n = p->n, head = 8 + 4 * scalers((size_t)p->codec.value[BUCKET], n);
 	const unsigned coding = (unsigned)p->codec.value[CODING];
-	*flags = (uint16_t)(coding | (p->codec.value[SHARED] != 0 ? FLAG_SHARED : 0));
-	return coding == TRITS ? pack_coding(p, grad, type, TRITS, dst)
-	                       : pack_coding(p, grad, type, BITS, dst);
+	uint8_t *const digits = dst + head, *const at = digits + (coding == ENTROPY ? before_bits(n) : 0);
+	const size_t size = coding == TRITS ? pack_coding(p, grad, type, TRITS, dst, at)
+	                                    : pack_coding(p, grad, type, BITS, dst, at);
+	*flags = p->codec.value[SHARED] != 0 ? FLAG_SHARED : 0;
+	if (coding == ENTROPY)
+		return head + code_bits(digits, n, flags);
+	*flags |= (uint16_t)coding;
+	return head + size;
 }
 
 /* ---- agree: section 3.2's scaler sharing ---------------------------------------------------- */
@@ -267,8 +334,7 @@ static bool parts_of(const struct frame *frame, struct parts *parts)
 	const uint32_t learners = get_u32(frame->payload + 4);
 	const bool sum = flags & FLAG_SUM;
 	const unsigned coding = flags & FLAG_CODING;
-	if (flags & ~(unsigned)(FLAG_CODING | FLAG_SHARED | FLAG_SUM) || coding > BITS || bucket % V16 ||
-	    bucket > MOST_BUCKET)
+	if (flags & ~(unsigned)(FLAG_CODING | FLAG_SHARED | FLAG_SUM) || bucket % V16 || bucket > MOST_BUCKET)
 		return false;
 	if (sum ? flags != (FLAG_SUM | FLAG_SHARED) || !learners || learners > MOST_LEARNERS : learners != 1)
 		return false;
@@ -283,13 +349,9 @@ static bool parts_of(const struct frame *frame, struct parts *parts)
 	                        .scaler = frame->payload + 8,
 	                        .digit = frame->payload + 8 + 4 * count,
 	                        .digit_size = frame->size - 8 - 4 * count};
-	return parts->digit_size == (sum ? sum_bytes(learners, n) : digit_bytes(coding, n));
-}
-
-V16_FN v16i bits_get(const uint8_t *src)
-{
-	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
-	return v16_andi(v16_shrv(v16_seti(get_u32(src)), v16_loadi(place)), v16_seti(3));
+	if (sum)
+		return parts->digit_size == sum_bytes(learners, n);
+	return coding > BITS || parts->digit_size == digit_bytes(coding, n);
 }
 
 /* The next digit of sixteen bytes of trits. */
@@ -355,6 +417,11 @@ static bool check_trits(const struct parts *p, size_t n)
 	return !bad;
 }
 
+static bool each_round(const struct parts *p, size_t n, symbols_put *put, void *to)
+{
+	return PER_ISA(symbols_decode)(p->digit, p->digit_size, n, &ternary, SYMBOLS_ENTROPY, put, to);
+}
+
 static bool check(const struct frame *frame)
 {
 	struct parts p;
@@ -367,7 +434,16 @@ static bool check(const struct frame *frame)
 	}
 	if (p.planes)
 		return check_planes(&p, frame->n);
-	return p.coding == BITS ? check_bits(&p, frame->n) : check_trits(&p, frame->n);
+	switch (p.coding) {
+	case TRITS:
+		return check_trits(&p, frame->n);
+	case BITS:
+		return check_bits(&p, frame->n);
+	case GAPS:
+		return crumb_gaps_check(p.digit, p.digit_size, frame->n);
+	default:
+		return each_round(&p, frame->n, NULL, NULL);
+	}
 }
 
 /* Adds the values of one group; lanes past the slice hold zeros and are not stored. */
@@ -436,11 +512,53 @@ static void unpack_trits(const struct parts *p, size_t n, float weight, float *a
 	}
 }
 
+struct sum_of {
+	const struct parts *parts;
+	size_t n;
+	float weight, *acc;
+};
+
+/* The digits of a round, bucket by bucket. */
+static void add_round(void *to, size_t first, const uint8_t *digit, size_t count)
+{
+	const struct sum_of *s = to;
+	const size_t bucket = s->parts->bucket ? s->parts->bucket : s->n, last = first + count;
+	float value[V16] = {0};
+	for (size_t i = first; i < last;) {
+		const size_t b = i / bucket, end = last - b * bucket < bucket ? last : (b + 1) * bucket;
+		const v16t table = worth(value, s->parts, b, s->weight);
+		for (; i < end; i += V16, digit += V16)
+			add_group(s->acc, i, s->n, v16_lookup8(table, v16_load_u8(digit)));
+	}
+}
+
+static void unpack_gaps(const struct parts *p, size_t n, float weight, float *acc)
+{
+	const size_t bucket = p->bucket ? p->bucket : n;
+	struct gaps gaps;
+	size_t at, end = 0;
+	unsigned negative;
+	float value[2] = {0};
+	crumb_gaps_open(&gaps, p->digit, p->digit_size, n);
+	while (crumb_gaps_next(&gaps, &at, &negative)) {
+		if (at >= end) {
+			value[0] = weight * get_f32(p->scaler + 4 * (at / bucket));
+			value[1] = -value[0];
+			end = (at / bucket + 1) * bucket;
+		}
+		acc[at] += value[negative];
+	}
+}
+
 static void unpack_add(const struct frame *frame, float weight, float *acc)
 {
 	struct parts p;
 	parts_of(frame, &p);
-	if (p.planes)
+	if (p.coding == GAPS)
+		unpack_gaps(&p, frame->n, weight, acc);
+	else if (p.coding == BLOCKS)
+		each_round(&p, frame->n, add_round, &(struct sum_of){&p, frame->n, weight, acc});
+	else if (p.planes)
 		unpack_planes(&p, frame->n, weight, acc);
 	else if (p.coding == BITS)
 		unpack_bits(&p, frame->n, weight, acc);
@@ -455,6 +573,14 @@ V16_FN unsigned sent_in(v16i code, uint32_t zero, uint16_t here)
 	return (unsigned)__builtin_popcount(v16_bits(v16_ne(difference, v16_set(0))) & here);
 }
 
+static void count_round(void *to, size_t first, const uint8_t *digit, size_t count)
+{
+	uint64_t *sent = to;
+	(void)first;
+	for (size_t i = 0; i < count; i++)
+		*sent += digit[i] != 0;
+}
+
 static void describe(const struct frame *frame, crumb_frame *out)
 {
 	struct parts p;
@@ -462,11 +588,17 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	const size_t n = frame->n;
 	out->codec.value[BUCKET] = (float)p.bucket;
 	out->codec.value[SHARED] = frame->flags & FLAG_SHARED ? 1 : 0;
-	out->codec.value[CODING] = (float)p.coding;
+	out->codec.value[CODING] = p.coding < ENTROPY ? (float)p.coding : ENTROPY;
 	if (!p.bucket)
 		frame_fact(out, "scaler", get_f32(p.scaler));
 	if (p.planes)
 		frame_fact(out, "learners", p.learners);
+	if (p.coding == GAPS)
+		out->sent = gaps_sent(p.digit);
+	if (p.coding == BLOCKS)
+		each_round(&p, n, count_round, &out->sent);
+	if (p.coding >= ENTROPY)
+		return;
 	v16i x = v16_seti(0);
 	for (size_t i = 0; i < n; i += V16) {
 		const size_t group = i / V16;
@@ -519,6 +651,36 @@ V16_FN uint8_t *planes_put(uint8_t *dst, v16i x, unsigned planes, uint16_t here)
 	return dst;
 }
 
+/* A sum, while frames are added to it one by one. */
+struct planes {
+	uint8_t *dst;
+	unsigned count;
+};
+
+V16_FN void planes_add(const struct planes *sum, size_t group, v16i digit)
+{
+	uint8_t *const at = sum->dst + 2 * sum->count * group;
+	planes_put(at, v16_addi(planes_get(at, sum->count), number_of(digit)), sum->count, 0xFFFF);
+}
+
+static void sum_round(void *to, size_t first, const uint8_t *digit, size_t count)
+{
+	for (size_t i = 0; i < count; i += V16)
+		planes_add(to, (first + i) / V16, v16_load_u8(digit + i));
+}
+
+static void sum_gaps(const struct planes *sum, const struct parts *p, size_t n)
+{
+	struct gaps gaps;
+	size_t at;
+	unsigned negative;
+	crumb_gaps_open(&gaps, p->digit, p->digit_size, n);
+	while (crumb_gaps_next(&gaps, &at, &negative)) {
+		const v16m lane = v16_mask((uint16_t)(1u << at % V16));
+		planes_add(sum, at / V16, v16_keepi(lane, v16_seti(1 + negative)));
+	}
+}
+
 static int64_t sum(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags)
 {
 	const size_t n = frames[0].n;
@@ -536,6 +698,7 @@ static int64_t sum(const struct frame *frames, size_t count, uint8_t *dst, uint1
 	uint8_t *out = put_u32(put_u32(dst, (uint32_t)first.bucket), learners);
 	memcpy(out, first.scaler, 4 * first.scalers);
 	out += 4 * first.scalers;
+	struct planes all = {out, planes};
 	for (size_t i = 0; i < n; i += TRITS_ELEMENTS) {
 		const size_t groups = n - i < TRITS_ELEMENTS ? divide_up(n - i, V16) : 5;
 		v16i total[5];
@@ -543,17 +706,25 @@ static int64_t sum(const struct frame *frames, size_t count, uint8_t *dst, uint1
 			total[k] = v16_seti(learners);
 		for (size_t f = 0; f < count; f++) {
 			parts_of(&frames[f], &p);
-			add_block(total, &p, i / TRITS_ELEMENTS, groups);
+			if (p.coding < ENTROPY)
+				add_block(total, &p, i / TRITS_ELEMENTS, groups);
 		}
 		for (size_t k = 0; k < groups; k++)
 			out = planes_put(out, total[k], planes, lanes(n, i + k * V16));
+	}
+	for (size_t f = 0; f < count; f++) {
+		parts_of(&frames[f], &p);
+		if (p.coding == BLOCKS)
+			each_round(&p, n, sum_round, &all);
+		if (p.coding == GAPS)
+			sum_gaps(&all, &p, n);
 	}
 	return out - dst;
 }
 
 const struct codec PER_ISA(terngrad) = {
         .info = {.id = 4,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES,
+                 .flags = CRUMB_RANDOM | CRUMB_AGREES,
                  .name = "terngrad",
                  .brief = "-s, 0 or +s at random, its mean the clipped gradient (Wen et al. 2017)",
                  .keys = 4,
@@ -561,7 +732,8 @@ const struct codec PER_ISA(terngrad) = {
                          {"bucket", "elements under one scaler, a multiple of 16; 0: the slice", 0, 0,
                           0x1p20f, V16, NULL},
                          {"shared", "1: all learners agree on the scaler", 0, 0, 1, 1, no_yes},
-                         {"coding", "five trits a byte, or two bits a trit", TRITS, 0, 1, 1, codings}}},
+                         {"coding", "five trits a byte, two bits a trit, or what is shortest", TRITS, 0, 2, 1,
+                          codings}}},
         .floats = floats,
         .bound = bound,
         .pack = pack,
