@@ -11,10 +11,12 @@ from array import array
 from itertools import repeat
 
 from crumb_ref import HEADER, checksum, crc32c
+from crumb_ref_coded import block_elements, write_gaps, write_rans, write_symbols
 from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
                               write_codes)
 from crumb_ref_numbers import ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
-from crumb_ref_payloads import BITS, CODECS, EXACT, MAP, SHARED, SUM, symbol_bytes
+from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, EXACT, GAPS, MAP, SHARED, SUM, TERNARY_GAPS,
+                                symbol_bytes)
 
 
 # ---- payloads -------------------------------------------------------------------------------------------------------
@@ -67,8 +69,19 @@ def write_terngrad(grad, _residual, clip, bucket, shared, coding, seed, step, ag
         for x, product in zip(g, each(operator.mul, u[len(digits):], repeat(s * up, len(g)))):
             digits.append(0 if product >= min(abs(x), bound) * up else 1 if x > 0 else 2)
     head = struct.pack(f"<II{len(scalers)}f", bucket, 1, *scalers)
-    write_digits = write_bits if coding == "bits" else write_trits
-    return (BITS if coding == "bits" else 0) | (SHARED if shared else 0), head + write_digits(digits)
+    flags, coded = write_shortest(digits) if coding == "entropy" else \
+        (BITS, write_bits(digits)) if coding == "bits" else (0, write_trits(digits))
+    return flags | (SHARED if shared else 0), head + coded
+
+
+def write_shortest(digits):
+    """Of blocks, gaps and trits; where most is sent of many elements gaps are not tried."""
+    n, signs = len(digits), {i: digit == 1 for i, digit in enumerate(digits) if digit}
+    choices = [(TERNARY_GAPS, write_gaps(signs, n))] if n <= block_elements(4) or len(signs) <= n // 16 else []
+    choices += [(BLOCKS, write_symbols(digits, 3, 4, write_bits, write_rans)), (0, write_trits(digits))]
+    shortest = min(len(coded) for _, coded in choices)
+    order = (0, TERNARY_GAPS, BLOCKS)
+    return min((choice for choice in choices if len(choice[1]) == shortest), key=lambda choice: order.index(choice[0]))
 
 
 def write_trits(digits):
@@ -96,7 +109,7 @@ def write_planes(numbers, learners):
     return struct.pack(f"<{len(words)}H", *words)
 
 
-def write_bins(owed, residual, bin, sent_of):
+def write_bins(owed, residual, bin, coding, sent_of):
     """The payload of adacomp and local. sent_of(elements, greatest): those of a bin that are sent, of its element
     numbers and the greatest magnitude among them, which is above 0."""
     bins = [range(start, min(start + bin, len(owed))) for start in range(0, len(owed), bin)]
@@ -110,28 +123,34 @@ def write_bins(owed, residual, bin, sent_of):
     scale = fl(total / len(bins)) if bins else 0.0
     width = symbol_bytes(bin)
     last, sign = 1 << 8 * width - 2, 1 << 8 * width - 1
-    symbols = []
+    symbols, all_sent = [], []
     residual[:] = owed
     for elements, m in zip(bins, greatest):
         sent = sent_of(elements, m) if m > 0 else []
+        all_sent += sent
         for i in sent:
             symbols.append(i - elements[0] | (sign if owed[i] < 0 else 0) | (last if i == sent[-1] else 0))
             residual[i] = owed[i] - (scale if owed[i] > 0 else -scale)
         if not sent:
             symbols.append(2 * last - 1)
-    return 0, struct.pack(f"<fI{len(symbols)}{ {1: 'B', 2: 'H', 4: 'I'}[width]}", scale, bin, *symbols)
+    plain = struct.pack(f"<fI{len(symbols)}{ {1: 'B', 2: 'H', 4: 'I'}[width]}", scale, bin, *symbols)
+    if coding == "entropy":
+        coded = struct.pack("<f", scale) + write_gaps({i: owed[i] > 0 for i in all_sent}, len(owed))
+        if len(coded) < len(plain):
+            return BINS_GAPS, coded
+    return 0, plain
 
 
-def write_adacomp(grad, residual, bin, factor):
+def write_adacomp(grad, residual, bin, factor, coding):
     owed = each(operator.add, residual, grad)
     lifted = each(operator.add, owed, each(operator.mul, repeat(fl(factor - 1)), grad))
-    return write_bins(owed, residual, bin,
+    return write_bins(owed, residual, bin, coding,
                       lambda elements, m: [i for i in elements if abs(lifted[i]) >= m and owed[i] != 0])
 
 
-def write_local(grad, residual, bin):
+def write_local(grad, residual, bin, coding):
     owed = each(operator.add, residual, grad)
-    return write_bins(owed, residual, bin, lambda elements, m: [next(i for i in elements if abs(owed[i]) == m)])
+    return write_bins(owed, residual, bin, coding, lambda elements, m: [next(i for i in elements if abs(owed[i]) == m)])
 
 
 def means(sums_of, counts):
@@ -166,24 +185,30 @@ def write_onebit(grad, residual, threshold):
     return 0, pack_bits(bits, 4, False)
 
 
-def write_signs(signs, n):
+def write_signs(signs, n, coding):
     """Flags and bytes of a dict from element to whether it is plus, in order."""
+    flags, plain = write_list_or_map(signs, n)
+    coded = write_gaps(signs, n)
+    return (GAPS, coded) if coding == "entropy" and len(coded) < len(plain) else (flags, plain)
+
+
+def write_list_or_map(signs, n):
     if 4 * len(signs) < 4 * ceil_div(n, 16):
         return 0, struct.pack(f"<{len(signs)}I", *(2 * i + plus for i, plus in signs.items()))
     return MAP, write_bits([0 if i not in signs else 1 if signs[i] else 2 for i in range(n)])
 
 
-def write_strom(grad, residual, threshold):
+def write_strom(grad, residual, threshold, coding):
     signs = {}
     for i, x in enumerate(each(operator.add, residual, grad)):
         if abs(x) >= threshold:
             signs[i] = x > 0
         residual[i] = x if i not in signs else x - threshold if signs[i] else x + threshold
-    flags, coded = write_signs(signs, len(grad))
+    flags, coded = write_signs(signs, len(grad), coding)
     return flags, struct.pack("<f", threshold) + coded
 
 
-def write_topk(grad, residual, fraction, value):
+def write_topk(grad, residual, fraction, value, coding):
     owed = each(operator.add, residual, grad)
     residual[:] = owed
     k = max(1, int(fraction * len(owed)))
@@ -201,7 +226,7 @@ def write_topk(grad, residual, fraction, value):
                         [sum(map(bool, side)) for side in sides])
     for i in signs:
         residual[i] = owed[i] - (plus if signs[i] else minus)
-    flags, coded = write_signs(signs, len(owed))
+    flags, coded = write_signs(signs, len(owed), coding)
     return flags, struct.pack("<2f", plus, minus) + coded
 
 

@@ -10,6 +10,7 @@ import struct
 from array import array
 from collections import namedtuple
 
+from crumb_ref_coded import read_gaps, read_rans, read_symbols
 from crumb_ref_levels import EVEN, POWERS, TABLE, bits_of, code_bytes, levels_of, read_codes
 from crumb_ref_numbers import ceil_div, fl, need, negative, usable
 
@@ -65,7 +66,7 @@ def read_twobit(_flags, n, payload):
 
 # ---- terngrad -------------------------------------------------------------------------------------------------------
 
-BITS, SHARED, SUM = 1, 4, 0x100
+BITS, BLOCKS, TERNARY_GAPS, SHARED, SUM = 1, 2, 3, 4, 0x100
 NUMBER_OF_DIGIT = None, 1, -1
 DIGITS_OF_BYTE = {}  # of the well-formed bytes of trits
 for byte in range(256):
@@ -78,8 +79,7 @@ for byte in range(256):
 
 
 def knows_terngrad_flags(flags):
-    coding = flags & 3
-    return flags & ~(3 | SHARED | SUM) == 0 and coding <= 1 and (not flags & SUM or flags == SUM | SHARED)
+    return flags & ~(3 | SHARED | SUM) == 0 and (not flags & SUM or flags == SUM | SHARED)
 
 
 def scalers_of_elements(n, bucket, scalers):
@@ -95,10 +95,15 @@ def read_terngrad(flags, n, payload):
     need(len(payload) >= 8 + 4 * buckets, "no room for the scalers")
     scalers = struct.unpack_from(f"<{buckets}f", payload, 8)
     need(all(usable(s) and not negative(s) for s in scalers), "a scaler is negative or not usable")
-    read_numbers = read_planes if flags & SUM else read_bits if flags & BITS else read_trits
-    numbers = read_numbers(n, payload[8 + 4 * buckets:], learners)
+    coded = payload[8 + 4 * buckets:]
     facts = {"bucket": bucket, "learners": learners, "shared": bool(flags & SHARED),
-             "coding": "sum" if flags & SUM else "bits" if flags & BITS else "trits", "scalers": scalers}
+             "coding": "sum" if flags & SUM else ("trits", "bits", "blocks", "gaps")[flags & 3], "scalers": scalers}
+    if flags & 3 == TERNARY_GAPS:
+        where, signs = read_gaps(coded, n)
+        scalers = [scalers[i // (bucket or n)] for i in where]
+        return facts, where, scaled_products_of(scalers, [1 if plus else -1 for plus in signs])
+    read_numbers = read_planes if flags & SUM else (read_trits, read_bits, read_blocks)[flags & 3]
+    numbers = read_numbers(n, coded, learners)
     return facts, range(n), scaled_products_of(scalers_of_elements(n, bucket, scalers), numbers)
 
 
@@ -115,10 +120,18 @@ def read_trits(n, coded, _learners):
 
 def read_bits(n, coded, _learners):
     need_length(coded, 4 * ceil_div(n, 16))
-    digits = [byte >> shift & 3 for byte in coded for shift in (0, 2, 4, 6)]
+    digits = digits_of_bits(coded)
     need(3 not in digits, "digit 3")
     need(not any(digits[n:]), "an unused bit is not 0")
     return [NUMBER_OF_DIGIT[d] for d in digits[:n]]
+
+
+def digits_of_bits(coded):
+    return [byte >> shift & 3 for byte in coded for shift in (0, 2, 4, 6)]
+
+
+def read_blocks(n, coded, _learners):
+    return [NUMBER_OF_DIGIT[d] for d in read_symbols(coded, n, 3, 4, digits_of_bits, read_rans)]
 
 
 def read_planes(n, coded, learners):
@@ -134,12 +147,17 @@ def read_planes(n, coded, learners):
 
 # ---- adacomp --------------------------------------------------------------------------------------------------------
 
+BINS_GAPS = 1
+
+
 def symbol_bytes(bin):
     return 1 if bin <= 63 else 2 if bin <= 16383 else 4
 
 
-def read_adacomp(_flags, n, payload):
+def read_adacomp(flags, n, payload):
     need(len(payload) >= 8, "no room for scale and bin")
+    if flags & BINS_GAPS:
+        return read_bins_gaps(n, payload)
     scale, bin = struct.unpack_from("<fI", payload)
     need(math.isfinite(scale) and not negative(scale), "the scale is negative or not finite")
     need(1 <= bin <= 2**24, f"bins of {bin}")
@@ -162,6 +180,13 @@ def read_adacomp(_flags, n, payload):
     return {"scale": scale, "bin": bin, "sent": len(where)}, where, products_of(values)
 
 
+def read_bins_gaps(n, payload):
+    scale, = struct.unpack_from("<f", payload)
+    need(math.isfinite(scale) and not negative(scale), "the scale is negative or not finite")
+    where, signs = read_gaps(payload[4:], n)
+    return {"scale": scale, "sent": len(where)}, where, products_of([scale if plus else -scale for plus in signs])
+
+
 # ---- sign, onebit ---------------------------------------------------------------------------------------------------
 
 def read_sign(_flags, n, payload):
@@ -182,11 +207,13 @@ def read_onebit(_flags, n, payload):
 
 # ---- strom, topk ----------------------------------------------------------------------------------------------------
 
-MAP, EXACT = 1, 2
+MAP, EXACT, GAPS = 1, 2, 4
 
 
 def read_signs(flags, n, coded):
     """The elements that are sent, and of each whether it is plus."""
+    if flags & GAPS:
+        return read_gaps(coded, n)
     if flags & MAP:
         need_length(coded, 4 * ceil_div(n, 16))
         codes = [byte >> shift & 3 for byte in coded for shift in (0, 2, 4, 6)]
@@ -283,12 +310,12 @@ CODECS = {
     2: Codec("half", lambda flags: flags <= 1, read_half),
     3: Codec("twobit", lambda flags: flags == 0, read_twobit),
     4: Codec("terngrad", knows_terngrad_flags, read_terngrad),
-    5: Codec("adacomp", lambda flags: flags == 0, read_adacomp),
+    5: Codec("adacomp", lambda flags: flags <= BINS_GAPS, read_adacomp),
     6: Codec("sign", lambda flags: flags == 0, read_sign),
-    7: Codec("local", lambda flags: flags == 0, read_adacomp),
+    7: Codec("local", lambda flags: flags <= BINS_GAPS, read_adacomp),
     8: Codec("onebit", lambda flags: flags == 0, read_onebit),
-    9: Codec("strom", lambda flags: flags <= MAP, read_strom),
-    10: Codec("topk", lambda flags: flags <= EXACT, read_topk),
+    9: Codec("strom", lambda flags: flags in (0, MAP, GAPS), read_strom),
+    10: Codec("topk", lambda flags: flags in (0, MAP, EXACT, GAPS), read_topk),
     11: Codec("seide", lambda flags: flags == 0, read_seide),
     12: Codec("qsgd", lambda flags: flags == 0, read_levels),
     13: Codec("nuqsgd", lambda flags: flags == 0, read_levels),

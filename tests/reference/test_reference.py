@@ -41,14 +41,16 @@ def random_spec(rng):
         "twobit": {"threshold": threshold},
         "terngrad": {"clip": fl(rng.choice((0, 2.5, 1, rng.uniform(0.01, 3), 100))),
                      "bucket": rng.choice((0, 0, 16, 32, 48, 128, 4096, 4112, 1048576)),
-                     "shared": rng.choice((0, 0, 1)), "coding": rng.choice(("trits", "bits"))},
-        "adacomp": {"bin": bin, "factor": fl(rng.choice((1, 2, rng.uniform(1, 16), 16)))},
+                     "shared": rng.choice((0, 0, 1)), "coding": rng.choice(("trits", "bits", "entropy"))},
+        "adacomp": {"bin": bin, "coding": rng.choice(("symbols", "entropy")),
+                    "factor": fl(rng.choice((1, 2, rng.uniform(1, 16), 16)))},
         "sign": {},
-        "local": {"bin": bin},
+        "local": {"bin": bin, "coding": rng.choice(("symbols", "entropy"))},
         "onebit": {"threshold": rng.choice((threshold, -threshold, 0.0))},
-        "strom": {"threshold": threshold},
+        "strom": {"threshold": threshold, "coding": rng.choice(("plain", "entropy"))},
         "topk": {"fraction": fl(rng.choice((0.003, 1e-6, 0.5, rng.uniform(0.001, 0.5)))),
-                 "value": rng.choice(("mean", "exact"))},
+                 **rng.choice(({"value": "exact", "coding": "plain"}, {"value": "mean", "coding": "plain"},
+                               {"value": "mean", "coding": "entropy"}))},
         "seide": {"split": rng.choice(("zero", "mean"))},
         "qsgd": {"bits": rng.randint(2, 8), "bucket": bucket, "zero": zero, "norm": norm},
         "nuqsgd": {"bits": few, "bucket": bucket, "zero": zero, "norm": norm},
@@ -204,7 +206,7 @@ def test_order_of_sums():
         gradient = array("f", [rng.gauss(0.1, 0.4) for _ in range(rng.randint(4097, 9000))])
         packer = libcrumb.Packer(f"terngrad:shared=1,clip=1,bucket={bucket}", len(gradient), 0, "f32")
         assert list(packer.measure(gradient.tobytes())) == terngrad_scalers(gradient, 1.0, bucket), bucket
-    for spec in ({"codec": "sign"}, {"codec": "topk", "fraction": 0.5, "value": "mean"},
+    for spec in ({"codec": "sign"}, {"codec": "topk", "fraction": 0.5, "value": "mean", "coding": "plain"},
                  {"codec": "seide", "split": "zero"}, {"codec": "seide", "split": "mean"},
                  {"codec": "qsgd", "bits": 8, "bucket": 8192, "zero": 1, "norm": "l2"}):  # sums that overflow
         gradient = array("f", [rng.choice((-GREATEST, GREATEST, 0.75 * GREATEST)) for _ in range(9000)])
@@ -216,9 +218,23 @@ def test_order_of_sums():
     for runs, total in (([1.0, 2.0**-24] + [0.0] * 1022 + [tiny] * 1024, 1 + 2.0**-23),
                         ([1.0, 2.0**-24] + [tiny] * 1022 + ([tiny] + [0.0] * 1023) * 3, 1)):
         gradient, owed = array("f", runs), array("f", bytes(4 * len(runs)))
-        frame = encode({"codec": "adacomp", "bin": 1, "factor": 1.0}, gradient, owed, 0, 0)
+        frame = encode({"codec": "adacomp", "bin": 1, "factor": 1.0, "coding": "symbols"}, gradient, owed, 0, 0)
         assert crumb_ref.parse(frame).facts["scale"] == fl(total / len(runs))
         assert libcrumb.Packer("adacomp:bin=1,factor=1", len(runs), 0, "f32").pack(gradient.tobytes()) == frame
+
+
+def test_blocks():
+    """More than one block of ternary symbols, and digits that are all the same, or of nearly one kind."""
+    rng = random.Random(8)
+    for n, density, clip in ((140001, 0.3, 0.0), (5000, 1.0, 0.0), (20000, 0.97, 0.0)):
+        gradient = array("f", [rng.choice((1.0, -1.0)) if rng.random() < density else 0.0 for _ in range(n)])
+        if density == 1:
+            gradient = array("f", [-1.0] * n)
+        spec = {"codec": "terngrad", "clip": clip, "bucket": 0, "shared": 0, "coding": "entropy"}
+        frame = libcrumb.Packer(spec_text(spec), n, 5, "f32").pack(gradient.tobytes())
+        assert frame == encode(spec, gradient, None, 5, 0), n
+        assert decoded_by_both(frame, 0.3, random_acc(rng, n)) is None
+        assert crumb_ref.parse(frame).facts["coding"] == "blocks", n
 
 
 def test_decoders_agree():
@@ -231,7 +247,7 @@ def test_decoders_agree():
 def sum_by_both(rng):
     """Of frames under agreed scalers: n, the library's sum, the reference's."""
     n, bucket, learners = random_length(rng), rng.choice((0, 16, 48)), rng.choice((1, 2, 3, 4, 7, 8, 31))
-    spec = f"terngrad:shared=1,bucket={bucket},coding={rng.choice(('trits', 'bits'))}"
+    spec = f"terngrad:shared=1,bucket={bucket},coding={rng.choice(('trits', 'bits', 'entropy'))}"
     packers = [libcrumb.Packer(spec, n, rng.getrandbits(64), "f32") for _ in range(learners)]
     gradients = [random_gradient(rng, n).tobytes() for _ in packers]
     stats = [packer.measure(gradient) for packer, gradient in zip(packers, gradients)]
@@ -239,7 +255,10 @@ def sum_by_both(rng):
         packer.agree(stats)
     frames = [packer.pack(gradient) for packer, gradient in zip(packers, gradients)]
     parsed = [crumb_ref.parse(frame) for frame in frames]
-    numbers = [sum((x > 0) - (x < 0) for x in values) for values in zip(*(frame.products(1.0) for frame in parsed))]
+    numbers = [0] * n
+    for one in parsed:
+        for i, x in zip(one.where, one.products(1.0)):
+            numbers[i] += (x > 0) - (x < 0)
     scalers = parsed[0].facts["scalers"] if n else ()
     return n, libcrumb.sum_frames(frames, n), encode_sum(numbers, bucket, scalers, learners)
 
