@@ -378,7 +378,7 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 	return (size_t)(out - dst) +
 	       (coding == LEVELS_FIXED
 	                ? code_bytes(bits, n)
-	                : PER_ISA(symbols_encode)(out, symbol_count(n), &symbols, coder_of(coding)));
+	                : PER_ISA(symbols_encode)(out, low, symbol_count(n), &symbols, coder_of(coding)));
 }
 
 size_t PER_ISA(levels_bound)(const crumb_codec *codec, size_t n, enum levels_form form)

@@ -11,12 +11,12 @@ from array import array
 from itertools import repeat
 
 from crumb_ref import HEADER, checksum, crc32c
-from crumb_ref_coded import block_elements, write_gaps, write_rans, write_symbols
+from crumb_ref_coded import block_elements, write_gaps, write_huffman, write_rans, write_symbols
 from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
                               write_codes)
 from crumb_ref_numbers import ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
-from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, EXACT, GAPS, MAP, SHARED, SUM, TERNARY_GAPS,
-                                symbol_bytes)
+from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, GAPS, HUFFMAN, MAP, SHARED, SUM,
+                                TERNARY_GAPS, symbol_bytes)
 
 
 # ---- payloads -------------------------------------------------------------------------------------------------------
@@ -274,7 +274,7 @@ def write_seide(grad, residual, split, run):
     return 0, struct.pack(f"<Q{len(levels)}f", column, *levels) + coded
 
 
-def write_levels(grad, form, count, bucket, norm, seed, step, shape):
+def write_levels(grad, form, count, bucket, norm, seed, step, shape, coding):
     if form == POWERS and count == 3:
         shape = array("f", [0.0])
     levels, u = levels_of(form, count, shape), uniforms(seed, step, len(grad))
@@ -285,23 +285,28 @@ def write_levels(grad, form, count, bucket, norm, seed, step, shape):
         v = u[len(codes):len(codes) + len(g)]
         codes += codes_of_even(y, v, count) if form == EVEN else codes_of_levels(y, v, levels)
     head = struct.pack(f"<IHH{len(shape) + len(norms)}f", bucket, count, form, *shape, *norms)
-    return 0, head + write_codes(codes, bits_of(count))
+    bits = bits_of(count)
+    if coding == "fixed":
+        return 0, head + write_codes(codes, bits)
+    symbols = codes + [0] * (-len(codes) % 128)
+    flags, write_block = (HUFFMAN, write_huffman) if coding == "huffman" else (ENTROPY, write_rans)
+    return flags, head + write_symbols(symbols, count, 2 * bits, lambda block: write_codes(block, bits), write_block)
 
 
-def write_qsgd(grad, _residual, bits, bucket, zero, norm, seed, step):
-    return write_levels(grad, EVEN, 2**bits - zero, bucket, norm, seed, step, array("f"))
+def write_qsgd(grad, _residual, bits, bucket, zero, norm, seed, step, coding):
+    return write_levels(grad, EVEN, 2**bits - zero, bucket, norm, seed, step, array("f"), coding)
 
 
-def write_nuqsgd(grad, _residual, bits, bucket, norm, seed, step, zero=1):
-    return write_levels(grad, POWERS, 2**bits - zero, bucket, norm, seed, step, array("f", [0.5]))
+def write_nuqsgd(grad, _residual, bits, bucket, norm, seed, step, coding, zero=1):
+    return write_levels(grad, POWERS, 2**bits - zero, bucket, norm, seed, step, array("f", [0.5]), coding)
 
 
-def write_amq(grad, _residual, bits, bucket, zero, seed, step, shape, **_how_they_are_chosen):
-    return write_levels(grad, POWERS, 2**bits - zero, bucket, "l2", seed, step, shape)
+def write_amq(grad, _residual, bits, bucket, zero, seed, step, shape, coding, **_how_they_are_chosen):
+    return write_levels(grad, POWERS, 2**bits - zero, bucket, "l2", seed, step, shape, coding)
 
 
-def write_alq(grad, _residual, bits, bucket, seed, step, shape, zero=0, **_how_they_are_chosen):
-    return write_levels(grad, TABLE, 2**bits - zero, bucket, "l2", seed, step, shape)
+def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, **_how_they_are_chosen):
+    return write_levels(grad, TABLE, 2**bits - zero, bucket, "l2", seed, step, shape, coding)
 
 
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,

@@ -10,7 +10,7 @@ import struct
 from array import array
 from collections import namedtuple
 
-from crumb_ref_coded import read_gaps, read_rans, read_symbols
+from crumb_ref_coded import read_gaps, read_huffman, read_rans, read_symbols
 from crumb_ref_levels import EVEN, POWERS, TABLE, bits_of, code_bytes, levels_of, read_codes
 from crumb_ref_numbers import ceil_div, fl, need, negative, usable
 
@@ -283,7 +283,10 @@ def read_seide(_flags, n, payload):
 
 # ---- qsgd, nuqsgd, natural, alq, amq, zipml -------------------------------------------------------------------------
 
-def read_levels(_flags, n, payload):
+HUFFMAN, ENTROPY = 1, 2
+
+
+def read_levels(flags, n, payload):
     need(len(payload) >= 8, "no room for bucket, number of levels and form")
     bucket, count, form = struct.unpack_from("<IHH", payload)
     bits, buckets = bits_of(count), ceil_div(n, bucket or n)
@@ -291,18 +294,32 @@ def read_levels(_flags, n, payload):
     need(2 <= bits <= 8 and count >= 2**bits - 1, f"{count} levels")
     need(form == EVEN or form in (POWERS, TABLE) and count <= 16, f"{count} levels of form {form}")
     shape_length = {EVEN: 0, POWERS: 1, TABLE: count}[form]
-    need_length(payload, 8 + 4 * shape_length + 4 * buckets + code_bytes(n, bits))
+    codes_at = 8 + 4 * shape_length + 4 * buckets
+    need(not flags or count <= 16, f"{count} levels as symbols")
+    if flags:
+        need(len(payload) >= codes_at, "no room for the norms")
+    else:
+        need_length(payload, codes_at + code_bytes(n, bits))
     shape = array("f", struct.unpack_from(f"<{shape_length}f", payload, 8))
     levels = levels_of(form, count, shape)
     need(levels[0] == -1 and levels[-1] == 1, "levels that are not from -1 to 1")
     need(all(a < b for a, b in zip(levels, levels[1:])), "levels that do not increase")
     norms = struct.unpack_from(f"<{buckets}f", payload, 8 + 4 * shape_length)
     need(all(math.isfinite(s) and not negative(s) for s in norms), "a norm is negative or not finite")
-    codes = read_codes(n, bits, payload[8 + 4 * shape_length + 4 * buckets:])
+    codes = read_coded_levels(flags, n, count, payload[codes_at:]) if flags else read_codes(n, bits, payload[codes_at:])
     need(max(codes) < count, "a code of no level")
     facts = {"bucket": bucket, "form": ("even", "powers", "table")[form], "shape": shape.tolist(),
              "levels": levels.tolist(), "norms": norms}
     return facts, range(n), scaled_products_of(scalers_of_elements(n, bucket, norms), [levels[code] for code in codes])
+
+
+def read_coded_levels(flags, n, count, coded):
+    bits = bits_of(count)
+    symbols = read_symbols(coded, 128 * ceil_div(n, 128), count, 2 * bits,
+                           lambda fixed: read_codes(8 * len(fixed) // bits, bits, fixed),
+                           read_huffman if flags == HUFFMAN else read_rans)
+    need(not any(symbols[n:]), "a symbol past the last is not 0")
+    return symbols[:n]
 
 
 CODECS = {
@@ -317,10 +334,10 @@ CODECS = {
     9: Codec("strom", lambda flags: flags in (0, MAP, GAPS), read_strom),
     10: Codec("topk", lambda flags: flags in (0, MAP, EXACT, GAPS), read_topk),
     11: Codec("seide", lambda flags: flags == 0, read_seide),
-    12: Codec("qsgd", lambda flags: flags == 0, read_levels),
-    13: Codec("nuqsgd", lambda flags: flags == 0, read_levels),
-    14: Codec("natural", lambda flags: flags == 0, read_levels),
-    15: Codec("alq", lambda flags: flags == 0, read_levels),
-    16: Codec("amq", lambda flags: flags == 0, read_levels),
-    17: Codec("zipml", lambda flags: flags == 0, read_levels),
+    12: Codec("qsgd", lambda flags: flags <= ENTROPY, read_levels),
+    13: Codec("nuqsgd", lambda flags: flags <= ENTROPY, read_levels),
+    14: Codec("natural", lambda flags: flags <= ENTROPY, read_levels),
+    15: Codec("alq", lambda flags: flags <= ENTROPY, read_levels),
+    16: Codec("amq", lambda flags: flags <= ENTROPY, read_levels),
+    17: Codec("zipml", lambda flags: flags <= ENTROPY, read_levels),
 }

@@ -33,7 +33,8 @@ def random_spec(rng):
     bin = rng.choice((1, 2, 50, 62, 63, 64, 500, 16383, 16384, 16777216, rng.randint(1, 20), rng.randint(1, 100)))
     bucket = rng.choice((128, 128, 256, 384, 512, 4096, 8192, 32640, 32768))
     few, zero, norm = rng.randint(2, 4), rng.choice((0, 1)), rng.choice(("l2", "max"))
-    adaptive = {"bits": few, "bucket": bucket, "zero": zero, "normalized": rng.choice((0, 1)),
+    coding, bits = rng.choice(("fixed", "huffman", "entropy")), rng.randint(2, 8)
+    adaptive = {"bits": few, "bucket": bucket, "coding": coding, "zero": zero, "normalized": rng.choice((0, 1)),
                 "model": rng.choice(("empirical", "normal")), "every": rng.choice((1, 2, 2000))}
     settings = {
         "raw": {},
@@ -52,12 +53,12 @@ def random_spec(rng):
                  **rng.choice(({"value": "exact", "coding": "plain"}, {"value": "mean", "coding": "plain"},
                                {"value": "mean", "coding": "entropy"}))},
         "seide": {"split": rng.choice(("zero", "mean"))},
-        "qsgd": {"bits": rng.randint(2, 8), "bucket": bucket, "zero": zero, "norm": norm},
-        "nuqsgd": {"bits": few, "bucket": bucket, "zero": zero, "norm": norm},
-        "natural": {"bits": few, "bucket": bucket, "norm": norm},
+        "qsgd": {"bits": bits, "bucket": bucket, "zero": zero, "norm": norm, "coding": coding if bits <= 4 else "fixed"},
+        "nuqsgd": {"bits": few, "bucket": bucket, "coding": coding, "zero": zero, "norm": norm},
+        "natural": {"bits": few, "bucket": bucket, "coding": coding, "norm": norm},
         "alq": adaptive,
         "amq": adaptive,
-        "zipml": {"bits": few, "bucket": bucket},
+        "zipml": {"bits": few, "bucket": bucket, "coding": coding},
     }
     codec = rng.choice((*settings, "terngrad", "adacomp", "qsgd"))
     return {"codec": codec, **settings[codec]}
@@ -208,7 +209,8 @@ def test_order_of_sums():
         assert list(packer.measure(gradient.tobytes())) == terngrad_scalers(gradient, 1.0, bucket), bucket
     for spec in ({"codec": "sign"}, {"codec": "topk", "fraction": 0.5, "value": "mean", "coding": "plain"},
                  {"codec": "seide", "split": "zero"}, {"codec": "seide", "split": "mean"},
-                 {"codec": "qsgd", "bits": 8, "bucket": 8192, "zero": 1, "norm": "l2"}):  # sums that overflow
+                 {"codec": "qsgd", "bits": 8, "bucket": 8192, "zero": 1, "norm": "l2",
+                  "coding": "fixed"}):  # sums that overflow
         gradient = array("f", [rng.choice((-GREATEST, GREATEST, 0.75 * GREATEST)) for _ in range(9000)])
         owed = array("f", bytes(4 * 9000))
         packer = libcrumb.Packer(spec_text(spec), 9000, 0, "f32")
