@@ -195,7 +195,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[BUCKET]), 1);
 	struct digits out = {digits, coding, 0, v16_seti(0)};
-	rng r = rng_at(p->seed, p->step, 0);
+	rng r;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
@@ -203,15 +203,13 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		                                : scale_of(grad, type, i, end - i, value[CLIP]);
 		const struct ternary t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
-		for (; i + V16 <= end; i += V16) {
+		for (; i < end; i += V16) {
 			if (i % RNG_BLOCK == 0)
 				r = rng_at(p->seed, p->step, i);
-			digits_put(&out, ternarise(v16_load(type, grad, i), rng_next(&r), &t));
-		}
-		if (i < end) { /* only in the last bucket: the others are whole groups */
-			if (i % RNG_BLOCK == 0)
-				r = rng_at(p->seed, p->step, i);
-			digits_put(&out, ternarise(v16_load_few(type, grad, i, end - i), rng_next(&r), &t));
+			const v16f g = end - i < V16
+			                       ? v16_load_few(type, grad, i, end - i)
+			                       : v16_load(type, grad, i); /* few at the tensor's end only */
+			digits_put(&out, ternarise(g, rng_next(&r), &t));
 		}
 		i = end;
 	}
