@@ -78,7 +78,8 @@ def block_bytes(groups, bits):
 
 
 def code_bytes(n, bits):
-    return sum(n // 128 * block_bytes(8, layer) + block_bytes(ceil_div(n % 128, 16), layer) for layer in layers_of(bits))
+    return sum(n // 128 * block_bytes(8, layer) + block_bytes(ceil_div(n % 128, 16), layer)
+               for layer in layers_of(bits))
 
 
 def blocks_of(n, bits):

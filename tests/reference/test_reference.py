@@ -19,8 +19,8 @@ import crumb_ref
 import libcrumb
 from crumb_ref import HEADER, Refused
 from crumb_ref_encode import encode, encode_sum, seal, terngrad_scalers
-from crumb_ref_levels import POWERS, TABLE, bits_of, write_codes
-from crumb_ref_numbers import ceil_div, fl
+from crumb_ref_levels import EVEN, POWERS, TABLE, bits_of, levels_of, write_codes
+from crumb_ref_numbers import ceil_div, fl, uniforms
 
 FRAMES, DAMAGED, LEVELS = 20000, 15000, 4000
 GREATEST = 2.0**120
@@ -316,6 +316,24 @@ def test_levels():
         n, frame = random_levels(rng)
         accepted += decoded_by_both(frame, random_weight(rng), random_acc(rng, n)) is None
     assert LEVELS / 2 < accepted < LEVELS * 9 / 10, accepted
+
+
+def test_elements_on_the_edge():
+    """Between two levels, where u decides by a unit in the last place."""
+    rng = random.Random(10)
+    for _ in range(300):
+        codec, zero, seed = rng.choice(("qsgd", "nuqsgd")), rng.choice((0, 1)), rng.getrandbits(63)
+        spec = {"codec": codec, "bits": rng.randint(2, 8 if codec == "qsgd" else 4), "bucket": 128, "zero": zero,
+                "norm": "max"}
+        levels = levels_of(EVEN if codec == "qsgd" else POWERS, 2**spec["bits"] - zero, [0.5])
+        greatest = fl(rng.uniform(1, 2))
+        gradient = array("f", [greatest])
+        for u in uniforms(seed, 0, 128)[1:]:
+            k = rng.randrange(len(levels) - 1)
+            y = levels[k] + (u + rng.choice((0, 2.0**-24))) * (levels[k + 1] - levels[k])
+            gradient.append(max(-greatest, min(greatest, y * greatest * (1 + rng.randint(-2, 2) * 2.0**-24))))
+        frame = libcrumb.Packer(spec_text(spec), 128, seed, "f32").pack(gradient.tobytes())
+        assert frame == encode(spec, gradient, None, seed, 0), f"{spec}, seed {seed}, {gradient}"
 
 
 def test_unused_bits_of_codes():
