@@ -74,9 +74,9 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 		uint64_t its, mine;
 		const char *what;
 	} same[] = {
-	        {its.model, mine->model, "trains another model, or with other options,"},
 	        {its.table, mine->table, "has another slice table"},
 	        {its.setup, mine->setup, "has another plan, codec, seed or number of learners"},
+	        {its.model, mine->model, "trains another model, or with other options,"},
 	        {its.shares, mine->shares, "weights the learners otherwise"},
 	};
 	for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)

@@ -324,7 +324,7 @@ def test_elements_on_the_edge():
     for _ in range(300):
         codec, zero, seed = rng.choice(("qsgd", "nuqsgd")), rng.choice((0, 1)), rng.getrandbits(63)
         spec = {"codec": codec, "bits": rng.randint(2, 8 if codec == "qsgd" else 4), "bucket": 128, "zero": zero,
-                "norm": "max"}
+                "norm": "max", "coding": "fixed"}
         levels = levels_of(EVEN if codec == "qsgd" else POWERS, 2**spec["bits"] - zero, [0.5])
         greatest = fl(rng.uniform(1, 2))
         gradient = array("f", [greatest])
