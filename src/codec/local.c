@@ -22,7 +22,7 @@ static void describe(const struct frame *frame, crumb_frame *out) { bins_describ
 
 const struct codec PER_ISA(local) = {
         .info = {.id = 7,
-                 .flags = CRUMB_RESIDUAL,
+                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
                  .name = "local",
                  .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)",
                  .keys = 2,

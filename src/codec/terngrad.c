@@ -722,7 +722,7 @@ static int64_t sum(const struct frame *frames, size_t count, uint8_t *dst, uint1
 
 const struct codec PER_ISA(terngrad) = {
         .info = {.id = 4,
-                 .flags = CRUMB_RANDOM | CRUMB_AGREES,
+                 .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES,
                  .name = "terngrad",
                  .brief = "-s, 0 or +s at random, its mean the clipped gradient (Wen et al. 2017)",
                  .keys = 4,
