@@ -50,6 +50,53 @@ static const struct layer bn50_dnn[] = {
         {.type = LAYER_FC, .units = 30},
 };
 
+#define NORMED_CONV(n, step) \
+	{.type = LAYER_CONV, .units = n, .size = 3, .stride = step, .pad = 1}, { .type = LAYER_BATCHNORM }
+#define BLOCK(n, step)                                                                                      \
+	NORMED_CONV(n, step), {.type = LAYER_RELU}, NORMED_CONV(n, 1), {.type = LAYER_SHORTCUT, .back = 6}, \
+	{                                                                                                   \
+		.type = LAYER_RELU                                                                          \
+	}
+
+/* ResNets for CIFAR-10 (He et al., CVPR 2016, section 4.2): 269,722 and 464,154 parameters. */
+static const struct layer resnet20[] = {
+        NORMED_CONV(16, 1),
+        {.type = LAYER_RELU},
+        BLOCK(16, 1),
+        BLOCK(16, 1),
+        BLOCK(16, 1),
+        BLOCK(32, 2),
+        BLOCK(32, 1),
+        BLOCK(32, 1),
+        BLOCK(64, 2),
+        BLOCK(64, 1),
+        BLOCK(64, 1),
+        {.type = LAYER_AVERAGE_POOL, .size = 8},
+        {.type = LAYER_FC, .units = 10},
+};
+
+static const struct layer resnet32[] = {
+        NORMED_CONV(16, 1),
+        {.type = LAYER_RELU},
+        BLOCK(16, 1),
+        BLOCK(16, 1),
+        BLOCK(16, 1),
+        BLOCK(16, 1),
+        BLOCK(16, 1),
+        BLOCK(32, 2),
+        BLOCK(32, 1),
+        BLOCK(32, 1),
+        BLOCK(32, 1),
+        BLOCK(32, 1),
+        BLOCK(64, 2),
+        BLOCK(64, 1),
+        BLOCK(64, 1),
+        BLOCK(64, 1),
+        BLOCK(64, 1),
+        {.type = LAYER_AVERAGE_POOL, .size = 8},
+        {.type = LAYER_FC, .units = 10},
+};
+
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])
 
 static const struct model models[] = {
@@ -62,6 +109,11 @@ static const struct model models[] = {
          "conv 32 5x5, max-pool 3/2, relu, conv 32 5x5, relu, average-pool 3/2, conv 64 5x5, relu, average-pool 3/2, fc 10",
          {3, 32, 32},
          LAYERS(cifar_cnn)},
+        {"resnet20",
+         "for CIFAR-10: conv 16 3x3, 3 blocks each of 16, 32 and 64, average-pool 8, fc 10",
+         {3, 32, 32},
+         LAYERS(resnet20)},
+        {"resnet32", "the same with 5 blocks each", {3, 32, 32}, LAYERS(resnet32)},
         {"bn50-dnn", "five times fc 1024, relu; fc 30", {1, 11, 40}, LAYERS(bn50_dnn)},
 };
 

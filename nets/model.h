@@ -8,11 +8,15 @@
 #include "shape.h"
 
 enum layer_type {
-	LAYER_CONV,         /* units filters of size x size, with bias */
+	LAYER_CONV,         /* units filters of size x size, with bias unless LAYER_BATCHNORM follows */
 	LAYER_MAX_POOL,     /* the greatest of each window of size x size */
 	LAYER_AVERAGE_POOL, /* the mean of each; what hangs over the edge does not count */
 	LAYER_FC,           /* units outputs, with bias */
-	LAYER_RELU
+	LAYER_RELU,
+	LAYER_BATCHNORM, /* of each channel, then a scale and a shift of its own */
+	LAYER_SHORTCUT   /* adds what went into the block: the output of the layer `back` layers before this
+	                    one;   where that image is larger, every second pixel, and where channels lack, zeros
+	                  */
 };
 
 struct layer {
@@ -22,6 +26,7 @@ struct layer {
 	               windows begin so far apart, and the last ones may hang over the edge. Of a convolution,
 	               0: 1 */
 	int pad;    /* of a convolution: zeros on each side of the image */
+	int back;   /* of a shortcut */
 };
 
 static inline int layer_stride(const struct layer *layer)

@@ -26,6 +26,8 @@ static struct shape shape_after(const struct layer *layer, struct shape in)
 	case LAYER_FC:
 		return (struct shape){layer->units, 1, 1};
 	case LAYER_RELU:
+	case LAYER_BATCHNORM:
+	case LAYER_SHORTCUT:
 		break;
 	}
 	return in;
@@ -41,6 +43,8 @@ static size_t weights_per_unit(const struct net_layer *l)
 	case LAYER_MAX_POOL:
 	case LAYER_AVERAGE_POOL:
 	case LAYER_RELU:
+	case LAYER_BATCHNORM:
+	case LAYER_SHORTCUT:
 		break;
 	}
 	return 0;
@@ -54,16 +58,44 @@ static size_t take(struct net *net, size_t n, size_t run, enum crumb_kind kind)
 	return at;
 }
 
-static void place_parameters(struct net *net, struct net_layer *l, bool last)
+static void place_batchnorm(struct net *net, struct net_layer *l)
+{
+	const size_t channels = (size_t)l->in.channels;
+	l->weights = l->bias = channels;
+	l->weights_at = take(net, channels, 0, CRUMB_BATCHNORM);
+	l->bias_at = take(net, channels, 0, CRUMB_BATCHNORM);
+	l->statistics_at = net->statistics; /* for now, from the first */
+	net->statistics += 2 * channels;
+}
+
+static void place_parameters(struct net *net, struct net_layer *l, bool last, bool bias)
 {
 	const size_t run = weights_per_unit(l), units = (size_t)l->layer.units;
+	if (l->layer.type == LAYER_BATCHNORM)
+		place_batchnorm(net, l);
 	if (run == 0)
 		return;
 	const enum crumb_kind kind = l->layer.type == LAYER_CONV ? CRUMB_CONV : last ? CRUMB_LAST : CRUMB_FC;
 	l->weights = units * run;
 	l->weights_at = take(net, l->weights, run, kind);
-	l->bias = units;
-	l->bias_at = take(net, units, 0, CRUMB_BIAS);
+	if (bias) {
+		l->bias = units;
+		l->bias_at = take(net, units, 0, CRUMB_BIAS);
+	}
+}
+
+/* Does the shortcut that is layer i lead to an image that its own lies in? */
+static bool fits(const struct net *net, size_t i)
+{
+	const struct net_layer *l = &net->layer[i];
+	if (l->layer.type != LAYER_SHORTCUT)
+		return true;
+	if (l->layer.back < 1 || (size_t)l->layer.back > i)
+		return false;
+	const struct shape from = net->layer[i - (size_t)l->layer.back].out, to = l->out;
+	const int step = to.height > 0 ? from.height / to.height : 0;
+	return step >= 1 && from.channels <= to.channels && from.height == step * to.height &&
+	       from.width == step * to.width;
 }
 
 int net_open(struct net *net, const struct model *model, struct shape input, char *why, size_t cap)
@@ -84,8 +116,17 @@ int net_open(struct net *net, const struct model *model, struct shape input, cha
 			         input.height, input.width, model->name);
 			return -1;
 		}
-		place_parameters(net, l, i + 1 == model->layer_count);
+		if (!fits(net, i)) {
+			snprintf(why, cap, "an input of %d x %d x %d does not suit %s", input.channels,
+			         input.height, input.width, model->name);
+			return -1;
+		}
+		const bool normed =
+		        i + 1 < model->layer_count && model->layers[i + 1].type == LAYER_BATCHNORM;
+		place_parameters(net, l, i + 1 == model->layer_count, !normed);
 	}
+	for (size_t i = 0; i < net->layer_count; i++)
+		net->layer[i].statistics_at += net->parameters;
 	net->classes = (int)shape_count(shape);
 	return 0;
 }

@@ -11,17 +11,18 @@
 #include "model.h"
 #include "shape.h"
 
-/* A layer in its place. Weights are [units][channels][height][width] (fc: [units][inputs]), bias is [units].
- */
+/* A layer in its place. Weights are [units][channels][height][width] (fc: [units][inputs]), bias is [units];
+ * of batch normalisation, the scales and the shifts, both [channels]. */
 struct net_layer {
 	struct layer layer;
 	struct shape in, out;
 	size_t weights_at,
 	        weights; /* first parameter and how many; 0 of them in a layer without parameters */
 	size_t bias_at, bias;
+	size_t statistics_at; /* of batch normalisation: means and then variances, after all parameters */
 };
 
-#define NET_MAX_LAYERS 64
+#define NET_MAX_LAYERS 128
 
 struct net {
 	const struct model *model;
@@ -30,8 +31,9 @@ struct net {
 	size_t layer_count;
 	struct net_layer layer[NET_MAX_LAYERS];
 	size_t parameters;
+	size_t statistics; /* floats that a test wants behind the parameters */
 	size_t slice_count;
-	struct crumb_slice slice[2 * NET_MAX_LAYERS]; /* weights, bias, weights, bias, ... as they lie */
+	struct crumb_slice slice[2 * NET_MAX_LAYERS]; /* weights, bias, weights, ... as they lie */
 };
 
 /* 0, or -1 with a line in why when the input is too small for the network. */

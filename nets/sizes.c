@@ -50,12 +50,19 @@ static void add_net(struct sizes *sizes, const struct net *net)
 	size_t s = 0;
 	for (size_t i = 0; i < net->layer_count; i++) {
 		const struct net_layer *l = &net->layer[i];
+		const bool norm = l->layer.type == LAYER_BATCHNORM;
 		char name[SIZES_NAME / 2];
 		if (l->weights == 0)
 			continue;
-		snprintf(name, sizeof name, "%s%d", l->layer.type == LAYER_CONV ? "conv" : "fc", ++number);
-		add(sizes, name, "", net->slice[s++]);
-		add(sizes, name, ".bias", net->slice[s++]);
+		number += !norm; /* which bears the number of what it normalises */
+		snprintf(name, sizeof name, "%s%d",
+		         norm                          ? "norm"
+		         : l->layer.type == LAYER_CONV ? "conv"
+		                                       : "fc",
+		         number);
+		add(sizes, name, norm ? ".scale" : "", net->slice[s++]);
+		if (l->bias > 0)
+			add(sizes, name, norm ? ".shift" : ".bias", net->slice[s++]);
 	}
 }
 

@@ -52,7 +52,7 @@ static void open_net(struct net *net, const struct model *model, struct shape in
 static struct pass *open_pass(const struct net *net, size_t batch)
 {
 	char why[256];
-	struct pass *pass = pass_open(net, batch, why, sizeof why);
+	struct pass *pass = pass_open(net, batch, PASS_TRAIN, why, sizeof why);
 	if (!pass)
 		fail_msg("%s", why);
 	return pass;
@@ -91,10 +91,8 @@ static void networks_are_as_large_as_the_papers(void **state)
 	static const struct {
 		const char *name;
 		size_t parameters, pixels_at_last; /* inputs of the last layer */
-	} want[] = {{"lenet", 431080, 500},
-	            {"mlp", 10020874, 2048},
-	            {"cifar-cnn", 89578, 1024},
-	            {"bn50-dnn", 4680734, 1024}};
+	} want[] = {{"lenet", 431080, 500},      {"mlp", 10020874, 2048},  {"cifar-cnn", 89578, 1024},
+	            {"bn50-dnn", 4680734, 1024}, {"resnet20", 269722, 64}, {"resnet32", 464154, 64}};
 	for (size_t i = 0; i < COUNT(want); i++) {
 		struct net net;
 		const struct model *model = model_find(want[i].name);
@@ -112,6 +110,9 @@ static void too_small_an_input_is_refused(void **state)
 	char why[256] = "";
 	assert_int_equal(net_open(&net, model_find("lenet"), (struct shape){1, 12, 12}, why, sizeof why), -1);
 	assert_non_null(strstr(why, "too small"));
+	assert_int_equal(net_open(&net, model_find("resnet20"), (struct shape){3, 30, 32}, why, sizeof why),
+	                 -1);
+	assert_non_null(strstr(why, "does not suit"));
 }
 
 static void initial_values_follow_the_seed(void **state)
@@ -157,6 +158,23 @@ static const struct layer every_window[] = {
         {.type = LAYER_MAX_POOL, .size = 3, .stride = 2},
         {.type = LAYER_CONV, .units = 5, .size = 3, .stride = 2, .pad = 1},
         {.type = LAYER_AVERAGE_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_FC, .units = 4},
+};
+
+/* A block that keeps the shape, and one that halves the image. */
+static const struct layer blocks[] = {
+        {.type = LAYER_CONV, .units = 3, .size = 3, .pad = 1},
+        {.type = LAYER_RELU},
+        {.type = LAYER_CONV, .units = 3, .size = 3, .pad = 1},
+        {.type = LAYER_BATCHNORM},
+        {.type = LAYER_SHORTCUT, .back = 3},
+        {.type = LAYER_RELU},
+        {.type = LAYER_CONV, .units = 7, .size = 3, .pad = 1, .stride = 2},
+        {.type = LAYER_BATCHNORM},
+        {.type = LAYER_RELU},
+        {.type = LAYER_CONV, .units = 7, .size = 3, .pad = 1},
+        {.type = LAYER_BATCHNORM},
+        {.type = LAYER_SHORTCUT, .back = 6},
         {.type = LAYER_FC, .units = 4},
 };
 
@@ -230,13 +248,49 @@ static double *layer_by_hand(const struct net_layer *l, const float *param, cons
 		for (size_t i = 0; i < inputs; i++)
 			y[i] = x[i] > 0 ? x[i] : 0;
 		return y;
+	case LAYER_BATCHNORM:
+	case LAYER_SHORTCUT:
+		break;
 	}
 	return NULL;
 }
 
+static void batchnorm_by_hand(const struct net_layer *l, const float *param, size_t batch, const double *x,
+                              double *y)
+{
+	const size_t channels = (size_t)l->in.channels, side = (size_t)(l->in.height * l->in.width);
+	for (size_t c = 0; c < channels; c++) {
+		double sum = 0, squares = 0, n = (double)(batch * side);
+		for (size_t i = 0; i < batch * side; i++)
+			sum += x[(i / side * channels + c) * side + i % side];
+		for (size_t i = 0; i < batch * side; i++)
+			squares += pow(x[(i / side * channels + c) * side + i % side] - sum / n, 2);
+		for (size_t i = 0; i < batch * side; i++) {
+			const size_t at = (i / side * channels + c) * side + i % side;
+			y[at] = param[l->weights_at + c] * (x[at] - sum / n) / sqrt(squares / n + 1e-5) +
+			        param[l->bias_at + c];
+		}
+	}
+}
+
+/* One sample; `from`: what the shortcut brings. */
+static void shortcut_by_hand(const struct net_layer *l, struct shape in, const double *x, const double *from,
+                             double *y)
+{
+	const int step = in.height / l->out.height;
+	for (int c = 0; c < l->out.channels; c++)
+		for (int i = 0; i < l->out.height; i++)
+			for (int j = 0; j < l->out.width; j++) {
+				const int at = (c * l->out.height + i) * l->out.width + j;
+				y[at] = x[at];
+				if (c < in.channels)
+					y[at] += from[(c * in.height + step * i) * in.width + step * j];
+			}
+}
+
 static void check_forward(const struct layer *layers, size_t count, struct shape input)
 {
-	enum { BATCH = 3, MOST = 1000 };
+	enum { BATCH = 3, MOST = 1000 }; /* MOST: outputs of a layer */
 	const struct model model = {.name = "every layer", .layers = layers, .layer_count = count};
 	struct net net;
 	open_net(&net, &model, input);
@@ -246,18 +300,28 @@ static void check_forward(const struct layer *layers, size_t count, struct shape
 	const size_t pixels = shape_count(net.input);
 	fill(pass_input(pass), BATCH * pixels, 2, 1);
 	assert_int_equal(pass_forward(pass, param), 0);
-	for (size_t i = 0; i < BATCH; i++) {
-		double one[MOST], two[MOST], *x = one, *y = two;
-		for (size_t k = 0; k < pixels; k++)
-			x[k] = pass_input(pass)[i * pixels + k];
-		for (size_t l = 0; l < net.layer_count; l++) {
-			double *out = layer_by_hand(&net.layer[l], param, x, y);
-			y = x;
-			x = out;
+	static double value[16][BATCH * MOST]; /* value[l]: into layer l */
+	for (size_t k = 0; k < BATCH * pixels; k++)
+		value[0][k] = pass_input(pass)[k];
+	for (size_t l = 0; l < net.layer_count; l++) {
+		const struct net_layer *layer = &net.layer[l];
+		const size_t from = l + 1 - (size_t)layer->layer.back, inputs = shape_count(layer->in);
+		const size_t outputs = shape_count(layer->out);
+		assert_true(outputs <= MOST);
+		if (layer->layer.type == LAYER_BATCHNORM)
+			batchnorm_by_hand(layer, param, BATCH, value[l], value[l + 1]);
+		for (size_t i = 0; i < BATCH && layer->layer.type != LAYER_BATCHNORM; i++) {
+			const double *x = value[l] + i * inputs;
+			double *y = value[l + 1] + i * outputs;
+			if (layer->layer.type == LAYER_SHORTCUT)
+				shortcut_by_hand(layer, net.layer[from - 1].out, x,
+				                 value[from] + i * shape_count(net.layer[from - 1].out), y);
+			else
+				layer_by_hand(layer, param, x, y);
 		}
-		for (size_t c = 0; c < 4; c++)
-			assert_float_equal(pass_logits(pass)[i * 4 + c], x[c], 1e-5);
 	}
+	for (size_t k = 0; k < BATCH * (size_t)net.classes; k++)
+		assert_float_equal(pass_logits(pass)[k], value[net.layer_count][k], 1e-5);
 	pass_close(pass);
 	free(param);
 }
@@ -269,6 +333,38 @@ static void forward_is_the_definition(void **state)
 	              (struct shape){2, 9, 8}); /* the pool leaves a column out */
 	for (int height = 5; height < 10; height++)
 		check_forward(every_window, COUNT(every_window), (struct shape){2, height, 8});
+	check_forward(blocks, COUNT(blocks), (struct shape){2, 8, 6});
+}
+
+/* With the statistics of a batch, a test of it gives what its training gave. */
+static void a_test_takes_given_statistics(void **state)
+{
+	(void)state;
+	enum { BATCH = 4 };
+	const struct model model = {.name = "blocks", .layers = blocks, .layer_count = COUNT(blocks)};
+	struct net net;
+	char why[256] = "";
+	open_net(&net, &model, (struct shape){2, 8, 6});
+	assert_int_equal(net.statistics, 2 * (3 + 7 + 7));
+	float *param = new_floats(net.parameters + net.statistics);
+	fill(param, net.parameters, 1, 0.5f);
+	struct pass *train = open_pass(&net, BATCH),
+	            *test = pass_open(&net, BATCH, PASS_TEST, why, sizeof why);
+	assert_non_null(test);
+	const size_t pixels = BATCH * shape_count(net.input);
+	fill(pass_input(train), pixels, 2, 1);
+	memcpy(pass_input(test), pass_input(train), pixels * sizeof *param);
+	assert_int_equal(pass_forward(train, param), 0);
+	pass_statistics(train, param + net.parameters);
+	assert_int_equal(pass_forward(test, param), 0);
+	for (size_t k = 0; k < BATCH * (size_t)net.classes; k++)
+		assert_float_equal(pass_logits(test)[k], pass_logits(train)[k], 1e-5);
+	param[net.parameters] += 1;
+	assert_int_equal(pass_forward(test, param), 0);
+	assert_true(fabsf(pass_logits(test)[0] - pass_logits(train)[0]) > 1e-3f);
+	pass_close(train);
+	pass_close(test);
+	free(param);
 }
 
 /* ---- backward, by differences ---- */
@@ -345,6 +441,7 @@ static void gradients_are_differences(void **state)
 	check_gradient(every_layer, COUNT(every_layer), (struct shape){2, 9, 8});
 	for (int height = 5; height < 10; height++)
 		check_gradient(every_window, COUNT(every_window), (struct shape){2, height, 8});
+	check_gradient(blocks, COUNT(blocks), (struct shape){2, 8, 6});
 }
 
 static void loss_is_cross_entropy(void **state)
@@ -564,6 +661,7 @@ int main(void)
 	        cmocka_unit_test(too_small_an_input_is_refused),
 	        cmocka_unit_test(initial_values_follow_the_seed),
 	        cmocka_unit_test(forward_is_the_definition),
+	        cmocka_unit_test(a_test_takes_given_statistics),
 	        cmocka_unit_test(gradients_are_differences),
 	        cmocka_unit_test(loss_is_cross_entropy),
 	        cmocka_unit_test(a_gradient_is_one_threads_work),

@@ -26,6 +26,12 @@ static struct layouts layouts(struct tape *tape, const struct stage *stage)
 	return m;
 }
 
+/* NULL where there is none. */
+static const dnnl_memory_desc_t *bias(const struct stage *stage, const struct layouts *m)
+{
+	return stage->l->bias > 0 ? &m->b : NULL;
+}
+
 /* The weights in the layout that a described operation wants. */
 static dnnl_memory_t weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
                              dnnl_primitive_desc_t described)
@@ -38,37 +44,42 @@ void conv_forward(struct tape *tape, struct stage *stage)
 {
 	const struct layouts m = layouts(tape, stage);
 	dnnl_convolution_desc_t conv;
-	const dnnl_status_t status =
-	        dnnl_convolution_forward_desc_init(&conv, dnnl_forward_training, dnnl_convolution_direct,
-	                                           &m.x, &m.any_w, &m.b, &m.y, m.stride, m.pad, m.pad);
+	const dnnl_status_t status = dnnl_convolution_forward_desc_init(
+	        &conv, dnnl_forward_training, dnnl_convolution_direct, &m.x, &m.any_w, bias(stage, &m), &m.y,
+	        m.stride, m.pad, m.pad);
 	stage->forward = tape_describe(tape, status, &conv, NULL);
 	stage->y = tape_memory(tape, &m.y);
-	const dnnl_exec_arg_t arg[] = {
+	dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_WEIGHTS, weights(tape, stage, &m, stage->forward)},
-	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, stage->l->bias_at, &m.b)},
 	        {DNNL_ARG_DST, stage->y},
+	        {DNNL_ARG_BIAS, NULL},
 	};
-	tape_record(tape, stage->forward, 4, arg);
+	if (stage->l->bias > 0)
+		arg[3].memory = tape_bound(tape, TAPE_PARAM, stage->l->bias_at, &m.b);
+	tape_record(tape, stage->forward, stage->l->bias > 0 ? 4 : 3, arg);
 }
 
 static void by_weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
                        dnnl_memory_t dy)
 {
 	dnnl_convolution_desc_t conv;
-	const dnnl_status_t status = dnnl_convolution_backward_weights_desc_init(
-	        &conv, dnnl_convolution_direct, &m->x, &m->any_w, &m->b, &m->y, m->stride, m->pad, m->pad);
+	const dnnl_status_t status =
+	        dnnl_convolution_backward_weights_desc_init(&conv, dnnl_convolution_direct, &m->x, &m->any_w,
+	                                                    bias(stage, m), &m->y, m->stride, m->pad, m->pad);
 	dnnl_primitive_desc_t described = tape_describe(tape, status, &conv, stage->forward);
 	const dnnl_memory_desc_t wanted = tape_wanted(tape, described, dnnl_query_diff_weights_md);
 	dnnl_memory_t grad = tape_bound(tape, TAPE_GRAD, stage->l->weights_at, &m->w);
 	dnnl_memory_t dw = tape_fitting(tape, grad, &wanted);
-	const dnnl_exec_arg_t arg[] = {
+	dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_DIFF_DST, dy},
 	        {DNNL_ARG_DIFF_WEIGHTS, dw},
-	        {DNNL_ARG_DIFF_BIAS, tape_bound(tape, TAPE_GRAD, stage->l->bias_at, &m->b)},
+	        {DNNL_ARG_DIFF_BIAS, NULL},
 	};
-	tape_record(tape, described, 4, arg);
+	if (stage->l->bias > 0)
+		arg[3].memory = tape_bound(tape, TAPE_GRAD, stage->l->bias_at, &m->b);
+	tape_record(tape, described, stage->l->bias > 0 ? 4 : 3, arg);
 	tape_copy(tape, dw, grad);
 }
 

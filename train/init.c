@@ -14,9 +14,17 @@ void init_parameters(const struct net *net, uint64_t seed, float *param)
 		const struct net_layer *l = &net->layer[i];
 		if (l->weights == 0)
 			continue;
-		const bool relu = i + 1 < net->layer_count && net->layer[i + 1].layer.type == LAYER_RELU;
+		if (l->layer.type == LAYER_BATCHNORM) {
+			for (size_t k = 0; k < l->weights; k++)
+				param[l->weights_at + k] = 1;
+			memset(param + l->bias_at, 0, l->bias * sizeof *param);
+			continue;
+		}
+		const enum layer_type next =
+		        i + 1 < net->layer_count ? net->layer[i + 1].layer.type : LAYER_FC;
+		const bool relu = next == LAYER_RELU || next == LAYER_BATCHNORM;
 		const int window = l->layer.type == LAYER_CONV ? l->layer.size * l->layer.size : 1;
-		const double fan_in = (double)(l->weights / l->bias);
+		const double fan_in = (double)l->weights / l->layer.units;
 		const double fan_out = (double)l->layer.units * window;
 		const float range = (float)sqrt(6 / (relu ? fan_in : fan_in + fan_out));
 		struct random random = random_stream(seed, RANDOM_WEIGHTS, i);

@@ -15,6 +15,9 @@ struct stage {
 	dnnl_memory_t x, y;            /* in and out */
 	dnnl_primitive_desc_t forward; /* the layer's own, for its backward */
 	dnnl_memory_t workspace;
+	bool test; /* batch normalisation by given statistics, which lie behind the parameters */
+	dnnl_memory_t mean, variance; /* of batch normalisation */
+	const struct stage *shortcut; /* of a shortcut: where it comes from */
 };
 
 /* From stage->l, batch and x to the rest of the stage. */
@@ -22,6 +25,8 @@ void conv_forward(struct tape *tape, struct stage *stage);
 void pool_forward(struct tape *tape, struct stage *stage);
 void fc_forward(struct tape *tape, struct stage *stage);
 void relu_forward(struct tape *tape, struct stage *stage);
+void batchnorm_forward(struct tape *tape, struct stage *stage);
+void shortcut_forward(struct tape *tape, struct stage *stage);
 
 /* From dy, the gradient of the loss by y, to the parameters' gradient; returns the gradient by x, or NULL
  * where it was not asked for. */
@@ -29,5 +34,13 @@ dnnl_memory_t conv_backward(struct tape *tape, const struct stage *stage, dnnl_m
 dnnl_memory_t pool_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t fc_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t relu_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t batchnorm_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
+                                 bool want_dx);
+dnnl_memory_t shortcut_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+
+/* The whole gradient by the output that a shortcut comes from: dy_of_input, which came the long way, and dy,
+ * which came to the shortcut. */
+dnnl_memory_t shortcut_join(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
+                            dnnl_memory_t dy_of_input);
 
 #endif

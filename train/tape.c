@@ -10,9 +10,9 @@
  */
 void omp_set_num_threads(int threads);
 
-#define MOST_MEMORIES   1024
-#define MOST_PRIMITIVES 512
-#define MOST_BOUND      256
+#define MOST_MEMORIES   4096
+#define MOST_PRIMITIVES 2048
+#define MOST_BOUND      1024
 
 struct step {
 	dnnl_primitive_t primitive;
@@ -112,6 +112,16 @@ dnnl_memory_desc_t tape_tensor(struct tape *tape, int batch, struct shape shape)
 	const dnnl_dims_t size = {batch, shape.channels, shape.height, shape.width};
 	dnnl_memory_desc_t md = {0};
 	well(tape, dnnl_memory_desc_init_by_tag(&md, 4, size, dnnl_f32, dnnl_nhwc), "a tensor's shape");
+	return md;
+}
+
+dnnl_memory_desc_t tape_lattice(struct tape *tape, int batch, struct shape whole, struct shape part, int step)
+{
+	const dnnl_dims_t size = {batch, part.channels, part.height, part.width};
+	const dnnl_dim_t row = (dnnl_dim_t)whole.width * whole.channels;
+	const dnnl_dims_t stride = {row * whole.height, 1, step * row, (dnnl_dim_t)step * whole.channels};
+	dnnl_memory_desc_t md = {0};
+	well(tape, dnnl_memory_desc_init_by_strides(&md, 4, size, dnnl_f32, stride), "a tensor's shape");
 	return md;
 }
 

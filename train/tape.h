@@ -23,6 +23,9 @@ void tape_close(struct tape *tape);
 dnnl_memory_desc_t tape_plain(struct tape *tape, int dims, const int *dim);
 /* [batch][channels][height][width] by name, channels last in memory: oneDNN pads no channels then. */
 dnnl_memory_desc_t tape_tensor(struct tape *tape, int batch, struct shape shape);
+/* Part of such a tensor: its first channels, and pixels `step` apart from the first on. */
+dnnl_memory_desc_t tape_lattice(struct tape *tape, int batch, struct shape whole, struct shape part,
+                                int step);
 /* The same dimensions in whatever layout the primitive likes best. */
 dnnl_memory_desc_t tape_any(struct tape *tape, const dnnl_memory_desc_t *md);
 

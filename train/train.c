@@ -21,6 +21,8 @@
 
 enum {
 	TEST_CHUNK = 256,        /* test samples a task */
+	STATISTICS_CHUNK = 128,  /* training samples a task */
+	STATISTICS_CHUNKS = 8,   /* from which batch normalisation gets its statistics for a test, at most */
 	OPTIMIZER_CHUNK = 65536, /* parameters a task */
 	LINE = 64
 };
@@ -53,6 +55,8 @@ struct train {
 	float *param, *mean;
 	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
 	float *average;                        /* of the parameters; NULL: none is wanted */
+	float *tested;                         /* parameters and statistics that a test takes */
+	float *statistics;                     /* by chunk */
 	float **grad;                          /* by own learner */
 	float *share;                          /* of a batch, by learner of all */
 	double *loss;                          /* of a step, by own learner */
@@ -103,6 +107,8 @@ static void train_close(struct train *t)
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
 		free(t->moment[i]);
 	free(t->average);
+	free(t->tested);
+	free(t->statistics);
 	free(t->mean);
 	free(t->grad);
 	free(t->share);
@@ -137,6 +143,10 @@ static bool allocate(struct train *t)
 	for (size_t i = 0; i < optimizer_moments(&s->options->optimizer); i++)
 		if (!(t->moment[i] = floats(n)))
 			return false;
+	t->tested = floats(n + s->net->statistics);
+	t->statistics = floats(STATISTICS_CHUNKS * s->net->statistics);
+	if (!t->tested || !t->statistics)
+		return false;
 	if (s->options->average > 0 && !(t->average = floats(n)))
 		return false;
 	for (size_t i = 0; i < t->workers; i++)
@@ -240,8 +250,16 @@ static void test_task(void *arg, size_t i, unsigned thread)
 	struct train *t = arg;
 	const size_t chunk = chunks_before(t, t->first) + i;
 	const size_t first = chunk * TEST_CHUNK, left = t->setting->data->test.count - first;
-	if (worker_errors(t->worker[thread], t->average ? t->average : t->param, first,
-	                  left < TEST_CHUNK ? left : TEST_CHUNK, &t->errors[chunk]) < 0)
+	if (worker_errors(t->worker[thread], t->tested, first, left < TEST_CHUNK ? left : TEST_CHUNK,
+	                  &t->errors[chunk]) < 0)
+		t->failed[thread] = true;
+}
+
+static void statistics_task(void *arg, size_t chunk, unsigned thread)
+{
+	struct train *t = arg;
+	if (worker_statistics(t->worker[thread], t->tested, t->order + chunk * STATISTICS_CHUNK,
+	                      STATISTICS_CHUNK, t->statistics + chunk * t->setting->net->statistics) < 0)
 		t->failed[thread] = true;
 }
 
@@ -297,11 +315,37 @@ static int dump(const struct train *t, size_t step, char *why, size_t cap)
 	return dump_gradient(folder, s->net, t->grad[0], step, why, cap);
 }
 
+/* What a test takes: the parameters or their average, and the statistics of batch normalisation that these
+ * have on the samples with which the epoch began. */
+static int prepare_test(struct train *t, char *why, size_t cap)
+{
+	const struct net *net = t->setting->net;
+	const size_t chunks = t->setting->data->train.count / STATISTICS_CHUNK;
+	const size_t used = chunks < STATISTICS_CHUNKS ? chunks : STATISTICS_CHUNKS;
+	memcpy(t->tested, t->average ? t->average : t->param, net->parameters * sizeof *t->tested);
+	if (net->statistics == 0)
+		return 0;
+	if (used == 0) {
+		snprintf(why, cap, "%s wants at least %d training samples", net->model->name,
+		         STATISTICS_CHUNK);
+		return -1;
+	}
+	if (run_tasks(t, statistics_task, used, why, cap) < 0)
+		return -1;
+	for (size_t i = 0; i < net->statistics; i++) {
+		double sum = 0;
+		for (size_t chunk = 0; chunk < used; chunk++)
+			sum += (double)t->statistics[chunk * net->statistics + i];
+		t->tested[net->parameters + i] = (float)(sum / (double)used);
+	}
+	return 0;
+}
+
 /* Tests this rank's part of the test set. */
 static int test(struct train *t, uint64_t *errors, char *why, size_t cap)
 {
 	const size_t first = chunks_before(t, t->first), end = chunks_before(t, t->first + t->own);
-	if (run_tasks(t, test_task, end - first, why, cap) < 0)
+	if (prepare_test(t, why, cap) < 0 || run_tasks(t, test_task, end - first, why, cap) < 0)
 		return -1;
 	*errors = 0;
 	for (size_t i = first; i < end; i++)

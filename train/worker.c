@@ -8,14 +8,15 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#define MOST 32 /* samples a micro-batch */
+#define MOST WORKER_MOST /* samples a micro-batch */
 
 struct worker {
 	const struct net *net;
 	const struct data *data;
-	struct pass *pass[MOST + 1]; /* by batch size, made when first needed */
-	float *part;                 /* the gradient of the second and later micro-batches */
+	struct pass *pass[2][MOST + 1]; /* by use and batch size, made when first needed */
+	float *part;                    /* the gradient of the second and later micro-batches */
 	char why[160];
 };
 
@@ -38,19 +39,24 @@ void worker_close(struct worker *worker)
 {
 	if (!worker)
 		return;
-	for (size_t i = 0; i <= MOST; i++)
-		pass_close(worker->pass[i]);
+	for (size_t i = 0; i <= MOST; i++) {
+		pass_close(worker->pass[PASS_TRAIN][i]);
+		pass_close(worker->pass[PASS_TEST][i]);
+	}
 	free(worker->part);
 	free(worker);
 }
 
 const char *worker_why(const struct worker *worker) { return worker->why; }
 
-static struct pass *pass_for(struct worker *worker, size_t batch)
+/* Where nothing depends on the use, one pass serves both. */
+static struct pass *pass_for(struct worker *worker, size_t batch, enum pass_use use)
 {
-	if (!worker->pass[batch])
-		worker->pass[batch] = pass_open(worker->net, batch, worker->why, sizeof worker->why);
-	return worker->pass[batch];
+	const enum pass_use kind = worker->net->statistics > 0 ? use : PASS_TRAIN;
+	struct pass **pass = &worker->pass[kind][batch];
+	if (!*pass)
+		*pass = pass_open(worker->net, batch, kind, worker->why, sizeof worker->why);
+	return *pass;
 }
 
 static int failed(struct worker *worker, const struct pass *pass)
@@ -60,10 +66,10 @@ static int failed(struct worker *worker, const struct pass *pass)
 }
 
 /* Runs n samples forward. NULL on failure. */
-static struct pass *forward(struct worker *worker, const float *param, const struct samples *from,
-                            const uint32_t *index, size_t n, uint8_t *label)
+static struct pass *forward(struct worker *worker, enum pass_use use, const float *param,
+                            const struct samples *from, const uint32_t *index, size_t n, uint8_t *label)
 {
-	struct pass *pass = pass_for(worker, n);
+	struct pass *pass = pass_for(worker, n, use);
 	if (!pass)
 		return NULL;
 	data_batch(worker->data, from, index, n, pass_input(pass));
@@ -84,7 +90,8 @@ int worker_gradient(struct worker *worker, const float *param, const uint32_t *i
 	double sum = 0;
 	for (size_t p = 0; p < parts; p++) {
 		const size_t first = split_first(n, parts, p), size = split_size(n, parts, p);
-		struct pass *pass = forward(worker, param, &worker->data->train, index + first, size, label);
+		struct pass *pass =
+		        forward(worker, PASS_TRAIN, param, &worker->data->train, index + first, size, label);
 		if (!pass)
 			return -1;
 		const float *logits = pass_logits(pass);
@@ -99,6 +106,24 @@ int worker_gradient(struct worker *worker, const float *param, const uint32_t *i
 	return 0;
 }
 
+int worker_statistics(struct worker *worker, const float *param, const uint32_t *index, size_t n,
+                      float *statistics)
+{
+	const size_t parts = (n + MOST - 1) / MOST, floats = worker->net->statistics;
+	uint8_t label[MOST];
+	memset(statistics, 0, floats * sizeof *statistics);
+	for (size_t p = 0; p < parts; p++) {
+		struct pass *pass = forward(worker, PASS_TRAIN, param, &worker->data->train,
+		                            index + split_first(n, parts, p), split_size(n, parts, p), label);
+		if (!pass)
+			return -1;
+		pass_statistics(pass, worker->part);
+		for (size_t i = 0; i < floats; i++)
+			statistics[i] += worker->part[i] / (float)parts;
+	}
+	return 0;
+}
+
 int worker_errors(struct worker *worker, const float *param, size_t first, size_t n, size_t *errors)
 {
 	uint8_t label[MOST];
@@ -108,7 +133,8 @@ int worker_errors(struct worker *worker, const float *param, size_t first, size_
 		size = n - done < MOST ? n - done : MOST;
 		for (size_t i = 0; i < size; i++)
 			index[i] = (uint32_t)(first + done + i);
-		struct pass *pass = forward(worker, param, &worker->data->test, index, size, label);
+		struct pass *pass =
+		        forward(worker, PASS_TEST, param, &worker->data->test, index, size, label);
 		if (!pass)
 			return -1;
 		size_t wrong;

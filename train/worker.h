@@ -18,7 +18,14 @@ void worker_close(struct worker *worker);
 int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n, float *grad,
                     double *loss);
 
-/* How many of the n test samples from first on are misjudged. 0, or -1 and worker_why. */
+/* The statistics of batch normalisation, net->statistics floats, over these n training samples: means over
+ * parts of at most WORKER_MOST samples. 0, or -1 and worker_why. */
+#define WORKER_MOST 32
+int worker_statistics(struct worker *worker, const float *param, const uint32_t *index, size_t n,
+                      float *statistics);
+
+/* param: net->parameters floats, and net->statistics after them. How many of the n test samples from first on
+ * are misjudged. 0, or -1 and worker_why. */
 int worker_errors(struct worker *worker, const float *param, size_t first, size_t n, size_t *errors);
 
 const char *worker_why(const struct worker *worker);
