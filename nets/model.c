@@ -39,6 +39,22 @@ static const struct layer cifar_cnn[] = {
         {.type = LAYER_FC, .units = 10},
 };
 
+/* TernGrad's, from TensorFlow's tutorial, without its response normalisation: 1,068,298 parameters on crops
+ * of 3 x 24 x 24. */
+static const struct layer cifarnet[] = {
+        {.type = LAYER_CONV, .units = 64, .size = 5, .pad = 2},
+        {.type = LAYER_RELU},
+        {.type = LAYER_MAX_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_CONV, .units = 64, .size = 5, .pad = 2},
+        {.type = LAYER_RELU},
+        {.type = LAYER_MAX_POOL, .size = 3, .stride = 2},
+        {.type = LAYER_FC, .units = 384},
+        {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 192},
+        {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 10},
+};
+
 /* The AdaComp paper's speech network of 440-1024x5-5999, with as many outputs as the spoken digits have:
  * thirds of ten words. */
 static const struct layer bn50_dnn[] = {
@@ -109,6 +125,10 @@ static const struct model models[] = {
          "conv 32 5x5, max-pool 3/2, relu, conv 32 5x5, relu, average-pool 3/2, conv 64 5x5, relu, average-pool 3/2, fc 10",
          {3, 32, 32},
          LAYERS(cifar_cnn)},
+        {"cifarnet",
+         "conv 64 5x5, relu, max-pool 3/2, conv 64 5x5, relu, max-pool 3/2, fc 384, relu, fc 192, relu, fc 10; for --augment crop",
+         {3, 24, 24},
+         LAYERS(cifarnet)},
         {"resnet20",
          "for CIFAR-10: conv 16 3x3, 3 blocks each of 16, 32 and 64, average-pool 8, fc 10",
          {3, 32, 32},

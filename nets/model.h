@@ -15,7 +15,8 @@ enum layer_type {
 	LAYER_RELU,
 	LAYER_BATCHNORM, /* of each channel, then a scale and a shift of its own */
 	LAYER_SHORTCUT   /* adds what went into the block: the output of the layer `back` layers before this
-	                    one;   where that image is larger, every second pixel, and where channels lack, zeros
+	                    one;   where that image is larger, every second pixel, and where channels lack,
+	                    zeros
 	                  */
 };
 

@@ -157,7 +157,7 @@ static void a_network_sees_mean_0_variance_1(void **state)
 	assert_int_equal(data.test.count, DIGITS_TEST);
 	for (uint32_t i = 0; i < N; i++)
 		index[i] = 23 * i;
-	data_batch(&data, &data.train, index, N, input);
+	data_train_batch(&data, index, N, 1, 1, input);
 	for (size_t i = 0; i < N * PIXELS; i++) {
 		sum += input[i];
 		squares += (double)input[i] * input[i];

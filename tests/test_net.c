@@ -91,8 +91,9 @@ static void networks_are_as_large_as_the_papers(void **state)
 	static const struct {
 		const char *name;
 		size_t parameters, pixels_at_last; /* inputs of the last layer */
-	} want[] = {{"lenet", 431080, 500},      {"mlp", 10020874, 2048},  {"cifar-cnn", 89578, 1024},
-	            {"bn50-dnn", 4680734, 1024}, {"resnet20", 269722, 64}, {"resnet32", 464154, 64}};
+	} want[] = {{"lenet", 431080, 500},     {"mlp", 10020874, 2048},     {"cifar-cnn", 89578, 1024},
+	            {"cifarnet", 1068298, 192}, {"bn50-dnn", 4680734, 1024}, {"resnet20", 269722, 64},
+	            {"resnet32", 464154, 64}};
 	for (size_t i = 0; i < COUNT(want); i++) {
 		struct net net;
 		const struct model *model = model_find(want[i].name);

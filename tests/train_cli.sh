@@ -26,7 +26,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data learners batch epochs lr optimizer momentum weight-decay average schedule seed codec compression-params plan down timeout \
+for option in model data augment learners batch epochs lr optimizer momentum weight-decay average schedule seed codec compression-params plan down timeout \
 	threads log dump-gradients checkpoint every resume help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done

@@ -49,7 +49,7 @@ int cifar_load(struct data *data, const char *folder, char *why, size_t cap)
 	static const char *const train[] = {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
 	                                    "data_batch_4.bin", "data_batch_5.bin"};
 	static const char *const test[] = {"test_batch.bin"};
-	data->shape = (struct shape){3, 32, 32};
+	data->image = data->shape = (struct shape){3, 32, 32};
 	data->classes = CLASSES;
 	if (load(&data->train, folder, train, 5, why, cap) < 0)
 		return -1;

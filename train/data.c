@@ -13,7 +13,7 @@
 
 static void normalise(struct data *data)
 {
-	const size_t n = data->train.count * shape_count(data->shape);
+	const size_t n = data->train.count * shape_count(data->image);
 	uint64_t sum = 0, squares = 0;
 	for (size_t i = 0; i < n; i++) {
 		sum += data->train.pixel[i];
@@ -71,9 +71,11 @@ int data_open(struct data *data, const char *source, char *why, size_t cap)
 		return -1;
 	}
 	const int result = sources[i].load(data, source + strlen(sources[i].name), why, cap);
-	if (result == 0)
-		normalise(data);
-	return result;
+	if (result < 0)
+		return -1;
+	data->shape = data->image;
+	normalise(data);
+	return 0;
 }
 
 void data_close(struct data *data)
@@ -85,13 +87,40 @@ void data_close(struct data *data)
 	*data = (struct data){0};
 }
 
-void data_batch(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
-                float *input)
+int data_augment(struct data *data, const struct augment *augment, char *why, size_t cap)
 {
-	const size_t pixels = shape_count(data->shape);
-	for (size_t i = 0; i < n; i++) {
-		const uint8_t *pixel = from->pixel + index[i] * pixels;
-		for (size_t k = 0; k < pixels; k++)
-			input[i * pixels + k] = ((float)pixel[k] - data->mean) * data->scale;
+	const struct shape shape = augment_shape(augment, data->image);
+	if (shape.height == 0) {
+		snprintf(why, cap, "images of %d x %d are too small for this --augment", data->image.height,
+		         data->image.width);
+		return -1;
 	}
+	data->augment = *augment;
+	data->shape = shape;
+	return 0;
+}
+
+static void normalised(const struct data *data, size_t n, float *input)
+{
+	for (size_t i = 0; i < n * shape_count(data->shape); i++)
+		input[i] = (input[i] - data->mean) * data->scale;
+}
+
+void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input)
+{
+	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
+	for (size_t i = 0; i < n; i++)
+		augment_test(&data->augment, data->image, data->test.pixel + index[i] * pixels,
+		             input + i * seen);
+	normalised(data, n, input);
+}
+
+void data_train_batch(const struct data *data, const uint32_t *index, size_t n, uint64_t seed, uint64_t epoch,
+                      float *input)
+{
+	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
+	for (size_t i = 0; i < n; i++)
+		augment_train(&data->augment, data->image, data->train.pixel + index[i] * pixels, seed, epoch,
+		              index[i], input + i * seen);
+	normalised(data, n, input);
 }

@@ -7,16 +7,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "augment.h"
 #include "shape.h"
 
 struct samples {
 	size_t count;
-	uint8_t *pixel; /* [count][channels][height][width] */
+	uint8_t *pixel; /* [count][channels][height][width] of data.image */
 	uint8_t *label; /* [count], below data.classes */
 };
 
 struct data {
-	struct shape shape;
+	struct shape image, shape; /* in memory; as a network sees it */
+	struct augment augment;
 	int classes;
 	float mean, scale; /* a network sees (pixel - mean) * scale: mean 0 and variance 1 over the training
 	                      set */
@@ -31,8 +33,13 @@ bool data_is_source(const char *source);
 int data_open(struct data *data, const char *source, char *why, size_t cap);
 void data_close(struct data *data);
 
-/* Writes what a network sees of these n samples. */
-void data_batch(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
-                float *input);
+/* From here on, training samples are augmented. 0, or -1 with a line in why where they are too small for it.
+ */
+int data_augment(struct data *data, const struct augment *augment, char *why, size_t cap);
+
+/* Writes what a network sees of these n samples of the test set, and of the training set in this epoch. */
+void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input);
+void data_train_batch(const struct data *data, const uint32_t *index, size_t n, uint64_t seed, uint64_t epoch,
+                      float *input);
 
 #endif

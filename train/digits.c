@@ -216,7 +216,7 @@ static int draw(struct samples *set, const struct style *style, size_t count, ui
 static int make(struct data *data, const struct style *style, size_t train, size_t test, char *why,
                 size_t cap)
 {
-	data->shape = style->shape;
+	data->image = data->shape = style->shape;
 	data->classes = CLASSES;
 	const uint64_t first_test = UINT64_C(1) << 32; /* the sets share no image, whatever their sizes */
 	if (draw(&data->train, style, train, 0) < 0 || draw(&data->test, style, test, first_test) < 0) {

@@ -143,7 +143,7 @@ static int load(struct data *data, const char *folder, struct wanted wanted, cha
 	if (load_set(&data->train, folder, "train", &wanted, why, cap) < 0 ||
 	    load_set(&data->test, folder, "t10k", &wanted, why, cap) < 0)
 		return -1;
-	data->shape = wanted.shape;
+	data->image = data->shape = wanted.shape;
 	data->classes = wanted.classes;
 	return 0;
 }

@@ -22,7 +22,8 @@ enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 static int load(const struct options *o, struct data *data, struct net *net, char *why, size_t cap)
 {
-	if (data_open(data, o->data, why, cap) < 0 || net_open(net, o->model, data->shape, why, cap) < 0)
+	if (data_open(data, o->data, why, cap) < 0 || data_augment(data, &o->augment, why, cap) < 0 ||
+	    net_open(net, o->model, data->shape, why, cap) < 0)
 		return -1;
 	if (net->classes != data->classes) {
 		snprintf(why, cap, "%s tells %d classes apart, %s has %d", o->model->name, net->classes,

@@ -19,6 +19,7 @@ enum type {
 	REAL,
 	MODEL,
 	DATA,
+	AUGMENT,
 	SCHEDULE,
 	OPTIMIZER,
 	CODEC,
@@ -45,6 +46,8 @@ static const struct option table[] = {
         {"data", "SOURCE",
          "digits or colour-digits (drawn by the program), mnist:DIR, idx:DIR, cifar10:DIR (binary)", "digits",
          DATA, FIELD(data), 0, 0},
+        {"augment", "TEXT", "training images: none, shift:pad=4 or crop:side=24,brightness=63,contrast=0.8",
+         "none", AUGMENT, FIELD(augment), 0, 0},
         {"learners", "N", "how many learners share a batch", "8", COUNT, FIELD(learners), 1, 65536},
         {"batch", "N", "samples a step, over all learners; the rest of an epoch is left out", "100", COUNT,
          FIELD(batch), 1, 1e9},
@@ -233,6 +236,8 @@ static int set(struct options *options, const struct option *o, const char *text
 		return options->model ? 0 : wrong(o, text);
 	case SCHEDULE:
 		return schedule_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
+	case AUGMENT:
+		return augment_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
 	case OPTIMIZER:
 		return optimizer_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
 	case CODEC:
@@ -284,6 +289,10 @@ void options_describe(const struct options *options, size_t codec, char *text, s
 		else if (o->type == SCHEDULE)
 			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", s->type, s->every, s->factor,
 			         s->power);
+		else if (o->type == AUGMENT)
+			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g,%.12g", options->augment.type,
+			         options->augment.pad, options->augment.side, options->augment.brightness,
+			         options->augment.contrast);
 		else if (o->type == OPTIMIZER)
 			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", options->optimizer.type,
 			         options->optimizer.beta1, options->optimizer.beta2,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <plan.h>
 #include <policy.h>
+#include "augment.h"
 #include "model.h"
 #include "optimizer.h"
 #include "mxnet.h"
@@ -19,6 +20,7 @@
 struct options {
 	const struct model *model;
 	const char *data; /* texts point into argv */
+	struct augment augment;
 	size_t learners;
 	size_t batch; /* over all learners */
 	size_t epochs;

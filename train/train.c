@@ -407,6 +407,8 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	*report = (struct report){.epoch = epoch};
 	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
 	random_order(&random, t->order, s->data->train.count);
+	for (size_t i = 0; i < t->workers; i++)
+		worker_epoch(t->worker[i], s->options->seed, epoch);
 	crumb_exchange_reset_stats(t->exchange);
 	memset(t->mine, 0, (t->own + 1) * sizeof *t->mine);
 	for (size_t i = 0; i < steps; i++) {

@@ -17,6 +17,7 @@ struct worker {
 	const struct data *data;
 	struct pass *pass[2][MOST + 1]; /* by use and batch size, made when first needed */
 	float *part;                    /* the gradient of the second and later micro-batches */
+	uint64_t seed, epoch;
 	char why[160];
 };
 
@@ -47,6 +48,12 @@ void worker_close(struct worker *worker)
 	free(worker);
 }
 
+void worker_epoch(struct worker *worker, uint64_t seed, uint64_t epoch)
+{
+	worker->seed = seed;
+	worker->epoch = epoch;
+}
+
 const char *worker_why(const struct worker *worker) { return worker->why; }
 
 /* Where nothing depends on the use, one pass serves both. */
@@ -72,7 +79,10 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 	struct pass *pass = pass_for(worker, n, use);
 	if (!pass)
 		return NULL;
-	data_batch(worker->data, from, index, n, pass_input(pass));
+	if (from == &worker->data->train)
+		data_train_batch(worker->data, index, n, worker->seed, worker->epoch, pass_input(pass));
+	else
+		data_test_batch(worker->data, index, n, pass_input(pass));
 	for (size_t i = 0; i < n; i++)
 		label[i] = from->label[index[i]];
 	if (pass_forward(pass, param) < 0) {

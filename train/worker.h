@@ -13,8 +13,11 @@ struct worker;
 struct worker *worker_open(const struct net *net, const struct data *data);
 void worker_close(struct worker *worker);
 
+/* Of which seed and epoch samples are, where they are augmented; until then of seed and epoch 0. */
+void worker_epoch(struct worker *worker, uint64_t seed, uint64_t epoch);
+
 /* The gradient (net->parameters floats, overwritten) of the mean loss over these n training samples, and that
- * loss. A pure function of param and the samples. 0, or -1 and worker_why. */
+ * loss. A pure function of param, the samples and worker_epoch's. 0, or -1 and worker_why. */
 int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n, float *grad,
                     double *loss);
 
