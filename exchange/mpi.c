@@ -42,6 +42,7 @@ struct mpi {
 	struct inbox *inbox;     /* [rank] */
 	struct opening *opening; /* [rank], of what goes there */
 	MPI_Request *outgoing;   /* openings and pieces on their way */
+	unsigned *to;            /* where each of them goes */
 	size_t room, count;      /* of outgoing */
 	int dead;
 };
@@ -89,12 +90,17 @@ static bool reserve_outgoing(struct mpi *mpi, const crumb_span *out)
 	if (!outgoing)
 		return false;
 	mpi->outgoing = outgoing;
+	unsigned *to = realloc(mpi->to, pieces * sizeof *to);
+	if (!to)
+		return false;
+	mpi->to = to;
 	mpi->room = pieces;
 	return true;
 }
 
 static int send_piece(struct mpi *mpi, unsigned to, const void *data, size_t len)
 {
+	mpi->to[mpi->count] = to;
 	return check(mpi, MPI_Isend(data, (int)len, MPI_BYTE, (int)to, TAG_SWAP, mpi->comm,
 	                            &mpi->outgoing[mpi->count++]));
 }
@@ -223,7 +229,19 @@ static void rest(unsigned polls)
 		nanosleep(&nap, NULL);
 }
 
-/* Names the ranks whose messages have not come: that one hangs may be why another one does. */
+/* Has all come from this rank, and all gone to it? */
+static bool served(struct mpi *mpi, unsigned rank)
+{
+	int gone = mpi->inbox[rank].done;
+
+	for (size_t k = 0; k < mpi->count && gone; k++)
+		if (mpi->to[k] == rank &&
+		    MPI_Test(&mpi->outgoing[k], &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+			gone = 0;
+	return gone;
+}
+
+/* Names the ranks that are waited for: that one hangs may be why another one does. */
 static int time_out(struct mpi *mpi)
 {
 	struct transport *net = &mpi->net;
@@ -231,19 +249,15 @@ static int time_out(struct mpi *mpi)
 	unsigned count = 0;
 
 	for (unsigned r = 0; r < net->ranks; r++)
-		if (!mpi->inbox[r].done) {
+		if (!served(mpi, r)) {
 			const size_t at = strlen(silent);
 			if (at + 16 < sizeof silent)
 				snprintf(silent + at, sizeof silent - at, "%s%u", count ? ", " : "", r);
 			count++;
 		}
 	mpi->dead = CRUMB_EPEER;
-	if (count)
-		snprintf(net->why, sizeof net->why, "nothing from rank%s %s within %g s",
-		         count > 1 ? "s" : "", silent, net->timeout);
-	else
-		snprintf(net->why, sizeof net->why, "a rank has not taken its message within %g s",
-		         net->timeout);
+	snprintf(net->why, sizeof net->why, "nothing from rank%s %s within %g s", count > 1 ? "s" : "",
+	         silent, net->timeout);
 	return mpi->dead;
 }
 
@@ -375,6 +389,7 @@ void crumb_mpi_close(struct transport **net)
 	free(mpi->inbox);
 	free(mpi->opening);
 	free(mpi->outgoing);
+	free(mpi->to);
 	free(mpi);
 	*net = NULL;
 }
