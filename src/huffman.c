@@ -8,8 +8,10 @@ enum { HUFFMAN_AT_ONCE = 4, GROUP = 16 };
 
 /* Of each symbol; length 0: it does not occur. The first bit of a code is its lowest. */
 struct code {
-	uint8_t length[SYMBOLS_MOST];
-	uint16_t bits[SYMBOLS_MOST];
+	struct {
+		uint16_t bits;
+		uint8_t length;
+	} of[SYMBOLS_MOST];
 };
 
 /* Canonical: shorter codes come first, and of equal length those of smaller symbols. False if the lengths are
@@ -19,12 +21,13 @@ static bool assign(struct code *code)
 	uint32_t next = 0; /* in units of 2^-11 */
 	for (uint32_t length = 1; length <= HUFFMAN_BITS; length++)
 		for (int j = 0; j < SYMBOLS_MOST; j++)
-			if (code->length[j] == length) {
+			if (code->of[j].length == length) {
 				const uint32_t at = next;
 				next += HUFFMAN_SLOTS >> length;
-				code->bits[j] = 0;
+				code->of[j].bits = 0;
 				for (uint32_t k = 0; k < length; k++)
-					code->bits[j] |= (uint16_t)((at >> (HUFFMAN_BITS - 1 - k) & 1) << k);
+					code->of[j].bits |=
+					        (uint16_t)((at >> (HUFFMAN_BITS - 1 - k) & 1) << k);
 			}
 	return next == HUFFMAN_SLOTS;
 }
@@ -35,7 +38,7 @@ static size_t length_bytes(unsigned count) { return (count + 1) / 2; }
 
 /* The lengths of a Huffman code of the weights, of which two at least are not 0; returns the greatest. Of
  * equal weights the earlier node is taken, and leaves are earlier. */
-static unsigned build(uint8_t length[SYMBOLS_MOST], const uint32_t weight[SYMBOLS_MOST])
+static unsigned build(struct code *code, const uint32_t weight[SYMBOLS_MOST])
 {
 	enum { NODES = 2 * SYMBOLS_MOST };
 	uint32_t node[NODES] = {0};
@@ -64,7 +67,8 @@ static unsigned build(uint8_t length[SYMBOLS_MOST], const uint32_t weight[SYMBOL
 		depth[i] = parent[i] ? depth[parent[i]] + 1 : 0;
 		most = depth[i] > most ? depth[i] : most;
 	}
-	memcpy(length, depth, SYMBOLS_MOST);
+	for (int j = 0; j < SYMBOLS_MOST; j++)
+		code->of[j].length = depth[j];
 	return most;
 }
 
@@ -80,7 +84,7 @@ static struct code code_of(const uint32_t count[SYMBOLS_MOST])
 	}
 	if (used == 1)
 		weight[weight[0] ? 1 : 0] = 1;
-	while (build(code.length, weight) > HUFFMAN_BITS)
+	while (build(&code, weight) > HUFFMAN_BITS)
 		for (int j = 0; j < SYMBOLS_MOST; j++)
 			weight[j] = weight[j] / 2 + weight[j] % 2;
 	assign(&code);
@@ -92,8 +96,8 @@ static void pairs_of(uint32_t pair[256], const struct code *code)
 {
 	for (unsigned i = 0; i < 256; i++) {
 		const unsigned a = i % 16, b = i / 16;
-		const uint32_t bits = code->bits[a] | (uint32_t)code->bits[b] << code->length[a];
-		pair[i] = bits << 6 | (uint32_t)(code->length[a] + code->length[b]);
+		const uint32_t bits = code->of[a].bits | (uint32_t)code->of[b].bits << code->of[a].length;
+		pair[i] = bits << 6 | (uint32_t)(code->of[a].length + code->of[b].length);
 	}
 }
 
@@ -145,8 +149,8 @@ size_t crumb_huffman_encode(uint8_t *dst, size_t most, const uint8_t *codes, siz
 	uint64_t bits = 0;
 	bool brief = true;
 	for (int j = 0; j < SYMBOLS_MOST; j++) {
-		bits += (uint64_t)count[j] * code.length[j];
-		brief = brief && code.length[j] <= 7;
+		bits += (uint64_t)count[j] * code.of[j].length;
+		brief = brief && code.of[j].length <= 7;
 	}
 	if (around + bits / 8 >= most)
 		return 0;
@@ -170,7 +174,7 @@ size_t crumb_huffman_encode(uint8_t *dst, size_t most, const uint8_t *codes, siz
 	if (around + total >= most)
 		return 0;
 	for (unsigned j = 0; j < s->count; j += 2)
-		*dst++ = (uint8_t)(code.length[j] | (j + 1 < s->count ? code.length[j + 1] << 4 : 0));
+		*dst++ = (uint8_t)(code.of[j].length | (j + 1 < s->count ? code.of[j + 1].length << 4 : 0));
 	for (int t = 0; t < SYMBOLS_STREAMS - 1; t++)
 		dst = put_u16(dst, size[t]);
 	memcpy(dst, coded, total);
@@ -184,10 +188,10 @@ static void enter(uint64_t *slot, const struct code *code, uint32_t bits, uint64
 {
 	const uint32_t length = so_far >> 32 & 255, symbols = (uint32_t)(so_far >> 40);
 	for (uint32_t j = 0; j < SYMBOLS_MOST; j++) {
-		const uint32_t now = length + code->length[j];
-		if (!code->length[j] || now > HUFFMAN_BITS)
+		const uint32_t now = length + code->of[j].length;
+		if (!code->of[j].length || now > HUFFMAN_BITS)
 			continue;
-		const uint32_t here = bits | (uint32_t)code->bits[j] << length;
+		const uint32_t here = bits | (uint32_t)code->of[j].bits << length;
 		const uint64_t with = (so_far & 0xFFFFFFFF) | (uint64_t)j << 8 * symbols |
 		                      (uint64_t)now << 32 | (uint64_t)(symbols + 1) << 40;
 		for (uint32_t i = here; i < HUFFMAN_SLOTS; i += 1u << now)
@@ -199,7 +203,7 @@ static void enter(uint64_t *slot, const struct code *code, uint32_t bits, uint64
 
 bool crumb_huffman_open(struct huffman_decoder *d, const uint8_t *src, size_t size, unsigned count)
 {
-	struct code code = {{0}, {0}};
+	struct code code = {0};
 	const size_t lengths = length_bytes(count), around = lengths + 2 * (SYMBOLS_STREAMS - 1);
 	if (size < around)
 		return false;
@@ -207,7 +211,7 @@ bool crumb_huffman_open(struct huffman_decoder *d, const uint8_t *src, size_t si
 		const uint8_t length = src[j / 2] >> 4 * (j % 2) & 15;
 		if (length > HUFFMAN_BITS || (length && j >= count))
 			return false;
-		code.length[j] = length;
+		code.of[j].length = d->length[j] = length;
 	}
 	if (!assign(&code))
 		return false;
@@ -223,7 +227,6 @@ bool crumb_huffman_open(struct huffman_decoder *d, const uint8_t *src, size_t si
 		d->stream[t].bit = 0;
 		at += bytes;
 	}
-	memcpy(d->length, code.length, sizeof d->length);
 	enter(d->slot, &code, 0, 0);
 	return true;
 }
