@@ -36,6 +36,10 @@ bool crumb_adapt_sound(const struct crumb_packer *p);
 size_t crumb_adapt_count(const struct crumb_packer *p);
 void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat,
                          levels_survey *survey);
+static inline void adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
+{
+	crumb_adapt_measure(p, grad, type, stat, PER_ISA(levels_survey));
+}
 void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learners, adapt_choose *choose);
 
 #endif

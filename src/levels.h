@@ -88,4 +88,18 @@ bool PER_ISA(levels_check)(const struct frame *frame);
 void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc);
 uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out);
 
+/* The floats of a packer that remembers nothing. */
+static inline size_t levels_no_floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	(void)n;
+	return 0;
+}
+
+/* describe, where the first key of the codec's own is zero. */
+static inline void levels_describe_zero(const struct frame *frame, crumb_frame *out)
+{
+	out->codec.value[LEVELS_OWN] = (float)(PER_ISA(levels_describe)(frame, out) & 1);
+}
+
 #endif

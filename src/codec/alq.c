@@ -32,11 +32,6 @@ static void choose(const struct fit_law *fit, double *level, size_t count, doubl
 	}
 }
 
-static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
-{
-	crumb_adapt_measure(p, grad, type, stat, PER_ISA(levels_survey));
-}
-
 static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 {
 	crumb_adapt_agree(p, stat, learners, choose);
@@ -48,11 +43,6 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	struct levels levels = {LEVELS_TABLE, levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0), {0}};
 	__builtin_memcpy(levels.at, packer_floats(p), levels.count * sizeof *levels.at);
 	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
-}
-
-static void describe(const struct frame *frame, crumb_frame *out)
-{
-	out->codec.value[ADAPT_ZERO] = (float)(PER_ISA(levels_describe)(frame, out) & 1);
 }
 
 const struct codec PER_ISA(alq) = {
@@ -67,9 +57,9 @@ const struct codec PER_ISA(alq) = {
         .pack = pack,
         .check = PER_ISA(levels_check),
         .unpack_add = PER_ISA(levels_unpack_add),
-        .describe = describe,
+        .describe = levels_describe_zero,
         .agree_count = crumb_adapt_count,
-        .measure = measure,
+        .measure = adapt_measure,
         .agree = agree,
         .sound = crumb_adapt_sound,
 };

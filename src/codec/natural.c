@@ -6,13 +6,6 @@
 
 enum { NORM = LEVELS_OWN }; /* the key of its own */
 
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	(void)n;
-	return 0;
-}
-
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	return PER_ISA(levels_bound)(codec, n, LEVELS_POWERS);
@@ -36,7 +29,7 @@ const struct codec PER_ISA(natural) = {
                  .brief = "0 or a power of two of the bucket's norm, at random (Horvath et al. 2019)",
                  .keys = 4,
                  .key = {LEVELS_KEYS(4, 4, 512), LEVELS_NORM_KEY(LEVELS_MAX)}},
-        .floats = floats,
+        .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,
         .check = PER_ISA(levels_check),

@@ -5,13 +5,6 @@
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
 
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	(void)n;
-	return 0;
-}
-
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	return PER_ISA(levels_bound)(codec, n, LEVELS_POWERS);
@@ -26,11 +19,6 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                            flags);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
-{
-	out->codec.value[ZERO] = (float)(PER_ISA(levels_describe)(frame, out) & 1);
-}
-
 const struct codec PER_ISA(nuqsgd) = {
         .info = {.id = 13,
                  .flags = CRUMB_RANDOM | CRUMB_FIXED,
@@ -39,10 +27,10 @@ const struct codec PER_ISA(nuqsgd) = {
                          "one of the bucket's norm times 1, 1/2, 1/4..., at random (Ramezani-Kebrya et al. 2021)",
                  .keys = 5,
                  .key = {LEVELS_KEYS(4, 4, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)}},
-        .floats = floats,
+        .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,
         .check = PER_ISA(levels_check),
         .unpack_add = PER_ISA(levels_unpack_add),
-        .describe = describe,
+        .describe = levels_describe_zero,
 };

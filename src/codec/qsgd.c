@@ -6,13 +6,6 @@
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
 
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	(void)n;
-	return 0;
-}
-
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	return PER_ISA(levels_bound)(codec, n, LEVELS_EVEN);
@@ -27,11 +20,6 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                            flags);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
-{
-	out->codec.value[ZERO] = (float)(PER_ISA(levels_describe)(frame, out) & 1);
-}
-
 const struct codec PER_ISA(qsgd) = {
         .info = {.id = 12,
                  .flags = CRUMB_RANDOM | CRUMB_FIXED,
@@ -41,10 +29,10 @@ const struct codec PER_ISA(qsgd) = {
                  .keys = 5,
                  .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)}},
         .accepts = levels_accepts,
-        .floats = floats,
+        .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,
         .check = PER_ISA(levels_check),
         .unpack_add = PER_ISA(levels_unpack_add),
-        .describe = describe,
+        .describe = levels_describe_zero,
 };

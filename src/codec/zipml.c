@@ -5,13 +5,6 @@
 #include "histogram.h"
 #include "levels.h"
 
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	(void)n;
-	return 0;
-}
-
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	return PER_ISA(levels_bound)(codec, n, LEVELS_TABLE);
@@ -68,7 +61,7 @@ const struct codec PER_ISA(zipml) = {
                  .brief = "the best levels for each gradient: a yardstick, not fast (Zhang et al. 2017)",
                  .keys = LEVELS_OWN,
                  .key = {LEVELS_KEYS(3, 4, 8192)}},
-        .floats = floats,
+        .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,
         .check = PER_ISA(levels_check),
