@@ -49,14 +49,14 @@ fails() {
 	until grep -qs '"step": [1-9]' log.2; do
 		sleep 0.1
 	done
-	for process in $(pgrep -f "^$CRUMB_TRAIN --epochs 1000"); do
+	for process in $(pgrep -f "^[^ ]*/crumb-train --epochs 1000"); do
 		tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=2 && kill -"$1" "$process"
 	done
 	wait $job
 	status=$?
 	holds "$1: a status, $status" test $status != 0 -a $status != 124
 	holds "$1: each log names the step" named 1 log log.1 log.2 log.3
-	holds "$1: no rank is left" sh -c "! pgrep -f '^$CRUMB_TRAIN --epochs 1000'"
+	holds "$1: no rank is left" sh -c '! pgrep -f "^[^ ]*/crumb-train --epochs 1000"'
 }
 fails STOP
 holds "one line says who hangs, and when" test "$(grep -c 'crumb-train: twobit: step [0-9]*: rank [0-9]: nothing from ranks\{0,1\} [013, ]*2[3, ]* within 2 s' stderr)" = 1
