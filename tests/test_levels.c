@@ -95,8 +95,10 @@ static double theorem_2(const struct levels *levels, double d)
 	const uint32_t middle = levels->count / 2;
 	const double first = levels->at[middle + 1];
 	double ratio = 1, least = INFINITY;
-	for (uint32_t k = middle + 1; k + 1 < levels->count; k++)
-		ratio = fmax(ratio, (double)levels->at[k + 1] / (double)levels->at[k]);
+	for (uint32_t k = middle + 1; k + 1 < levels->count; k++) {
+		const double step = (double)levels->at[k + 1] / (double)levels->at[k];
+		ratio = step > ratio ? step : ratio; /* fmax here is too much for gcc 12 on 64-bit ARM */
+	}
 	for (double p = 0.01; p < 1; p += 0.01) {
 		const double factor = 1 / (2 - p) * pow((1 - p) / (2 - p), 1 - p);
 		least = fmin(least, factor * pow(first, 2 - p) * pow(d, (2 - p) / 2));
