@@ -63,7 +63,7 @@ static inline uint32_t levels_count(const crumb_codec *codec, bool zero)
 void PER_ISA(levels_even)(struct levels *levels, uint32_t count);
 void PER_ISA(levels_powers)(struct levels *levels, uint32_t count, float p);
 
-/* What accepts is for codecs of more than four bits. */
+/* accepts, for a codec of more than four bits. */
 static inline bool levels_accepts(const crumb_codec *codec)
 {
 	return codec->value[LEVELS_CODING] == LEVELS_FIXED || codec->value[LEVELS_BITS] <= 4;

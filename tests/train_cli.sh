@@ -2,26 +2,7 @@
 # SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
-# ---- a small MNIST: a digit is a bright square in its own place, with noise ----
-python3 - <<'END'
-import os, random, struct
-random.seed(1)
-os.mkdir("small")
-for name, count in ("train", 600), ("t10k", 200):
-    images, labels = bytearray(), bytearray()
-    for i in range(count):
-        digit = i % 10
-        image = bytearray(random.randrange(90) for _ in range(784))
-        for y in range(6):
-            for x in range(5):
-                image[(4 + 12 * (digit // 5) + y) * 28 + 2 + 5 * (digit % 5) + x] = 255
-        images += image
-        labels.append(digit)
-    with open(f"small/{name}-images-idx3-ubyte", "wb") as file:
-        file.write(struct.pack(">4I", 0x803, count, 28, 28) + images)
-    with open(f"small/{name}-labels-idx1-ubyte", "wb") as file:
-        file.write(struct.pack(">2I", 0x801, count) + labels)
-END
+python3 "$SOURCE/tests/small_mnist.py" 600 200 90
 small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
 # ---- options ----
