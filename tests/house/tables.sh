@@ -1,10 +1,14 @@
 # The documents' tables are what experiments/tables makes of the results. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
-mkdir doc
+mkdir doc bench
+cp "$SOURCE/README.md" .
 cp "$SOURCE/doc/MEASUREMENTS.md" doc
 cp -r "$SOURCE/experiments" .
+cp -r "$SOURCE/bench/results" bench
 check "experiments/tables" python3 experiments/tables
-holds "doc/MEASUREMENTS.md is as the results have it" cmp doc/MEASUREMENTS.md "$SOURCE/doc/MEASUREMENTS.md"
+for document in README.md doc/MEASUREMENTS.md; do
+	holds "$document is as the results have it" cmp $document "$SOURCE/$document"
+done
 cat >order.py <<'END'
 import csv
 rows = list(csv.DictReader(open("experiments/results/rate-distortion.csv")))
