@@ -1,0 +1,10 @@
+# What Open MPI's compiler takes, MPICH's takes too. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/cli/check.sh"
+
+if ! command -v mpicc.mpich >/dev/null; then
+	echo "skipped: no MPICH here"
+	exit 77
+fi
+check "exchange/mpi.c compiles" mpicc.mpich -std=c11 -O2 -Wall -Wextra -Werror -Wno-stringop-overflow \
+	-I"$SOURCE/include" -I"$SOURCE/exchange" -I"$SOURCE/src" -c "$SOURCE/exchange/mpi.c"
+finish
