@@ -27,7 +27,7 @@ static void print_json_key(const crumb_key_info *key)
 	json_float(stdout, key->max);
 	fputs(", \"step\": ", stdout);
 	json_float(stdout, key->step);
-	for (size_t i = 0; key->choices && i <= (size_t)key->max; i++) {
+	for (size_t i = 0; key->choices && key->choices[i]; i++) {
 		fputs(i ? ", " : ", \"choices\": [", stdout);
 		json_string(stdout, key->choices[i]);
 	}
@@ -58,17 +58,19 @@ static void print_json(const crumb_codec_info *codec)
 
 static void print_text_key(const crumb_key_info *key)
 {
+	const bool number = !key->choices || key->step == 0;
 	char value[128], range[128] = "";
-	if (key->choices) {
-		size_t length = 0;
-		for (size_t i = 0; i <= (size_t)key->max && length < sizeof range; i++)
-			length += (size_t)snprintf(range + length, sizeof range - length, "%s%s",
-			                           i ? "|" : "", key->choices[i]);
-		snprintf(value, sizeof value, "%s=%s", key->name, key->choices[(size_t)key->fallback]);
-	} else {
-		snprintf(range, sizeof range, "%.8g .. %.8g", (double)key->min, (double)key->max);
+	size_t length = 0;
+	if (number)
+		length = (size_t)snprintf(range, sizeof range, "%.8g .. %.8g", (double)key->min,
+		                          (double)key->max);
+	for (size_t i = 0; key->choices && key->choices[i] && length < sizeof range; i++)
+		length += (size_t)snprintf(range + length, sizeof range - length, "%s%s", length ? "|" : "",
+		                           key->choices[i]);
+	if (number)
 		snprintf(value, sizeof value, "%s=%.6g", key->name, (double)key->fallback);
-	}
+	else
+		snprintf(value, sizeof value, "%s=%s", key->name, key->choices[(size_t)key->fallback]);
 	printf("    %-18s %-22s %s\n", value, range, key->brief);
 }
 

@@ -83,7 +83,8 @@ typedef struct crumb_key_info {
 	const char *brief;
 	float fallback, min, max;   /* default and range, both ends included */
 	float step;                 /* values are multiples of this; 0: any */
-	const char *const *choices; /* names of the values 0, 1, ...; NULL: the value is a number */
+	const char *const *choices; /* names of the values 0, 1, ...; NULL: the value is a number. With step 0
+	                               it may be a number from min to max, too, where no name stands for it */
 } crumb_key_info;
 
 enum crumb_codec_flags {

@@ -14,8 +14,19 @@ const struct codec *crumb_codec_find(uint32_t id)
 	return NULL;
 }
 
+/* The name of a value, NULL if it is a number. */
+static const char *name_of(const crumb_key_info *key, float x)
+{
+	for (size_t i = 0; key->choices && key->choices[i]; i++)
+		if (x == (float)i)
+			return key->choices[i];
+	return NULL;
+}
+
 static bool in_range(const crumb_key_info *key, float x)
 {
+	if (name_of(key, x))
+		return true;
 	if (!(x >= key->min && x <= key->max))
 		return false;
 	return key->step == 0 || x == key->step * (float)(uint32_t)(x / key->step);
@@ -60,22 +71,21 @@ static size_t common(const char *name, const char *text, size_t size)
 /* Sets *value from the size characters at text; returns NULL or the first offending character. */
 static const char *read_value(const crumb_key_info *key, const char *text, size_t size, float *value)
 {
-	if (key->choices) {
-		size_t most = 0;
-		for (size_t i = 0; key->choices[i]; i++) {
-			if (is(key->choices[i], text, size)) {
-				*value = (float)i;
-				return NULL;
-			}
-			const size_t same = common(key->choices[i], text, size);
-			most = same > most ? same : most;
+	size_t most = 0;
+	for (size_t i = 0; key->choices && key->choices[i]; i++) {
+		if (is(key->choices[i], text, size)) {
+			*value = (float)i;
+			return NULL;
 		}
-		return text + (most < size ? most : 0);
+		const size_t same = common(key->choices[i], text, size);
+		most = same > most ? same : most;
 	}
+	if (most > 0 || (key->choices && key->step != 0))
+		return text + (most < size ? most : 0);
 	const size_t good = crumb_decimal_read(text, size, value);
 	if (size == 0 || good < size)
 		return text + good;
-	return in_range(key, *value) ? NULL : text;
+	return in_range(key, *value) && !name_of(key, *value) ? NULL : text;
 }
 
 /* Reads "KEY=VALUE,KEY=VALUE"; returns NULL or the first offending character. */
@@ -148,11 +158,11 @@ int crumb_print(const crumb_codec *codec, char *dst, size_t cap)
 		if (codec->value[k] == key->fallback)
 			continue;
 		char number[CRUMB_DECIMAL_MAX];
-		const char *value = number;
-		if (key->choices)
-			value = key->choices[(size_t)codec->value[k]];
-		else
+		const char *value = name_of(key, codec->value[k]);
+		if (!value) {
 			crumb_decimal_write(number, codec->value[k]);
+			value = number;
+		}
 		const size_t name = strlen(key->name), size = strlen(value);
 		if (at + name + size + 2 >= cap)
 			return CRUMB_ESPACE;

@@ -28,6 +28,8 @@ static const char *const inside[] = {
         "terngrad:coding=entropy,bucket=64",
         "terngrad:coding=entropy,clip=0",
         "twobit:threshold=0.01",
+        "twobit:threshold=auto,share=0.3",
+        "strom:threshold=auto,share=0.001,coding=entropy",
 };
 
 static bool add(crumb_codec *codec, size_t *count, size_t cap, const crumb_codec *c)
@@ -55,7 +57,8 @@ size_t case_codecs(crumb_codec *codec, size_t cap)
 					c.value[k] = (float)choice;
 					add(codec, &count, cap, &c);
 				}
-				continue;
+				if (key->step != 0)
+					continue;
 			}
 			c.value[k] = key->min;
 			add(codec, &count, cap, &c);

@@ -67,7 +67,10 @@ static void a_single_spec_may_have_keys(void **state)
 			char spec[CRUMB_SPEC_MAX];
 			assert_int_equal(crumb_parse(&codec, info->name, NULL), 0);
 			codec.value[k] = info->key[k].max;
-			assert_true(crumb_print(&codec, spec, sizeof spec) > 0);
+			const int printed = crumb_print(&codec, spec, sizeof spec);
+			if (printed == CRUMB_EINVAL)
+				continue; /* a key that wants another one */
+			assert_true(printed > 0);
 			const struct policy policy = parsed(spec);
 			assert_codec(&policy, CRUMB_FC, spec);
 			assert_codec(&policy, CRUMB_BIAS, "raw");

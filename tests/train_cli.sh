@@ -54,7 +54,7 @@ done
 refused 2 'no "tree"' "$CRUMB_TRAIN" --plan tree
 carets --down 'half:type=f8' 'not understood' 11
 for pair in '{"type":"2bit","threshold":0.25}=twobit:threshold=0.25' '{ "threshold" : 0.25, "type" : "1bit" }=onebit:threshold=0.25' \
-	'{"type":"none"}=raw' '{"type":"2bit"}=twobit'; do
+	'{"type":"none"}=raw' '{"type":"2bit"}=twobit' '{"type":"2bit","threshold":"auto"}=twobit:threshold=auto'; do
 	check "--compression-params ${pair%%\}*}}" $small --epochs 1 --compression-params "${pair%%\}*}}"
 	holds "is ${pair#*\}=}" grep -q "^${pair#*\}=} " stdout
 done
@@ -62,6 +62,7 @@ carets --compression-params '{"type":"3bit"}' 'not understood' 8
 carets --compression-params '{"type":"2bit"' 'not understood' 14
 carets --compression-params '{"type":"none","threshold":1}' 'not understood' 27
 carets --compression-params '{"kind":"2bit"}' 'not understood' 1
+carets --compression-params '{"type":"2bit","threshold":"autos"}' 'not understood' 27
 refused 2 'not understood' "$CRUMB_TRAIN" --compression-params '{"type":"2bit","threshold":-1}'
 
 # ---- data and files that fail ----
@@ -113,7 +114,7 @@ check "the log" python3 read_log.py
 set --
 for name in $("$CRUMB_TRAIN" --help | sed -n 's/^Codecs: \(.*\) (.*/\1/p'); do
 	case $name in
-	twobit | strom) set -- "$@" --codec "$name:threshold=0.003" ;;
+	twobit | strom) set -- "$@" --codec "$name:threshold=0.003" --codec "$name:threshold=auto" ;;
 	onebit) ;;
 	*) set -- "$@" --codec "$name" ;;
 	esac

@@ -67,9 +67,15 @@ static bool take_type(const char **at, struct params *params)
 
 static bool take_threshold(const char **at, struct params *params)
 {
+	static const char automatic[] = "\"auto\"";
 	skip_blanks(at);
 	params->threshold = *at;
 	params->length = strspn(*at, "+-.0123456789eE");
+	if (strncmp(*at, automatic, sizeof automatic - 1) == 0) {
+		params->threshold++; /* without its quotes */
+		params->length = sizeof automatic - 3;
+		*at += 2;
+	}
 	if (params->length == 0 || params->length > MXNET_SPEC_MAX / 2)
 		return false;
 	*at += params->length;

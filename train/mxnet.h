@@ -7,7 +7,8 @@
 #define MXNET_SPEC_MAX 64
 
 /* Writes the spec of a codec that stands for MXNet's compression parameters: type none, 1bit or 2bit, and a
- * threshold, which crumb's codec judges; other types and keys are refused. 0, or -1 with *bad at the first
+ * threshold, a number or, as MXNet has announced, "auto", which crumb's codec judges; other types and keys
+ * are refused. 0, or -1 with *bad at the first
  * offending character. */
 int mxnet_spec(const char *json, char spec[MXNET_SPEC_MAX], const char **bad);
 

@@ -10,7 +10,8 @@ from crumb.library import SPEC_MAX, CodecStruct, lib
 
 @dataclass(frozen=True)
 class Key:
-    """A setting of a codec: a number between min and max, a multiple of step (0: any), or one of the names in choices."""
+    """A setting of a codec: a number between min and max, a multiple of step (0: any), or one of the names in choices; with
+    step 0 either."""
 
     name: str
     brief: str
@@ -40,7 +41,7 @@ def _key(key):
     choices = []
     while key.choices and key.choices[len(choices)]:
         choices.append(key.choices[len(choices)].decode())
-    default = choices[int(key.fallback)] if choices else key.fallback
+    default = choices[int(key.fallback)] if choices and key.step else key.fallback
     return Key(key.name.decode(), key.brief.decode(), default, key.min, key.max, key.step, tuple(choices) or None)
 
 
@@ -95,7 +96,7 @@ class Codec:
     @property
     def values(self) -> Dict[str, Union[float, str]]:
         """The value of every key."""
-        return {key.name: key.choices[int(value)] if key.choices else value
+        return {key.name: key.choices[int(value)] if key.choices and value in range(len(key.choices)) else value
                 for key, value in zip(self.info.keys, self.struct.value)}
 
     def bound(self, n: int) -> int:

@@ -44,11 +44,12 @@ class Policy:
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> "Policy":
-        """MXNet's compression_params: {"type": "2bit" or "1bit", "threshold": a number, 0.5 if there is none}."""
+        """MXNet's compression_params: {"type": "2bit" or "1bit", "threshold": a number or "auto", 0.5 if there is none}."""
         unknown = set(params) - {"type", "threshold"}
         if unknown or params.get("type") not in _MXNET:
             raise ValueError(f"crumb: compression_params take type ({', '.join(_MXNET)}) and threshold, not {dict(params)}")
-        return cls(f"{_MXNET[params['type']]}:threshold={float(params.get('threshold', 0.5))!r}")
+        threshold = params.get("threshold", 0.5)
+        return cls(f"{_MXNET[params['type']]}:threshold={threshold if threshold == 'auto' else repr(float(threshold))}")
 
     def choose(self, kind: str, n: int) -> Codec:
         """The codec of n elements of a kind: the policy's, or raw when its bound is not below the dense size."""

@@ -5,8 +5,16 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "signs.h"
+#include "threshold.h"
 
-enum { THRESHOLD, CODING }; /* the keys */
+enum { THRESHOLD, CODING, SHARE }; /* the keys */
+
+#define SHARE_FALLBACK 0.01f
+
+static bool accepts(const crumb_codec *codec)
+{
+	return threshold_accepts(codec->value[THRESHOLD], codec->value[SHARE], SHARE_FALLBACK);
+}
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -31,10 +39,11 @@ V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
                         uint16_t *flags)
 {
-	const float threshold = p->codec.value[THRESHOLD];
-	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	float *r = packer_floats(p);
 	const size_t n = p->n;
+	const float threshold =
+	        threshold_now(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
+	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *map = signs_map(dst + 4, n);
 	size_t count = 0, i = 0;
 	v16f left;
@@ -91,10 +100,12 @@ const struct codec PER_ISA(strom) = {
                  .flags = CRUMB_RESIDUAL,
                  .name = "strom",
                  .brief = "one quantum of every element above the threshold (Strom 2015)",
-                 .keys = 2,
-                 .key = {{"threshold", "the quantum", 0.1f, 0x1p-100f, 0x1p100f, 0, NULL},
+                 .keys = 3,
+                 .key = {THRESHOLD_KEY(0.1f),
                          {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                          SIGNS_PLAIN, 0, 1, 1, signs_codings}}},
+                          SIGNS_PLAIN, 0, 1, 1, signs_codings},
+                         THRESHOLD_SHARE(SHARE_FALLBACK)}},
+        .accepts = accepts,
         .floats = floats,
         .bound = bound,
         .pack = pack,

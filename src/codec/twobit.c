@@ -1,10 +1,16 @@
 /* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
-#include "v16.h"
+#include "threshold.h"
 
-enum { THRESHOLD }; /* the key */
+enum { THRESHOLD, SHARE }; /* the keys */
+
+#define SHARE_FALLBACK 0.1f
+
+static bool accepts(const crumb_codec *codec)
+{
+	return threshold_accepts(codec->value[THRESHOLD], codec->value[SHARE], SHARE_FALLBACK);
+}
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -35,10 +41,11 @@ V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
 
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
 {
-	const float threshold = p->codec.value[THRESHOLD];
-	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	float *r = packer_floats(p);
 	const size_t n = p->n;
+	const float threshold =
+	        threshold_now(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
+	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *code = put_f32(dst, threshold);
 	v16f left;
 	size_t i = 0;
@@ -118,8 +125,9 @@ const struct codec PER_ISA(twobit) = {
                  .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
                  .name = "twobit",
                  .brief = "-threshold, 0 or +threshold in 2 bits (MXNet)",
-                 .keys = 1,
-                 .key = {{"threshold", "the quantum", 0.5f, 0x1p-100f, 0x1p100f, 0, NULL}}},
+                 .keys = 2,
+                 .key = {THRESHOLD_KEY(0.5f), THRESHOLD_SHARE(SHARE_FALLBACK)}},
+        .accepts = accepts,
         .floats = floats,
         .bound = bound,
         .pack = pack,

@@ -32,7 +32,25 @@ def write_half(grad, _residual, type):
     return 0, struct.pack(f"<{len(grad)}H", *(b + 0x7FFF + (b >> 16 & 1) >> 16 for b in bits))
 
 
-def write_twobit(grad, residual, threshold):
+def automatic_threshold(owed, share):
+    """The threshold that about this share of the elements reaches."""
+    sizes = list(map(abs, owed))
+    apart = int(share * len(owed) / 4096) | 1
+    sample = [size for i, size in enumerate(sizes) if i // 16 % apart == 0]
+    if apart > 1 and max(sample) < 2.0**-129:
+        sample = sizes
+    sample.sort(reverse=True)
+    some = sum(size >= 2.0**-129 for size in sample)
+    if not some:
+        return 2.0**100
+    wanted = min(share * len(sample), some / 2)
+    bits, = struct.unpack("<I", struct.pack("<f", sample[math.ceil(wanted) - 1]))
+    return max(2.0**-100, min(2.0**100, struct.unpack("<f", struct.pack("<I", bits >> 9 << 9))[0]))
+
+
+def write_twobit(grad, residual, threshold, share=None):
+    if threshold == "auto":
+        threshold = automatic_threshold(each(operator.add, residual, grad), share)
     codes = bytearray(4 * ceil_div(len(grad), 16))
     for i, x in enumerate(each(operator.add, residual, grad)):
         code = 3 if x >= threshold else 2 if x <= -threshold else 0
@@ -198,7 +216,9 @@ def write_list_or_map(signs, n):
     return MAP, write_bits([0 if i not in signs else 1 if signs[i] else 2 for i in range(n)])
 
 
-def write_strom(grad, residual, threshold, coding):
+def write_strom(grad, residual, threshold, coding, share=None):
+    if threshold == "auto":
+        threshold = automatic_threshold(each(operator.add, residual, grad), share)
     signs = {}
     for i, x in enumerate(each(operator.add, residual, grad)):
         if abs(x) >= threshold:

@@ -30,6 +30,7 @@ GREATEST = 2.0**120
 
 def random_spec(rng):
     threshold = fl(rng.choice((0.5, 1, rng.uniform(0.01, 2), 2.0**rng.uniform(-99, 99))))
+    thresholds = rng.choice(({"threshold": threshold}, {"threshold": "auto", "share": fl(rng.choice((0.5, 1e-6, rng.uniform(0.001, 0.5))))}))
     bin = rng.choice((1, 2, 50, 62, 63, 64, 500, 16383, 16384, 16777216, rng.randint(1, 20), rng.randint(1, 100)))
     bucket = rng.choice((128, 128, 256, 384, 512, 4096, 8192, 32640, 32768))
     few, zero, norm = rng.randint(2, 4), rng.choice((0, 1)), rng.choice(("l2", "max"))
@@ -39,7 +40,7 @@ def random_spec(rng):
     settings = {
         "raw": {},
         "half": {"type": rng.choice(("bf16", "f16"))},
-        "twobit": {"threshold": threshold},
+        "twobit": thresholds,
         "terngrad": {"clip": fl(rng.choice((0, 2.5, 1, rng.uniform(0.01, 3), 100))),
                      "bucket": rng.choice((0, 0, 16, 32, 48, 128, 4096, 4112, 1048576)),
                      "shared": rng.choice((0, 0, 1)), "coding": rng.choice(("trits", "bits", "entropy"))},
@@ -48,7 +49,7 @@ def random_spec(rng):
         "sign": {},
         "local": {"bin": bin, "coding": rng.choice(("symbols", "entropy"))},
         "onebit": {"threshold": rng.choice((threshold, -threshold, 0.0))},
-        "strom": {"threshold": threshold, "coding": rng.choice(("plain", "entropy"))},
+        "strom": {**thresholds, "coding": rng.choice(("plain", "entropy"))},
         "topk": {"fraction": fl(rng.choice((0.003, 1e-6, 0.5, rng.uniform(0.001, 0.5)))),
                  **rng.choice(({"value": "exact", "coding": "plain"}, {"value": "mean", "coding": "plain"},
                                {"value": "mean", "coding": "entropy"}))},
