@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
+#include <plan.h>
 #include <policy.h>
 #include <sizes.h>
 #include <stdio.h>
@@ -54,26 +55,21 @@ static const struct unit speeds[] = {{"img/s", 1}, {NULL, 0}};
 enum way { GATHER, SHARD, SERVER, PLANS };
 static const char *const plan_names[PLANS] = {"gather", "shard", "server"};
 
-/* Elements of a slice that the plan shard does not exceed: it cuts what is longer. */
-enum { LONGEST = 1 << 17 };
-
-/* The largest share of the network that one of the owners has, when each part of a slice goes to the one that
- * has least so far. NAN: not enough memory. */
+/* The largest share of the network that one of the owners of its slices has, as plan shard cuts them. NAN:
+ * not enough memory. */
 static double heaviest_share(const struct sizes *sizes, size_t owners)
 {
-	double *owned = calloc(owners, sizeof *owned), heaviest = owned ? 0 : NAN;
-	for (size_t i = 0; owned && i < sizes->count; i++) {
-		const size_t n = sizes->tensor[i].slice.n, parts = (n + LONGEST - 1) / LONGEST;
-		for (size_t part = 0; part < parts; part++) {
-			size_t least = 0;
-			for (size_t k = 1; k < owners; k++)
-				least = owned[k] < owned[least] ? k : least;
-			owned[least] += (double)n / (double)parts;
-			heaviest = fmax(heaviest, owned[least]);
-		}
-	}
-	free(owned);
-	return heaviest / (double)sizes->parameters;
+	const size_t longest = crumb_plan_find(plan_names[SHARD])->longest;
+	struct crumb_slice whole[SIZES_MOST];
+	for (size_t i = 0; i < sizes->count; i++)
+		whole[i] = sizes->tensor[i].slice;
+	const size_t count = crumb_slices_cut(whole, sizes->count, longest, NULL);
+	struct crumb_slice *part = calloc(count + 1, sizeof *part);
+	if (part)
+		crumb_slices_cut(whole, sizes->count, longest, part);
+	const double share = part ? crumb_slices_share(part, count, owners) : NAN;
+	free(part);
+	return share;
 }
 
 /* ---- what codecs cost ----------------------------------------------------------------------- */

@@ -317,6 +317,7 @@ void crumb_exchange_close(struct crumb_exchange *x)
 {
 	if (!x)
 		return;
+	crumb_exchange_close(x->former);
 	free(x->piece);
 	free(x->column);
 	free(x->descent);
@@ -364,7 +365,7 @@ void crumb_exchange_reset_stats(struct crumb_exchange *x) { x->stats = (struct c
 
 double crumb_exchange_owed(struct crumb_exchange *x, size_t l)
 {
-	double owed = 0;
+	double owed = x->former ? crumb_exchange_owed(x->former, l) : 0;
 
 	for (size_t s = 0; s < x->slices; s++) {
 		const float *residual = crumb_packer_residual(x->piece[l * x->slices + s].packer);

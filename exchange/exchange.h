@@ -70,6 +70,15 @@ int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exc
                         char *why, size_t cap);
 void crumb_exchange_close(struct crumb_exchange *exchange); /* waits for nobody; NULL is fine */
 
+/* From the next step on, another policy, plan, way down or table of slices of the same gradient; ranks and
+ * learners stay. All ranks change before the same step. Nothing is lost: what packers owe is added to the
+ * gradients of the next step that is not skipped (what a mean's packer owes, to its rank's first learner's,
+ * by that learner's share, which must not be 0). 0; or an error, a line in why, and x is as it was.
+ * CRUMB_EINVAL where a rank averages, without learners of its own, with a codec that owes. Packers, and what
+ * crumb_exchange_codec says, are new ones. */
+int crumb_exchange_change(struct crumb_exchange *exchange, const struct crumb_exchange_config *config,
+                          char *why, size_t cap);
+
 /* The learners that this rank hosts: [first, first + count). */
 void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *first, size_t *count);
 
@@ -130,5 +139,9 @@ uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice);
  * for 0, and returns how many; cut may be NULL, to count them. What is cut depends on the slices alone. */
 size_t crumb_slices_cut(const struct crumb_slice *slices, size_t count, size_t longest,
                         struct crumb_slice *cut);
+
+/* The largest share of the elements that one of so many owners has, when each slice in turn goes to the owner
+ * who has least. NAN: not enough memory. */
+double crumb_slices_share(const struct crumb_slice *slices, size_t count, size_t owners);
 
 #endif

@@ -85,6 +85,9 @@ struct crumb_exchange {
 	bool count_sent;
 	struct message_head head; /* what a message of this step begins with */
 
+	struct crumb_exchange *former; /* what it was until crumb_exchange_change; NULL after the next step */
+	float **sum;                   /* [learner]: the gradients of that step, and what the former owed */
+
 	uint64_t step;
 	int failed; /* the final error */
 	int dead;   /* the transport's */
@@ -117,6 +120,15 @@ void crumb_swap_end(struct crumb_exchange *x);
 
 /* CRUMB_EFRAME, and why: the message of rank from cannot be what it sent. */
 int crumb_swap_damaged(struct crumb_exchange *x, unsigned from);
+
+/* ---- change.c: a step after a change ---- */
+
+/* Adds what was owed before the change to the gradients of this step: x->grad is then x->sum. 0 or
+ * CRUMB_EMEMORY. */
+int crumb_change_begin(struct crumb_exchange *x);
+
+/* The step has ended so: lets go of what crumb_exchange_change has kept. */
+void crumb_change_end(struct crumb_exchange *x, int error);
 
 /* ---- frames.c: frames on their way up ---- */
 

@@ -1,6 +1,8 @@
 /* Long slices cut into parts, so that ranks and threads have even shares.
  *
  * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
 #include "exchange.h"
 
 size_t crumb_slices_cut(const struct crumb_slice *slices, size_t count, size_t longest,
@@ -21,4 +23,20 @@ size_t crumb_slices_cut(const struct crumb_slice *slices, size_t count, size_t l
 		}
 	}
 	return parts;
+}
+
+double crumb_slices_share(const struct crumb_slice *slices, size_t count, size_t owners)
+{
+	double *owned = calloc(owners, sizeof *owned), heaviest = owned ? 0 : NAN, all = 0;
+
+	for (size_t s = 0; s < count && owned; s++) {
+		size_t least = 0;
+		for (size_t k = 1; k < owners; k++)
+			least = owned[k] < owned[least] ? k : least;
+		owned[least] += (double)slices[s].n;
+		heaviest = fmax(heaviest, owned[least]);
+		all += (double)slices[s].n;
+	}
+	free(owned);
+	return all > 0 ? heaviest / all : heaviest;
 }

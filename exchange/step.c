@@ -3,21 +3,18 @@
  * every rank returns.
  *
  * SPDX-License-Identifier: MIT */
-#define _POSIX_C_SOURCE 200809L
 #include <string.h>
-#include <time.h>
 #include "plan.h"
 #include "rank.h"
+#include "seconds.h"
 #include "team.h"
 
 enum { SENT_EVERY = 10 };
 
 void crumb_lap(struct crumb_exchange *x, double *seconds)
 {
-	struct timespec t;
+	const double now = crumb_seconds();
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	const double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 	*seconds += now - x->clock;
 	x->clock = now;
 }
@@ -136,13 +133,15 @@ int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, cons
 	x->mean = mean;
 	x->count_sent = stats->steps % SENT_EVERY == 0;
 	crumb_lap(x, &before);
-	int error = x->failed ? x->failed : check(x);
+	int error = x->failed ? x->failed : crumb_change_begin(x);
+	error = error ? error : check(x);
 	crumb_lap(x, &stats->check_seconds);
 	error = vote(x, error);
 	crumb_lap(x, &stats->swap_seconds);
 	error = x->plan->mean(x, error);
 	crumb_swap_end(x);
 	crumb_lap(x, &stats->swap_seconds);
+	crumb_change_end(x, error);
 	if (!error)
 		account(x);
 	else if (error == CRUMB_ENONFINITE)
