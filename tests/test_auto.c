@@ -112,6 +112,23 @@ static void a_link_decides(void **state)
 	}
 }
 
+/* What is less gentle is not taken for a few per cent. */
+static void gentle_comes_first(void **state)
+{
+	(void)state;
+	const struct crumb_auto_setting s = setting_of(4);
+	for (int worth = 0; worth < 2; worth++) {
+		struct crumb_auto_measured x = measured_of(100, 0.01);
+		x.price[TERNGRAD][CRUMB_FC].bytes = 10;
+		x.price[ADACOMP][CRUMB_FC].bytes =
+		        worth ? 2.6 : 2.95; /* both ways, where half goes up only */
+		const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
+		x.step = crumb_auto_predict(&s, &x, &plain);
+		const struct crumb_auto_choice choice = crumb_auto_choose(&s, &x, &plain, 0);
+		assert_int_equal(choice.menu[CRUMB_FC] != HALF, worth);
+	}
+}
+
 /* What a choice was predicted to take counts for less than what it took. */
 static void a_choice_that_does_not_help_is_left(void **state)
 {
@@ -178,11 +195,9 @@ static void a_choice_is_policies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(steps_are_predicted),
-	        cmocka_unit_test(a_link_decides),
-	        cmocka_unit_test(a_choice_that_does_not_help_is_left),
-	        cmocka_unit_test(the_slowest_counts),
-	        cmocka_unit_test(a_choice_is_policies),
+	        cmocka_unit_test(steps_are_predicted), cmocka_unit_test(a_link_decides),
+	        cmocka_unit_test(gentle_comes_first),  cmocka_unit_test(a_choice_that_does_not_help_is_left),
+	        cmocka_unit_test(the_slowest_counts),  cmocka_unit_test(a_choice_is_policies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
