@@ -52,6 +52,21 @@ for alias in gather=device server=dist_sync; do
 	holds "are the same" cmp one many
 done
 refused 2 'no "tree"' "$CRUMB_TRAIN" --plan tree
+
+# ---- auto ----
+carets --codec 'auto|4 shard exact row' 'not understood' 20
+refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto --plan shard
+refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto --down half
+refused 2 'takes no --checkpoint' "$CRUMB_TRAIN" --codec auto --checkpoint there
+check "auto, alone" $small --epochs 1 --codec auto
+script='auto|2 shard strom:threshold=auto adacomp|5 server exact twobit:threshold=auto|8 gather exact half'
+for threads in 1 3; do
+	check "a script, $threads threads" $small --epochs 1 --threads $threads --codec "$script" --log log
+	grep -o '"loss": [^,]*, "error": [^,]*' log >numbers$threads
+	holds "has so many choices" test "$(grep -c '"event": "choice"' log)" = 3
+	holds "and tells its script" grep -qF '"script": "auto|2 shard conv,fc,last=strom:threshold=auto;bias=raw conv' log
+done
+holds "the same numbers" cmp numbers1 numbers3
 carets --down 'half:type=f8' 'not understood' 11
 for pair in '{"type":"2bit","threshold":0.25}=twobit:threshold=0.25' '{ "threshold" : 0.25, "type" : "1bit" }=onebit:threshold=0.25' \
 	'{"type":"none"}=raw' '{"type":"2bit"}=twobit' '{"type":"2bit","threshold":"auto"}=twobit:threshold=auto'; do

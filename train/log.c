@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <tuner.h>
 #include <unistd.h>
 
 static int failed(const struct log *log, char *why, size_t cap)
@@ -86,8 +87,9 @@ static void put_head(const struct log *log, const char *event, const char *codec
 	put_string(log->file, o->model->name);
 	fprintf(log->file, ", \"data\": ");
 	put_string(log->file, o->data);
-	fprintf(log->file, ", \"plan\": \"%s\", \"down\": ", o->plan->name);
-	put_string(log->file, o->down_text);
+	const bool tuned = crumb_script_meant(codec);
+	fprintf(log->file, ", \"plan\": \"%s\", \"down\": ", tuned ? "auto" : o->plan->name);
+	put_string(log->file, tuned ? "auto" : o->down_text);
 	fprintf(log->file, ", \"ranks\": %u, \"rank\": %u, \"learners\": %zu, \"batch\": %zu, \"seed\": %llu",
 	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
 }
@@ -177,6 +179,28 @@ int log_done(struct log *log, const char *codec, const struct report *run, char 
 		return 0;
 	put_head(log, "done", codec);
 	put_report(log->file, run);
+	return end_line(log, why, cap);
+}
+
+int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap)
+{
+	FILE *to = log->file;
+	if (!to)
+		return 0;
+	put_head(log, "choice", codec);
+	fprintf(to, ", \"step\": %llu, \"chosen\": {\"plan\": \"%s\", \"down\": ",
+	        (unsigned long long)choice->step, choice->plan);
+	put_string(to, choice->down);
+	fprintf(to, ", \"up\": ");
+	put_string(to, choice->up);
+	fprintf(to, "}, \"seconds\": {\"measured\": %.6f", choice->measured);
+	put_number(to, "predicted", choice->predicted);
+	put_number(to, "raw", choice->plain);
+	put_number(to, "compute", choice->compute);
+	fprintf(to, "}, \"link\": {\"latency\": %.9f", choice->latency);
+	put_number(to, "rate", 8 * choice->rate);
+	fprintf(to, "}, \"script\": ");
+	put_string(to, choice->script);
 	return end_line(log, why, cap);
 }
 

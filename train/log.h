@@ -1,5 +1,6 @@
 /* The trainer's log: one JSON object a line, flushed line by line. An "epoch" event an epoch, and a "done"
- * event at the end of a codec's run, with the same keys but epoch_bytes. Each rank has its own:
+ * event at the end of a codec's run, with the same keys but epoch_bytes; with --codec auto a "choice" event
+ * for each. Each rank has its own:
  *
  * - event, codec (as on the command line), model, data, learners, batch, seed, epoch (from 1)
  * - loss: mean over the epoch's samples, each as its step found it; done: of the last epoch; null: none
@@ -20,6 +21,11 @@
  * the one that this rank has begun (from 0, since the start of the run). A run that fails leaves a "failed"
  * event instead, which also says why. A pipe has "failed" events only.
  *
+ * A "choice" event has step (the first that goes so, from 0), chosen (plan, down, up), seconds of a step:
+ * measured (with the choice before), predicted, raw (predicted, without a codec), compute (of measured);
+ * link: rate in bits a second and latency in seconds, null: none; and script, a --codec that takes the run's
+ * steps as they were until now.
+ *
  * SPDX-License-Identifier: MIT */
 #ifndef LOG_H
 #define LOG_H
@@ -27,6 +33,8 @@
 #include <stdio.h>
 #include "options.h"
 #include "report.h"
+
+struct crumb_tuned; /* tuner.h */
 
 /* What all events of one codec's run have in common. */
 struct log {
@@ -44,6 +52,7 @@ int log_resume(struct log *log, long end, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap);
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);
+int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap);
 /* The run has ended at this step; errors are kept to itself. */
 void log_failed(struct log *log, const char *codec, size_t step, const char *reason);
 int log_close(struct log *log, char *why, size_t cap);

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
+#include <script.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +66,9 @@ static const struct option table[] = {
         {"schedule", "TEXT", "constant, step:every=10,factor=0.1 (epochs), poly:power=1 or cosine",
          "constant", SCHEDULE, FIELD(schedule), 0, 0},
         {"seed", "N", "of initial weights, order of samples and random codecs", "1", SEED, FIELD(seed), 0, 0},
-        {"codec", "SPEC", "a codec, or a policy KIND[,KIND...]=SPEC;...; several run one after another",
+        {"codec", "SPEC",
+         "a codec, or a policy KIND[,KIND...]=SPEC;..., or auto, which measures and chooses codecs and plan; "
+         "several run one after another",
          "raw", CODEC, FIELD(codec), 0, 0},
         {"compression-params", "JSON", "a codec as MXNet writes it: {\"type\":\"2bit\",\"threshold\":0.5}",
          NULL, MXNET, FIELD(codec), 0, 0},
@@ -184,7 +187,10 @@ static int add_codec(struct options *options, const struct option *o, const char
 		fprintf(stderr, "crumb-train: more than %d times --codec\n", OPTIONS_MOST_CODECS);
 		return -1;
 	}
-	if (crumb_policy_parse(&options->codec[options->codec_count].policy, text, &bad) < 0)
+	static struct crumb_script script;
+	if (crumb_script_meant(text)
+	            ? crumb_script_parse(&script, text, &bad) < 0
+	            : crumb_policy_parse(&options->codec[options->codec_count].policy, text, &bad) < 0)
 		return wrong_at(o, text, bad);
 	options->codec[options->codec_count++].text = text;
 	return 0;
@@ -343,6 +349,14 @@ static int complete(struct options *options)
 		        options->codec_count);
 		return -1;
 	}
+	for (size_t i = 0; i < options->codec_count; i++)
+		if (crumb_script_meant(options->codec[i].text) &&
+		    (options->plan != crumb_plan_list(0) || !options->down_exact || options->checkpoint)) {
+			fprintf(stderr,
+			        "crumb-train: --codec auto chooses --plan and --down itself, and takes no "
+			        "--checkpoint\n");
+			return -1;
+		}
 	if (options->resume && !options->checkpoint) {
 		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");
 		return -1;

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <team.h>
 #include <transport.h>
+#include <tuner.h>
 
 enum {
 	TEST_CHUNK = 256,        /* test samples a task */
@@ -51,7 +52,8 @@ struct train {
 	struct crumb_slice *slice; /* the network's, cut as the plan wants them */
 	size_t slices;
 	struct crumb_exchange *exchange;
-	size_t first, own; /* this rank's learners */
+	struct crumb_tuner *tuner; /* of the exchange, with --codec auto; NULL otherwise */
+	size_t first, own;         /* this rank's learners */
 	float *param, *mean;
 	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
 	float *average;                        /* of the parameters; NULL: none is wanted */
@@ -101,6 +103,7 @@ static void train_close(struct train *t)
 		worker_close(t->worker[i]);
 	for (size_t l = 0; t->grad && l < t->own; l++)
 		free(t->grad[l]);
+	crumb_tuner_close(t->tuner);
 	crumb_exchange_close(t->exchange);
 	free(t->worker);
 	free(t->param);
@@ -170,9 +173,10 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 		return -1;
 	}
 	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
+	const bool tuned = crumb_script_meant(t->codec);
 	const struct crumb_exchange_config config = {
-	        .slices = t->slice,
-	        .slice_count = t->slices,
+	        .slices = tuned ? net->slice : t->slice,
+	        .slice_count = tuned ? net->slice_count : t->slices,
 	        .policy = &o->codec[codec].policy,
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
@@ -182,7 +186,12 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .net = s->ranks,
 	        .team = s->team,
 	};
-	if (crumb_exchange_open(&t->exchange, &config, why, cap) < 0)
+	static struct crumb_script script;
+	const char *bad;
+	if (tuned)
+		crumb_script_parse(&script, t->codec, &bad); /* as the options did */
+	if ((tuned ? crumb_tuner_open(&t->tuner, &t->exchange, &config, &script, why, cap)
+	           : crumb_exchange_open(&t->exchange, &config, why, cap)) < 0)
 		return -1;
 	crumb_exchange_learners(t->exchange, &t->first, &t->own);
 	return 0;
@@ -277,13 +286,28 @@ static int run_tasks(struct train *t, void (*task)(void *, size_t, unsigned), si
 
 /* ---- step, epoch, run ---- */
 
+/* Lets the tuner look at this step, and change how it is exchanged. */
+static int tune(struct train *t, char *why, size_t cap)
+{
+	char reason[CRUMB_WHY_MAX];
+	const int chosen =
+	        t->tuner ? crumb_tuner_step(t->tuner, (const float *const *)t->grad, reason, sizeof reason)
+	                 : 0;
+	if (chosen < 0)
+		snprintf(why, cap, "%s: %s", t->codec, reason);
+	if (chosen <= 0)
+		return chosen;
+	progress_note(&t->progress, crumb_tuner_tell(t->tuner)->line);
+	return log_choice(t->setting->log, t->codec, crumb_tuner_tell(t->tuner), why, cap);
+}
+
 /* One step on the batch at t->batch. */
 static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
 	const size_t chunks = (t->setting->net->parameters + OPTIMIZER_CHUNK - 1) / OPTIMIZER_CHUNK;
 	const double begin = stopwatch_now();
-	if (run_tasks(t, gradient_task, t->own, why, cap) < 0)
+	if (run_tasks(t, gradient_task, t->own, why, cap) < 0 || tune(t, why, cap) < 0)
 		return -1;
 	const double computed = stopwatch_now();
 	const int error = crumb_exchange_mean(t->exchange, (const float *const *)t->grad, t->share, t->mean);

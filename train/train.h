@@ -24,8 +24,8 @@ struct train_setting {
 };
 
 /* Trains with the options' codec of this index. Everything but its seconds and its link is a pure function of
- * the options and the data, whatever the threads and ranks; a rank trains its own learners. 0 and *run, or -1
- * with a line in why. */
+ * the options and the data, whatever the threads and ranks (but with --codec auto, which measures time); a
+ * rank trains its own learners. 0 and *run, or -1 with a line in why. */
 int train_run(const struct train_setting *setting, size_t codec, struct report *run, char *why, size_t cap);
 
 #endif

@@ -28,6 +28,29 @@ for plan in gather shard server; do
 		done
 	done
 done
+# ---- auto: what it chose, taken as a script, gives its numbers again, on other ranks, too ----
+cat >choice.py <<'END'
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+choices = [event for event in events if event["event"] == "choice"]
+assert [choice["step"] for choice in choices] == [4], choices
+assert choices[0]["chosen"].keys() == {"plan", "down", "up"} and choices[0]["link"]["rate"] > 0 < choices[0]["link"]["latency"]
+assert choices[0]["seconds"].keys() == {"measured", "predicted", "raw", "compute"}
+print(choices[0]["script"])
+END
+numbers() { grep -o '"loss": [^,]*, "error": [^,]*' "$1"; }
+options="--epochs 1 --learners 4 --batch 500 --log log"
+check "auto" ranks 2 "$CRUMB_TRAIN" $options --codec auto
+holds "says why" grep -q '^  auto, step 4: [a-z]* [a-z]* [a-z]* .* (down .*), predicted [0-9.]* ms a step, raw ' stderr
+script=$(python3 choice.py log)
+numbers log >want
+holds "is auto" test "${script%%|*}" = auto
+holds "all ranks choose the same" test "$script" = "$(python3 choice.py log.1)"
+[ "$script" != auto ] || script='auto|1 shard exact raw'
+check "its script" ranks 3 "$CRUMB_TRAIN" $options --codec "$script"
+numbers log >got
+holds "gives the same numbers" cmp want got
+
 check "mpirun --help" ranks 3 "$CRUMB_TRAIN" --help
 holds "is printed once" test "$(grep -c '^Usage' stdout)" = 1
 
