@@ -5,6 +5,7 @@
 #include "json.h"
 #include "price.h"
 #include "quantity.h"
+#include "estimate.h"
 
 #include <cost.h>
 #include <getopt.h>
@@ -37,7 +38,8 @@ static const struct option_info options[] = {
         {OPTION_LINK, "link", "RATE", "bits a second of a node's port, such as 1G; may be repeated"},
         {OPTION_LATENCY, "latency", "TIME", "of one message, such as 1ms (25us)"},
         {OPTION_INSIDE, "inside", "RATE", "bits a second between a node's GPUs (as if it cost nothing)"},
-        {OPTION_COMPUTE, "compute", "SPEED", "of one GPU, such as 95img/s; or the time of a batch, 337ms"},
+        {OPTION_COMPUTE, "compute", "SPEED",
+         "of one GPU, such as 95img/s; or the time of a batch, 337ms; measure: here"},
         {OPTION_BATCH, "batch", "SAMPLES", "of one GPU (32)"},
         {'c', "codec", "SPEC", "codec or policy; may be repeated (every codec, at its defaults)"},
         {OPTION_DOWN, "down", "SPEC", "of the mean on its way back (exact: f32, or sums of agreed integers)"},
@@ -177,6 +179,7 @@ struct request {
 	uint64_t gpus, batch;
 	double latency, inside, compute; /* compute: seconds, or 0: not said */
 	double speed;                    /* samples a second, or 0: not said */
+	bool measure;                    /* compute is to be measured */
 	const char **up_text;
 	struct policy *up;
 	size_t ups;
@@ -445,6 +448,9 @@ static int read_rate(double *value, const char *option, const char *text)
 
 static int read_compute(struct request *r, const char *text)
 {
+	r->measure = !strcmp(text, "measure");
+	if (r->measure)
+		return STATUS_OK;
 	if (quantity_parse(&r->speed, text, speeds)) {
 		r->compute = 0;
 		if (r->speed > 0)
@@ -521,7 +527,7 @@ static int complete(struct request *r)
 		return command_usage(&plan_command, "--link RATE is missing");
 	if (r->speed > 0)
 		r->compute = (double)r->batch / r->speed;
-	if (r->compute == 0)
+	if (r->compute == 0 && !r->measure)
 		return command_usage(&plan_command, "--compute SPEED is missing");
 	if (!r->ups)
 		for (; (info = crumb_list(r->ups)); r->ups++) {
@@ -555,6 +561,7 @@ static void fill_notes(void)
 	        "A step is compute, and then the exchange: nothing overlaps. Codecs are measured here, on "
 	        "one thread.\n"
 	        "Their gradients are made up: how sparse codecs do on yours, crumb-train tells.\n"
+	        "What is measured in place comes from mpirun -n NODES crumb-train --estimate, which prints options for this.\n"
 	        "Networks:");
 	for (size_t i = 0; (name = sizes_list(i, &brief)) && length < (int)sizeof notes; i++)
 		length +=
@@ -577,6 +584,8 @@ static int run(int argc, char **argv)
 	int status = r.nodes && r.link && r.up_text && r.up ? STATUS_OK : command_fail("not enough memory");
 	if (!status)
 		status = read_arguments(&r, argc, argv);
+	if (!status && r.measure)
+		status = estimate_compute(&r.compute, r.model, r.batch);
 	if (!status)
 		status = answer_request(&r);
 	free(r.up);

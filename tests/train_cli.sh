@@ -8,7 +8,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment learners batch epochs lr optimizer momentum weight-decay average schedule seed codec compression-params plan down timeout \
-	threads log dump-gradients checkpoint every resume help version; do
+	threads log dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
 check "--version" "$CRUMB_TRAIN" --version
@@ -52,6 +52,10 @@ for alias in gather=device server=dist_sync; do
 	holds "are the same" cmp one many
 done
 refused 2 'no "tree"' "$CRUMB_TRAIN" --plan tree
+
+# ---- what crumb plan wants to know ----
+check "--estimate" $small --learners 5 --estimate
+holds "options for crumb plan" grep -qx -e '--batch 10 --compute [0-9.e-]*ms' stdout
 
 # ---- auto ----
 carets --codec 'auto|4 shard exact row' 'not understood' 20

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
+#include "estimate.h"
 #include "log.h"
 #include "net.h"
 #include "options.h"
@@ -91,7 +92,8 @@ static int run(const struct options *options, struct transport *ranks)
 	char why[4608] = "";
 	int result = load(options, &data, &net, why, sizeof why);
 	if (result == 0)
-		result = compare(options, &data, &net, ranks, why, sizeof why);
+		result = options->estimate ? estimate_print(options, &data, &net, ranks, why, sizeof why)
+		                           : compare(options, &data, &net, ranks, why, sizeof why);
 	data_close(&data);
 	if (result < 0)
 		fprintf(stderr, "crumb-train: %s\n", why);

@@ -91,6 +91,9 @@ static const struct option table[] = {
         {"every", "N", "epochs from one checkpoint to the next", "1", COUNT, FIELD(every), 1, 1e6},
         {"resume", NULL, "goes on from the newest checkpoint, and cuts the log back to it", NULL, FLAG,
          FIELD(resume), 0, 0},
+        {"estimate", NULL,
+         "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and --latency, too, and ends",
+         NULL, FLAG, FIELD(estimate), 0, 0},
         {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
         {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
 };

@@ -45,6 +45,7 @@ struct options {
 	const char *checkpoint;     /* a folder; NULL: none are written */
 	size_t every;               /* so many epochs one is */
 	bool resume;
+	bool estimate; /* nothing is trained */
 };
 
 enum options_result {

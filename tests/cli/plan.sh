@@ -113,4 +113,19 @@ for speed in 0img/s 0s 95 fast; do
 done
 refused 2 "^" $plan -c "conv=twobit;fc=nonsense"
 refused 2 "^" $plan --down twobit:x=1
+
+# ---- computation, measured ----
+mkdir -p bin
+cat >bin/crumb-train <<'END'
+#!/bin/sh
+echo "$*" >>"$ASKED"
+[ "$5" = lenet ] && echo "--batch $7 --compute 12.5ms"
+END
+chmod +x bin/crumb-train
+ASKED=$PWD/asked
+export ASKED
+PATH=$PWD/bin:$PATH check "--compute measure" $CRUMB plan -m lenet --nodes 2 --link 1G --batch 48 --compute measure -c half --json
+holds "asks crumb-train" grep -qx -e '--estimate --learners 1 --model lenet --batch 48 --data digits' asked
+holds "and takes what it says" grep -q '"seconds": {"compute": 0.0125,' stdout
+PATH=$PWD/bin:$PATH refused 1 'crumb-train cannot time alexnet here' $CRUMB plan -m alexnet --nodes 2 --link 1G --compute measure -c half
 finish

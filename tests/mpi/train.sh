@@ -28,6 +28,9 @@ for plan in gather shard server; do
 		done
 	done
 done
+check "--estimate" ranks 3 "$CRUMB_TRAIN" --learners 3 --batch 96 --estimate
+holds "options for crumb plan" grep -qx -e '--batch 32 --compute [0-9.e+-]*ms --nodes 3 --link [0-9.e+-]*M --latency [0-9.e+-]*us' stdout
+
 # ---- auto: what it chose, taken as a script, gives its numbers again, on other ranks, too ----
 cat >choice.py <<'END'
 import json, sys

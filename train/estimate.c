@@ -1,0 +1,99 @@
+/* Timing a step, and the link.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "estimate.h"
+#include "init.h"
+#include "worker.h"
+
+#include <probe.h>
+#include <seconds.h>
+#include <split.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <transport.h>
+
+enum { STEPS = 9 }; /* one more comes first: it is slow */
+
+/* The median step of n samples; -1: it fails, and worker_why says why. */
+static double time_steps(const struct options *o, struct worker *worker, const struct data *data,
+                         const struct net *net, float *param, float *grad, size_t n)
+{
+	float *moment[OPTIMIZER_MOST_MOMENTS] = {NULL};
+	double seconds[STEPS], loss;
+	uint32_t *index = calloc(n, sizeof *index);
+	int failed = !index;
+
+	for (size_t i = 0; i < optimizer_moments(&o->optimizer); i++)
+		failed |= !(moment[i] = calloc(net->parameters, sizeof **moment));
+	init_parameters(net, o->seed, param);
+	for (size_t k = 0; k <= STEPS && !failed; k++) {
+		const struct optimizer_step step = {o->lr, o->momentum, o->weight_decay, k + 1};
+		const double begin = crumb_seconds();
+		for (size_t i = 0; i < n; i++)
+			index[i] = (uint32_t)((k * n + i) % data->train.count);
+		failed = worker_gradient(worker, param, index, n, grad, &loss) < 0;
+		optimizer_move(&o->optimizer, &step, param, moment, grad, 0, net->parameters);
+		if (k > 0)
+			seconds[k - 1] = crumb_seconds() - begin;
+	}
+	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
+		free(moment[i]);
+	free(index);
+	return failed ? -1 : crumb_seconds_median(seconds, STEPS);
+}
+
+/* The greatest of all ranks' seconds. */
+static int slowest(struct transport *ranks, double *seconds)
+{
+	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
+	const double mine = *seconds;
+	int error = out && in ? 0 : CRUMB_EMEMORY;
+
+	for (unsigned r = 0; r < ranks->ranks && !error; r++)
+		out[r] = (crumb_span){&mine, sizeof mine};
+	error = error ? error : ranks->swap(ranks, out, in);
+	for (unsigned r = 0; r < ranks->ranks && !error; r++)
+		if (in[r].len == sizeof mine) {
+			double other;
+			memcpy(&other, in[r].data, sizeof other);
+			*seconds = other > *seconds ? other : *seconds;
+		}
+	free(out);
+	free(in);
+	return error;
+}
+
+int estimate_print(const struct options *o, const struct data *data, const struct net *net,
+                   struct transport *ranks, char *why, size_t cap)
+{
+	struct worker *worker = worker_open(net, data);
+	float *param = calloc(net->parameters, sizeof *param), *grad = calloc(net->parameters, sizeof *grad);
+	const size_t n = split_size(o->batch, o->learners, 0);
+	double seconds = -1;
+	struct crumb_link link = {0};
+
+	snprintf(why, cap, "out of memory");
+	if (worker && param && grad) {
+		seconds = time_steps(o, worker, data, net, param, grad, n);
+		if (seconds < 0 && worker_why(worker)[0])
+			snprintf(why, cap, "%s", worker_why(worker));
+	}
+	worker_close(worker);
+	free(param);
+	free(grad);
+	if (seconds < 0)
+		return -1;
+	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks))) {
+		snprintf(why, cap, "%s", ranks->why);
+		return -1;
+	}
+	if (ranks && ranks->rank > 0)
+		return 0;
+	printf("--batch %zu --compute %.4gms", n, 1e3 * seconds);
+	if (ranks && ranks->ranks > 1)
+		printf(" --nodes %u --link %.4gM --latency %.4gus", ranks->ranks, 8e-6 * link.rate,
+		       1e6 * link.latency);
+	putchar('\n');
+	return 0;
+}
