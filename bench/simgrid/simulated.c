@@ -45,8 +45,8 @@ static int swap(struct transport *net, const crumb_span *out, crumb_span *in)
 		MPI_Isend(sent[to].data, (int)sent[to].len, MPI_BYTE, (int)to, 0, MPI_COMM_WORLD,
 		          &s->request[count++]);
 		if (k % group == 0 || k + 1 == net->ranks) {
-			MPI_Waitall(count, s->request, MPI_STATUSES_IGNORE);
-			count = 0;
+			while (count > 0)
+				MPI_Wait(&s->request[--count], MPI_STATUS_IGNORE);
 		}
 	}
 	if (empty)
