@@ -42,7 +42,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	float *r = packer_floats(p);
 	const size_t n = p->n;
 	const float threshold =
-	        threshold_now(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
+	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *map = signs_map(dst + 4, n);
 	size_t count = 0, i = 0;

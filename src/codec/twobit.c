@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "threshold.h"
+#include "v16.h"
 
 enum { THRESHOLD, SHARE }; /* the keys */
 
@@ -44,7 +45,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	float *r = packer_floats(p);
 	const size_t n = p->n;
 	const float threshold =
-	        threshold_now(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
+	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *code = put_f32(dst, threshold);
 	v16f left;
