@@ -1,0 +1,315 @@
+/* How well steps are predicted, and how well auto chooses, on this network, in one run:
+ *
+ *   mpirun -n N predict MODEL MBIT DELAY_US STEPS     a line of CSV for each way to exchange
+ *
+ * Each rank is one learner with a batch of 32 drawn digits, and computes with one thread. First all that the
+ * closed form wants is measured: computation, the link by crumb_probe, codecs by crumb_trial. Then each way
+ * takes WARM and STEPS steps, one after another as in training: MPI's all-reduce, auto's menu in the plans
+ * that it weighs, and auto.
+ *
+ * The line: model, its parameters, ranks, rate and delay as given, rate and latency as measured (Mbit/s, ms),
+ * plan, policies of learners and of the mean, seconds of computation; of a step, as predicted and the median
+ * as measured. auto's line has what it chose; nothing is predicted in it.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <auto.h>
+#include <plan.h>
+#include <probe.h>
+#include <seconds.h>
+#include <transport.h>
+#include <trial.h>
+#include <tuner.h>
+#include "data.h"
+#include "init.h"
+#include "net.h"
+#include "optimizer.h"
+#include "ring.h"
+#include "worker.h"
+
+enum { BATCH = 32, WARM = 2, MOST_STEPS = 1000, MOST_RANKS = 64, AUTO_WARM = 6 };
+
+struct bench {
+	struct transport *net;
+	struct data data;
+	struct net model;
+	struct worker *worker;
+	const char *mbit, *delay_us;
+	size_t steps, number; /* of the next step's samples */
+	float *param, *velocity, *grad, *mean, share[MOST_RANKS];
+	struct crumb_slice *part;
+	size_t parts;
+	struct crumb_auto_setting setting;
+	struct crumb_auto_measured measured;
+};
+
+static void die(const struct bench *b, const char *why)
+{
+	fprintf(stderr, "predict: rank %u: %s\n", b->net->rank, why);
+	crumb_mpi_abort(b->net, 1);
+}
+
+static void *memory(const struct bench *b, size_t bytes)
+{
+	void *x = aligned_alloc(64, (bytes + 64) / 64 * 64);
+
+	if (!x)
+		die(b, "out of memory");
+	return memset(x, 0, bytes);
+}
+
+/* ---- a step --------------------------------------------------------------------------------- */
+
+static void compute(struct bench *b)
+{
+	uint32_t index[BATCH];
+	double loss;
+
+	for (size_t i = 0; i < BATCH; i++)
+		index[i] = (uint32_t)(((b->number * b->net->ranks + b->net->rank) * BATCH + i) %
+		                      b->data.train.count);
+	b->number++;
+	if (worker_gradient(b->worker, b->param, index, BATCH, b->grad, &loss) < 0)
+		die(b, worker_why(b->worker));
+}
+
+static void move(struct bench *b, const float *mean)
+{
+	const struct optimizer sgd = {.type = OPTIMIZER_SGD};
+	const struct optimizer_step step = {.rate = 0.001, .momentum = 0.9, .number = 1};
+	float *const moment[OPTIMIZER_MOST_MOMENTS] = {b->velocity};
+
+	optimizer_move(&sgd, &step, b->param, moment, mean, 0, b->model.parameters);
+}
+
+/* The median step of an exchange; x NULL: MPI's all-reduce. */
+static double time_steps(struct bench *b, struct crumb_exchange *x, struct crumb_tuner *tuner)
+{
+	const float *const grads[] = {b->grad};
+	const size_t warm = tuner ? AUTO_WARM : WARM;
+	double seconds[MOST_STEPS];
+	char why[CRUMB_WHY_MAX];
+
+	ring_barrier();
+	for (size_t i = 0; i < warm + b->steps; i++) {
+		const double begin = crumb_seconds();
+		compute(b);
+		if (tuner && crumb_tuner_step(tuner, grads, why, sizeof why) < 0)
+			die(b, why);
+		if (!x)
+			ring_mean(b->grad, b->model.parameters);
+		else if (crumb_exchange_mean(x, grads, b->share, b->mean) < 0)
+			die(b, crumb_exchange_why(x));
+		move(b, x ? b->mean : b->grad);
+		seconds[i < warm ? 0 : i - warm] = crumb_seconds() - begin;
+	}
+	return crumb_seconds_median(seconds, b->steps);
+}
+
+/* ---- what predictions rest on --------------------------------------------------------------- */
+
+static void measure(struct bench *b)
+{
+	struct trial *trial = crumb_trial_open(&b->setting, b->model.slice, b->model.slice_count);
+	struct crumb_auto_measured mine = {.threads = 1}, all[MOST_RANKS];
+	const struct crumb_exchange_config config = {.slices = b->model.slice,
+	                                             .slice_count = b->model.slice_count,
+	                                             .learners = b->net->ranks,
+	                                             .seed = 1,
+	                                             .net = b->net};
+	struct crumb_exchange *x;
+	struct crumb_link link;
+	double seconds[TRIAL_STEPS];
+	char why[CRUMB_WHY_MAX];
+
+	if (!trial || crumb_exchange_open(&x, &config, why, sizeof why))
+		die(b, "out of memory");
+	compute(b);
+	for (size_t i = 0; i < TRIAL_STEPS; i++) {
+		ring_barrier();
+		const double begin = crumb_seconds();
+		compute(b);
+		move(b, b->grad);
+		seconds[i] = crumb_seconds() - begin;
+		ring_barrier();
+		crumb_trial_step(trial, b->grad);
+	}
+	if (crumb_probe(&link, b->net))
+		die(b, b->net->why);
+	mine.compute = crumb_seconds_median(seconds, TRIAL_STEPS);
+	mine.rate = link.rate;
+	mine.latency = link.latency;
+	crumb_trial_prices(trial, &mine);
+	if (crumb_exchange_tell(x, &mine, sizeof mine, all))
+		die(b, crumb_exchange_why(x));
+	b->measured = crumb_auto_slowest(all, b->net->ranks);
+	crumb_exchange_close(x);
+	crumb_trial_close(trial);
+}
+
+static double predict_ring(const struct bench *b)
+{
+	const struct crumb_auto_measured *m = &b->measured;
+	const struct crumb_load load = crumb_load_ring(b->net->ranks, 4.0 * (double)b->model.parameters);
+
+	return m->compute + load.messages * m->latency + load.bytes / m->rate;
+}
+
+/* ---- ways ----------------------------------------------------------------------------------- */
+
+static void print(const struct bench *b, const char *plan, const char *up, const char *down, double predicted,
+                  double measured)
+{
+	const struct crumb_auto_measured *m = &b->measured;
+
+	if (b->net->rank > 0)
+		return;
+	printf("%s,%zu,%u,%s,%s,%.1f,%.3f,%s,\"%s\",\"%s\",%.6f,", b->model.model->name, b->model.parameters,
+	       b->net->ranks, b->mbit, b->delay_us, 8e-6 * m->rate, 1e3 * m->latency, plan, up, down,
+	       m->compute);
+	if (predicted > 0)
+		printf("%.6f", predicted);
+	printf(",%.6f\n", measured);
+	fflush(stdout);
+}
+
+static void begin(struct bench *b)
+{
+	init_parameters(&b->model, 1, b->param);
+	memset(b->velocity, 0, b->model.parameters * sizeof *b->velocity);
+	b->number = 0;
+}
+
+static void run_fixed(struct bench *b, enum crumb_auto_way way, size_t line)
+{
+	struct crumb_auto_choice choice = {.way = way};
+	struct crumb_exchange *x;
+	struct policy up, down;
+	char why[CRUMB_WHY_MAX];
+	bool exact;
+
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		choice.menu[kind] = (unsigned char)line;
+	crumb_auto_policies(&b->setting, &choice, &up, &down, &exact);
+	const struct plan *plan = crumb_auto_plan(&choice);
+	const struct crumb_exchange_config config = {.slices = plan->longest ? b->part : b->model.slice,
+	                                             .slice_count =
+	                                                     plan->longest ? b->parts : b->model.slice_count,
+	                                             .plan = plan,
+	                                             .policy = &up,
+	                                             .down = exact ? NULL : &down,
+	                                             .learners = b->net->ranks,
+	                                             .seed = 1,
+	                                             .net = b->net};
+	if (crumb_exchange_open(&x, &config, why, sizeof why) < 0)
+		die(b, why);
+	begin(b);
+	const double measured = time_steps(b, x, NULL);
+	print(b, plan->name, crumb_auto_menu(line), exact ? "exact" : crumb_auto_menu(line),
+	      crumb_auto_predict(&b->setting, &b->measured, &choice), measured);
+	crumb_exchange_close(x);
+}
+
+static void run_auto(struct bench *b)
+{
+	const struct crumb_exchange_config config = {.slices = b->model.slice,
+	                                             .slice_count = b->model.slice_count,
+	                                             .learners = b->net->ranks,
+	                                             .seed = 1,
+	                                             .net = b->net};
+	static struct crumb_script script = {.measures = true};
+	struct crumb_exchange *x;
+	struct crumb_tuner *tuner;
+	char why[CRUMB_WHY_MAX];
+
+	if (crumb_tuner_open(&tuner, &x, &config, &script, why, sizeof why) < 0)
+		die(b, why);
+	begin(b);
+	const double measured = time_steps(b, x, tuner);
+	const struct crumb_tuned *tuned = crumb_tuner_tell(tuner);
+	char up[512];
+	snprintf(up, sizeof up, "auto: %s %s", tuned->plan, tuned->up);
+	print(b, "auto", up, tuned->down, 0, measured);
+	if (b->net->rank == 0)
+		fprintf(stderr, "%s\n", tuned->line);
+	crumb_tuner_close(tuner);
+	crumb_exchange_close(x);
+}
+
+static void run_all(struct bench *b)
+{
+	static const struct {
+		enum crumb_auto_way way;
+		size_t line;
+	} ways[] = {{CRUMB_AUTO_SHARD, 0},
+	            {CRUMB_AUTO_GATHER, 1},
+	            {CRUMB_AUTO_SHARD, 2},
+	            {CRUMB_AUTO_GATHER, 3},
+	            {CRUMB_AUTO_SHARD_PACKED, 3}};
+
+	begin(b);
+	measure(b);
+	begin(b);
+	const double ring = time_steps(b, NULL, NULL);
+	print(b, "all-reduce", "raw", "exact", predict_ring(b), ring);
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+		run_fixed(b, ways[i].way, ways[i].line);
+	run_auto(b);
+}
+
+static void open_all(struct bench *b, char **argv)
+{
+	const struct model *model = model_find(argv[1]);
+	char why[512] = "no such network";
+	const size_t longest = crumb_plan_find("shard")->longest;
+
+	const char *data = model && model->input.channels == 3 ? "colour-digits" : "digits";
+	if (!model || data_open(&b->data, data, why, sizeof why) < 0 ||
+	    net_open(&b->model, model, b->data.shape, why, sizeof why) < 0)
+		die(b, why);
+	const size_t bytes = b->model.parameters * sizeof(float);
+	b->worker = worker_open(&b->model, &b->data);
+	b->param = memory(b, bytes);
+	b->velocity = memory(b, bytes);
+	b->grad = memory(b, bytes);
+	b->mean = memory(b, bytes);
+	b->parts = crumb_slices_cut(b->model.slice, b->model.slice_count, longest, NULL);
+	b->part = memory(b, b->parts * sizeof *b->part);
+	crumb_slices_cut(b->model.slice, b->model.slice_count, longest, b->part);
+	if (!b->worker || crumb_auto_setting(&b->setting, b->model.slice, b->model.slice_count, b->part,
+	                                     b->parts, b->net->ranks, b->net->ranks))
+		die(b, "out of memory");
+	for (unsigned r = 0; r < b->net->ranks; r++)
+		b->share[r] = 1.0f / (float)b->net->ranks;
+}
+
+int main(int argc, char **argv)
+{
+	static struct bench b;
+	char why[512];
+
+	if (crumb_mpi_open(&b.net, 60, why, sizeof why) < 0) {
+		fprintf(stderr, "predict: %s\n", why);
+		return 1;
+	}
+	b.net->timeout = 300;
+	b.steps = argc == 5 ? (size_t)atol(argv[4]) : 0;
+	if (b.steps < 1 || b.steps > MOST_STEPS || b.net->ranks > MOST_RANKS)
+		die(&b, "usage: predict MODEL MBIT DELAY_US STEPS");
+	b.mbit = argv[2];
+	b.delay_us = argv[3];
+	open_all(&b, argv);
+	run_all(&b);
+	worker_close(b.worker);
+	data_close(&b.data);
+	free(b.param);
+	free(b.velocity);
+	free(b.grad);
+	free(b.mean);
+	free(b.part);
+	crumb_mpi_close(&b.net);
+	return 0;
+}
