@@ -136,11 +136,10 @@ static void measure(struct bench *b)
 		seconds[i] = ring_most(crumb_seconds() - begin); /* the others wait for that rank */
 		crumb_trial_step(trial, b->grad);
 	}
-	if (crumb_probe(&link, b->net))
+	if (crumb_probe(&link, b->net, 4.0 * (double)b->model.parameters))
 		die(b, b->net->why);
 	mine.compute = crumb_seconds_median(seconds, TRIAL_STEPS);
-	mine.rate = link.rate;
-	mine.latency = link.latency;
+	mine.link = link;
 	crumb_trial_prices(trial, &mine);
 	if (crumb_exchange_tell(x, &mine, sizeof mine, all))
 		die(b, crumb_exchange_why(x));
@@ -154,7 +153,8 @@ static double predict_ring(const struct bench *b)
 	const struct crumb_auto_measured *m = &b->measured;
 	const struct crumb_load load = crumb_load_ring(b->net->ranks, 4.0 * (double)b->model.parameters);
 
-	return m->compute + load.messages * m->latency + load.bytes / m->rate;
+	return m->compute + load.messages * m->link.latency +
+	       load.bytes / crumb_link_rate(&m->link, load.bytes / load.messages);
 }
 
 /* ---- ways ----------------------------------------------------------------------------------- */
@@ -167,8 +167,9 @@ static void print(const struct bench *b, const char *plan, const char *up, const
 	if (b->net->rank > 0)
 		return;
 	printf("%s,%zu,%u,%s,%s,%.1f,%.3f,%s,\"%s\",\"%s\",%.6f,", b->model.model->name, b->model.parameters,
-	       b->net->ranks, b->mbit, b->delay_us, 8e-6 * m->rate, 1e3 * m->latency, plan, up, down,
-	       m->compute);
+	       b->net->ranks, b->mbit, b->delay_us,
+	       8e-6 * crumb_link_rate(&m->link, 4.0 * (double)b->model.parameters), 1e3 * m->link.latency,
+	       plan, up, down, m->compute);
 	if (predicted > 0)
 		printf("%.6f", predicted);
 	printf(",%.6f\n", measured);

@@ -24,8 +24,7 @@ struct crumb_auto_measured crumb_auto_slowest(const struct crumb_auto_measured *
 	for (size_t i = 1; i < count; i++) {
 		all.step = fmax(all.step, each[i].step);
 		all.compute = fmax(all.compute, each[i].compute);
-		all.rate = fmin(all.rate, each[i].rate);
-		all.latency = fmax(all.latency, each[i].latency);
+		all.link = crumb_link_slower(&all.link, &each[i].link);
 		all.threads = fmin(all.threads, each[i].threads);
 		for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
 			for (int kind = 0; kind < CRUMB_KINDS; kind++) {
@@ -113,33 +112,49 @@ static struct crumb_load load_of(const struct crumb_auto_setting *s, const struc
 	return crumb_load_owner(s->ranks, s->share, &up, &down);
 }
 
-double crumb_auto_predict(const struct crumb_auto_setting *s, const struct crumb_auto_measured *x,
-                          const struct crumb_auto_choice *choice)
+/* Of the link, for messages as long as this load's; one of its swaps is the vote, which is next to nothing.
+ */
+static double rate_of(const struct crumb_auto_measured *x, const struct crumb_load *load)
 {
-	const struct crumb_cluster cluster = {.nodes = s->ranks,
-	                                      .gpus = 1,
-	                                      .network_rate = x->rate,
-	                                      .network_latency = x->latency,
-	                                      .gpu_rate = INFINITY,
-	                                      .host_rate = INFINITY};
+	return crumb_link_rate(&x->link, load->bytes / (load->messages - 1));
+}
+
+/* All kinds, whose frames share messages. */
+static struct crumb_load whole_of(const struct crumb_auto_setting *s, const struct crumb_auto_measured *x,
+                                  const struct crumb_auto_choice *choice)
+{
 	struct crumb_load all = {0};
 
 	for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 		const struct crumb_load load = load_of(s, x, choice->way, choice->menu[kind], kind);
 		all.bytes += load.bytes;
 		all.codec += load.codec;
-		all.messages = load.messages; /* all kinds share them */
+		all.messages = load.messages;
 	}
+	return all;
+}
+
+double crumb_auto_predict(const struct crumb_auto_setting *s, const struct crumb_auto_measured *x,
+                          const struct crumb_auto_choice *choice)
+{
+	const struct crumb_load all = whole_of(s, x, choice);
+	const struct crumb_cluster cluster = {.nodes = s->ranks,
+	                                      .gpus = 1,
+	                                      .network_rate = rate_of(x, &all),
+	                                      .network_latency = x->link.latency,
+	                                      .gpu_rate = INFINITY,
+	                                      .host_rate = INFINITY};
 	const struct crumb_cost cost = crumb_cost_step(&cluster, &all, x->compute, 0);
 	return crumb_cost_total(&cost);
 }
 
 /* ---- choice --------------------------------------------------------------------------------- */
 
-/* The shortest step of this way with what is on the menu up to limit, kind by kind: their costs add up. */
-static struct crumb_auto_choice shortest(const struct crumb_auto_setting *s,
-                                         const struct crumb_auto_measured *x, enum crumb_auto_way way,
-                                         size_t limit)
+/* The shortest step of this way with what is on the menu up to limit, kind by kind: at one rate of the link,
+ * their costs add up. */
+static struct crumb_auto_choice shortest_at(const struct crumb_auto_setting *s,
+                                            const struct crumb_auto_measured *x, enum crumb_auto_way way,
+                                            size_t limit, double rate)
 {
 	struct crumb_auto_choice choice = {.way = way};
 
@@ -147,12 +162,26 @@ static struct crumb_auto_choice shortest(const struct crumb_auto_setting *s,
 		double least = INFINITY;
 		for (size_t m = 0; m <= limit; m++) {
 			const struct crumb_load load = load_of(s, x, way, m, kind);
-			const double seconds = load.codec + load.bytes / x->rate;
+			const double seconds = load.codec + load.bytes / rate;
 			if (seconds < least) {
 				least = seconds;
 				choice.menu[kind] = (unsigned char)m;
 			}
 		}
+	}
+	return choice;
+}
+
+/* Shorter messages may have a lower rate, which may call for shorter ones. */
+static struct crumb_auto_choice shortest(const struct crumb_auto_setting *s,
+                                         const struct crumb_auto_measured *x, enum crumb_auto_way way,
+                                         size_t limit)
+{
+	struct crumb_auto_choice choice = {.way = way};
+
+	for (size_t i = 0; i <= limit; i++) {
+		const struct crumb_load load = whole_of(s, x, &choice);
+		choice = shortest_at(s, x, way, limit, rate_of(x, &load));
 	}
 	return choice;
 }

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include "cost.h"
 #include "exchange.h"
+#include "link.h"
 #include "policy.h"
 
 /* What can be chosen, the gentlest first: raw, and codecs that are published to train like f32. */
@@ -18,10 +19,10 @@ const char *crumb_auto_menu(size_t i); /* a policy */
 
 /* What a learner, or all together, have measured. */
 struct crumb_auto_measured {
-	double step;          /* seconds of a whole step with the choice in use */
-	double compute;       /* of it, what is not the exchange's */
-	double rate, latency; /* of a rank's port, bytes a second; of a swap of next to nothing, seconds */
-	double threads;       /* of a rank */
+	double step;    /* seconds of a whole step with the choice in use */
+	double compute; /* of it, what is not the exchange's */
+	struct crumb_link link;
+	double threads; /* of a rank */
 	struct {
 		double bytes, pack, unpack; /* of an element: in a frame's payload, seconds */
 	} price[CRUMB_AUTO_MENU][CRUMB_KINDS];

@@ -1,5 +1,5 @@
-/* Messages are doubled until a swap takes long enough to be timed. How long the last one took travels in the
- * messages, so that all ranks go on, and stop, together.
+/* Messages grow until a swap has taken long enough. How long the last one took travels in the messages, so
+ * that all ranks go on, and stop, together.
  *
  * SPDX-License-Identifier: MIT */
 #include "probe.h"
@@ -11,8 +11,8 @@
 #include "seconds.h"
 #include "transport.h"
 
-#define LONG_ENOUGH 20e-3 /* seconds of a swap */
-enum { SHORT = sizeof(double), FIRST = 1 << 14, MOST = 1 << 24, SWAPS = 5 };
+#define LONG_ENOUGH 0.5 /* seconds of a swap */
+enum { SHORT = sizeof(double), SWAPS = 3, SHORT_SWAPS = 15 };
 
 struct probe {
 	struct transport *net;
@@ -47,40 +47,50 @@ static int swap(struct probe *p, size_t bytes, double *took, double *before)
 /* The median of some swaps, each on the slowest rank. */
 static int median(struct probe *p, size_t bytes, double *seconds)
 {
-	double took = 0, before[SWAPS + 1];
+	double took = 0, before[SHORT_SWAPS + 1];
+	const int swaps = bytes == SHORT ? SHORT_SWAPS : SWAPS;
 	int error = 0;
 
-	for (int i = 0; i <= SWAPS && !error; i++)
+	for (int i = 0; i <= swaps && !error; i++)
 		error = swap(p, bytes, &took, &before[i]);
 	if (!error)
-		*seconds = crumb_seconds_median(before + 1, SWAPS);
+		*seconds = crumb_seconds_median(before + 1, (size_t)swaps);
 	return error;
 }
 
-static int measure(struct probe *p, struct crumb_link *link)
+/* Bytes to each other rank, of the i-th length through a port. */
+static size_t message(const struct transport *net, int i)
+{
+	const size_t others = net->ranks - 1, bytes = ((size_t)LINK_FIRST << 2 * i) / others;
+
+	return bytes > SHORT ? bytes : SHORT;
+}
+
+static int measure(struct probe *p, struct crumb_link *link, double most)
 {
 	double seconds = 0;
 	int error = median(p, SHORT, &link->latency);
 
-	for (size_t bytes = FIRST; !error; bytes *= 2) {
-		error = median(p, bytes, &seconds);
-		if (seconds >= link->latency + LONG_ENOUGH || bytes == MOST) {
-			link->rate = (double)(p->net->ranks - 1) * (double)bytes /
-			             fmax(seconds - link->latency, 1e-9);
-			break;
+	for (int i = 0; i < LINK_LENGTHS && !error; i++) {
+		const double before = i > 0 ? link->wire[i - 1] : 0;
+		if (i > 0 && (seconds > LONG_ENOUGH || LINK_FIRST * ldexp(0.25, 2 * i) >= most)) {
+			link->wire[i] = 4 * before;
+			continue;
 		}
+		error = median(p, message(p->net, i), &seconds);
+		link->wire[i] = fmax(fmax(seconds - link->latency, before), 1e-9);
 	}
 	return error;
 }
 
-int crumb_probe(struct crumb_link *link, struct transport *net)
+int crumb_probe(struct crumb_link *link, struct transport *net, double most)
 {
-	*link = (struct crumb_link){.rate = INFINITY};
+	*link = crumb_link_even(INFINITY, 0);
 	if (!net || net->ranks < 2)
 		return 0;
-	struct probe p = {net, calloc(MOST, 1), calloc(net->ranks, sizeof *p.out),
+	struct probe p = {net, calloc(message(net, LINK_LENGTHS - 1), 1), calloc(net->ranks, sizeof *p.out),
 	                  calloc(net->ranks, sizeof *p.in)};
-	const int error = p.message && p.out && p.in ? measure(&p, link) : CRUMB_EMEMORY;
+	const int error = p.message && p.out && p.in ? measure(&p, link, most) : CRUMB_EMEMORY;
 	free(p.message);
 	free(p.out);
 	free(p.in);

@@ -4,15 +4,13 @@
 #ifndef PROBE_H
 #define PROBE_H
 
+#include "link.h"
+
 struct transport;
 
-struct crumb_link {
-	double rate; /* bytes a second through a rank's port while all send to all; INFINITY: nothing is sent
-	              */
-	double latency; /* seconds of a swap of next to nothing */
-};
-
-/* All ranks measure at the same time, for about a tenth of a second. 0, or what a swap returns. */
-int crumb_probe(struct crumb_link *link, struct transport *net);
+/* All ranks measure at the same time, all sending to all, lengths of up to so many bytes through a port, or
+ * until a swap takes half a second; that is for a few seconds. 0, or what a swap returns.
+ */
+int crumb_probe(struct crumb_link *link, struct transport *net, double most);
 
 #endif

@@ -197,6 +197,16 @@ static void time_step(struct crumb_tuner *t)
 	t->compute[t->timed++] = whole - exchange;
 }
 
+/* Bytes of a gradient. */
+static double dense(const struct crumb_tuner *t)
+{
+	double elements = 0;
+
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		elements += t->setting.elements[kind];
+	return 4 * elements;
+}
+
 /* All ranks' measurements, the slowest of each. */
 static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, char *why, size_t cap)
 {
@@ -204,7 +214,7 @@ static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, c
 	struct crumb_auto_measured *mine = calloc(t->own + 1, sizeof *mine),
 	                           *all = calloc(learners, sizeof *all);
 	struct crumb_link link;
-	int error = crumb_probe(&link, t->config.net);
+	int error = crumb_probe(&link, t->config.net, dense(t));
 
 	if (error)
 		refuse(why, cap, error, "probing the link: %s", t->config.net->why);
@@ -213,8 +223,7 @@ static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, c
 	if (!error) {
 		mine->step = crumb_seconds_median(t->whole, t->timed);
 		mine->compute = crumb_seconds_median(t->compute, t->timed);
-		mine->rate = link.rate;
-		mine->latency = link.latency;
+		mine->link = link;
 		mine->threads = crumb_team_threads(t->config.team);
 		crumb_trial_prices(t->trial, mine);
 		for (size_t l = 1; l < t->own; l++)
@@ -274,8 +283,8 @@ static int choose(struct crumb_tuner *t, char *why, size_t cap)
 	t->tuned.predicted = crumb_auto_predict(&t->setting, &x, &t->choice) + extra;
 	t->tuned.plain = crumb_auto_predict(&t->setting, &x, &plain) + t->plain_extra;
 	t->tuned.compute = x.compute;
-	t->tuned.rate = x.rate;
-	t->tuned.latency = x.latency;
+	t->tuned.rate = crumb_link_rate(&x.link, dense(t));
+	t->tuned.latency = x.link.latency;
 	print_line(&t->tuned, stays ? "stays with" : "changes to");
 	return error ? error : 1;
 }

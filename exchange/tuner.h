@@ -32,7 +32,7 @@ struct crumb_tuned {
 	uint64_t step;
 	const char *plan, *down, *up;      /* as crumb-train takes them */
 	double measured, predicted, plain; /* seconds of a step: with the choice before, with this, all raw */
-	double compute, rate, latency;     /* what that rests on; rate: bytes a second */
+	double compute, rate, latency;     /* what that rests on; rate: of a raw gradient, bytes a second */
 	const char *script;                /* all choices until now */
 	char line[512];                    /* the same in words */
 };

@@ -29,7 +29,7 @@ static struct crumb_auto_measured measured_of(double mbit, double compute)
 {
 	static const double price[][3] = {{4, 0.5, 0.5}, {2, 0.6, 0.5}, {0.2, 2, 1}, {0.01, 1, 0.1}};
 	struct crumb_auto_measured x = {
-	        .compute = compute, .rate = mbit * 1e6 / 8, .latency = 1e-4, .threads = 1};
+	        .compute = compute, .link = crumb_link_even(mbit * 1e6 / 8, 1e-4), .threads = 1};
 	for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
 		for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 			const size_t line = kind == CRUMB_BIAS ? 0 : m;
@@ -157,16 +157,34 @@ static void a_choice_that_does_not_help_is_left(void **state)
 	assert_true(crumb_auto_same(&s, &then, &plain));
 }
 
+/* Long messages are faster: between lengths time is a straight line, beyond them the rate stays. */
+static void a_rate_goes_by_length(void **state)
+{
+	(void)state;
+	struct crumb_link link = {.latency = 0.1, .wire = {1, 2, 4, 8, 16, 32}};
+	assert_true(crumb_link_rate(&link, 100) == LINK_FIRST);
+	assert_true(crumb_link_rate(&link, LINK_FIRST) == LINK_FIRST);
+	assert_true(crumb_link_rate(&link, 4.0 * LINK_FIRST) == 2.0 * LINK_FIRST);
+	assert_true(fabs(crumb_link_rate(&link, 2.5 * LINK_FIRST) / (2.5 / 1.5 * LINK_FIRST) - 1) < 1e-12);
+	assert_true(crumb_link_rate(&link, 1e12) == 32.0 * LINK_FIRST);
+	link = crumb_link_even(INFINITY, 0);
+	assert_true(isinf(crumb_link_rate(&link, 1)) && isinf(crumb_link_rate(&link, 1e6)));
+	link = crumb_link_even(1e6, 0);
+	for (double bytes = 1; bytes < 1e10; bytes *= 3)
+		assert_true(fabs(crumb_link_rate(&link, bytes) / 1e6 - 1) < 1e-12);
+}
+
 static void the_slowest_counts(void **state)
 {
 	(void)state;
 	struct crumb_auto_measured each[3] = {measured_of(100, 1), measured_of(10, 2),
 	                                      measured_of(1000, 0.5)};
-	each[2].latency = 1;
+	each[2].link.latency = 1;
 	each[0].threads = 2;
 	each[2].price[TERNGRAD][CRUMB_FC].pack = 7;
 	const struct crumb_auto_measured all = crumb_auto_slowest(each, 3);
-	assert_true(all.rate == each[1].rate && all.compute == 2 && all.latency == 1 && all.threads == 1);
+	assert_true(crumb_link_rate(&all.link, 1e6) == crumb_link_rate(&each[1].link, 1e6) &&
+	            all.compute == 2 && all.link.latency == 1 && all.threads == 1);
 	assert_true(all.price[TERNGRAD][CRUMB_FC].pack == 7);
 }
 
@@ -195,9 +213,13 @@ static void a_choice_is_policies(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(steps_are_predicted), cmocka_unit_test(a_link_decides),
-	        cmocka_unit_test(gentle_comes_first),  cmocka_unit_test(a_choice_that_does_not_help_is_left),
-	        cmocka_unit_test(the_slowest_counts),  cmocka_unit_test(a_choice_is_policies),
+	        cmocka_unit_test(steps_are_predicted),
+	        cmocka_unit_test(a_link_decides),
+	        cmocka_unit_test(gentle_comes_first),
+	        cmocka_unit_test(a_choice_that_does_not_help_is_left),
+	        cmocka_unit_test(a_rate_goes_by_length),
+	        cmocka_unit_test(the_slowest_counts),
+	        cmocka_unit_test(a_choice_is_policies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,7 +71,8 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	float *param = calloc(net->parameters, sizeof *param), *grad = calloc(net->parameters, sizeof *grad);
 	const size_t n = split_size(o->batch, o->learners, 0);
 	double seconds = -1;
-	struct crumb_link link = {0};
+	const double dense = 4.0 * (double)net->parameters; /* what a rank sends at most in plan shard */
+	struct crumb_link link;
 
 	snprintf(why, cap, "out of memory");
 	if (worker && param && grad) {
@@ -84,7 +85,7 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	free(grad);
 	if (seconds < 0)
 		return -1;
-	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks))) {
+	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks, dense))) {
 		snprintf(why, cap, "%s", ranks->why);
 		return -1;
 	}
@@ -92,8 +93,8 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 		return 0;
 	printf("--batch %zu --compute %.4gms", n, 1e3 * seconds);
 	if (ranks && ranks->ranks > 1)
-		printf(" --nodes %u --link %.4gM --latency %.4gus", ranks->ranks, 8e-6 * link.rate,
-		       1e6 * link.latency);
+		printf(" --nodes %u --link %.4gM --latency %.4gus", ranks->ranks,
+		       8e-6 * crumb_link_rate(&link, dense), 1e6 * link.latency);
 	putchar('\n');
 	return 0;
 }
