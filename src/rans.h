@@ -23,25 +23,11 @@ enum { RANS_BITS = 12, RANS_TOTAL = 1 << RANS_BITS, RANS_STATES = 32, RANS_STATE
 struct rans_model {
 	uint32_t frequency[SYMBOLS_MOST];
 };
+struct rans_model crumb_rans_model(const uint32_t count[SYMBOLS_MOST]);
 
-static inline struct rans_model rans_model_of(const uint32_t count[SYMBOLS_MOST])
-{
-	struct rans_model m;
-	uint64_t all = 0;
-	uint32_t rest = RANS_TOTAL;
-	int most = 0;
-	for (int j = 0; j < SYMBOLS_MOST; j++) {
-		all += count[j];
-		most = count[j] > count[most] ? j : most;
-	}
-	for (int j = 0; j < SYMBOLS_MOST; j++) {
-		const uint32_t near = (uint32_t)((2 * RANS_TOTAL * (uint64_t)count[j] + all) / (2 * all));
-		m.frequency[j] = near || !count[j] ? near : 1;
-		rest -= m.frequency[j];
-	}
-	m.frequency[most] += rest; /* modulo 2^32: rest may be negative */
-	return m;
-}
+/* The bits of the words of so many symbols, in units of 2^-RANS_COST_BITS. */
+enum { RANS_COST_BITS = 12 };
+uint64_t crumb_rans_cost(const uint32_t count[SYMBOLS_MOST]);
 
 /* An entry of a table of 32-bit numbers, which v16 holds as floats. */
 V16_FN v16i rans_entry(v16t table, v16i at) { return v16_bits_of(v16_lookup(table, at)); }
@@ -102,7 +88,7 @@ static inline size_t rans_encode(uint8_t *dst, size_t most, const uint8_t *codes
 	if (most <= around)
 		return 0;
 	const uint8_t *const least = end - (most - around - 1);
-	const struct rans_model m = rans_model_of(count);
+	const struct rans_model m = crumb_rans_model(count);
 	const struct rans_encoder e = rans_encoder_of(&m);
 	const v16t reciprocals = v16_table(e.reciprocal), rests = v16_table(e.rest);
 	v16i even = v16_seti(RANS_LOW), odd = even;

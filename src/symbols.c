@@ -5,7 +5,9 @@
 #include "huffman.h"
 #include "rans.h"
 
-enum { STORED = 0xFFFF }; /* before a block that is not coded: else its bytes */
+/* What stands before a block: its bytes, or that it is not coded, or that it is coded together with those
+ * after it, how many blocks in all. */
+enum { STORED = 0xFFFF, JOINED = 0x8000, MOST_JOINED = 64 };
 
 /* ---- encode --------------------------------------------------------------------------------- */
 
@@ -36,24 +38,75 @@ static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, si
 	}
 }
 
+/* Blocks that are coded as one. */
+struct stretch {
+	size_t first, n, blocks;
+	uint32_t count[SYMBOLS_MOST];
+};
+
+/* The block that begins at element number first, if there is one. */
+static struct stretch block_at(const uint8_t *codes, size_t n, size_t first, const struct symbols *s)
+{
+	const size_t block = symbols_block(s);
+	struct stretch b = {first, n - first < block ? n - first : block, 1, {0}};
+	if (b.n)
+		count_symbols(b.count, codes + s->width * (first / V16), divide_up(b.n, V16), s);
+	return b;
+}
+
+/* Takes b, which follows it, in, if that makes the two shorter: one table and one set of states for both, but
+ * frequencies that fit neither as well. */
+static bool join(struct stretch *a, const struct stretch *b, unsigned symbols)
+{
+	const uint64_t around = (uint64_t)8 * (2 * symbols + RANS_STATE_BYTES) << RANS_COST_BITS,
+	               most = (uint64_t)8 * JOINED << RANS_COST_BITS;
+	uint32_t count[SYMBOLS_MOST];
+	for (int j = 0; j < SYMBOLS_MOST; j++)
+		count[j] = a->count[j] + b->count[j];
+	const uint64_t cost = crumb_rans_cost(count);
+	if (a->blocks == MOST_JOINED || cost > most ||
+	    cost > crumb_rans_cost(a->count) + crumb_rans_cost(b->count) + around)
+		return false;
+	memcpy(a->count, count, sizeof count);
+	a->n += b->n;
+	a->blocks++;
+	return true;
+}
+
+static uint8_t *encode_stretch(uint8_t *dst, const uint8_t *codes, const struct stretch *t,
+                               const struct symbols *s, enum symbols_coder coder)
+{
+	const bool joined = t->blocks > 1;
+	const size_t groups = divide_up(t->n, V16), fixed = s->width * groups, most = joined ? JOINED : fixed;
+	const uint8_t *const own = codes + s->width * (t->first / V16);
+	uint8_t *const to = dst + (joined ? 4 : 2);
+	const size_t size = coder == SYMBOLS_HUFFMAN
+	                            ? crumb_huffman_encode(to, most, own, groups, s, t->count)
+	                            : rans_encode(to, most, own, groups, s, t->count);
+	if (joined && !size) { /* no room for the states */
+		const size_t end = t->first + t->n;
+		for (struct stretch one = block_at(codes, end, t->first, s); one.n;
+		     one = block_at(codes, end, one.first + one.n, s))
+			dst = encode_stretch(dst, codes, &one, s, coder);
+		return dst;
+	}
+	if (joined)
+		dst = put_u16(dst, (uint16_t)(JOINED | t->blocks));
+	dst = put_u16(dst, size ? (uint16_t)size : STORED);
+	if (!size)
+		memmove(dst, own, fixed);
+	return dst + (size ? size : fixed);
+}
+
 size_t PER_ISA(symbols_encode)(uint8_t *dst, const uint8_t *codes, size_t n, const struct symbols *s,
                                enum symbols_coder coder)
 {
-	const size_t block = symbols_block(s);
 	uint8_t *at = dst;
-	for (size_t i = 0; i < n; i += block) {
-		const size_t groups = divide_up(n - i < block ? n - i : block, V16),
-		             fixed = s->width * groups;
-		uint32_t count[SYMBOLS_MOST];
-		count_symbols(count, codes, groups, s);
-		const size_t size = coder == SYMBOLS_HUFFMAN
-		                            ? crumb_huffman_encode(at + 2, fixed, codes, groups, s, count)
-		                            : rans_encode(at + 2, fixed, codes, groups, s, count);
-		at = put_u16(at, size ? (uint16_t)size : STORED);
-		if (!size)
-			memmove(at, codes, fixed);
-		at += size ? size : fixed;
-		codes += fixed;
+	for (struct stretch now = block_at(codes, n, 0, s), next; now.n; now = next) {
+		do
+			next = block_at(codes, n, now.first + now.n, s);
+		while (coder == SYMBOLS_ENTROPY && next.n && join(&now, &next, s->count));
+		at = encode_stretch(at, codes, &now, s, coder);
 	}
 	return (size_t)(at - dst);
 }
@@ -125,17 +178,23 @@ bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const st
                              enum symbols_coder coder, symbols_put *put, void *to)
 {
 	const size_t block = symbols_block(s);
-	for (size_t i = 0; i < n; i += block) {
-		const size_t here = n - i < block ? n - i : block, groups = divide_up(here, V16);
+	for (size_t i = 0, here; i < n; i += here) {
 		if (size < 2)
 			return false;
 		const unsigned mark = get_u16(src);
-		const size_t bytes = mark == STORED ? s->width * groups : mark;
-		src += 2;
-		size -= 2;
+		const bool joined = mark & JOINED && mark != STORED;
+		const size_t blocks = joined ? mark - JOINED : 1, head = joined ? 4 : 2;
+		here = n - i < blocks * block ? n - i : blocks * block;
+		const size_t fixed = s->width * divide_up(here, V16);
+		if (size < head || (joined && (coder != SYMBOLS_ENTROPY || blocks < 2 ||
+		                               blocks > MOST_JOINED || here <= (blocks - 1) * block)))
+			return false;
+		const size_t bytes = mark == STORED ? fixed : joined ? get_u16(src + 2) : mark;
+		src += head;
+		size -= head;
 		struct block b;
 		b.kind = mark == STORED ? CODES : coder == SYMBOLS_HUFFMAN ? HUFFMAN : RANS;
-		if ((mark != STORED && bytes >= s->width * groups) || bytes > size ||
+		if ((mark != STORED && bytes >= (joined ? JOINED : fixed)) || bytes > size ||
 		    !block_open(&b, src, bytes, s->count) || !decode_block(&b, i, here, s, put, to))
 			return false;
 		src += bytes;

@@ -5,12 +5,13 @@ A stream of bits is a Python integer: its first bit is the lowest.
 SPDX-License-Identifier: MIT
 """
 import heapq
+import math
 import struct
 from itertools import accumulate
 
 from crumb_ref_numbers import ceil_div, need
 
-RUN, STREAMS, STORED = 4096, 4, 0xFFFF
+RUN, STREAMS, STORED, JOINED, MOST_JOINED = 4096, 4, 0xFFFF, 0x8000, 64
 TOTAL, STATES, LOW = 4096, 32, 2**15
 LONGEST = 11
 
@@ -53,18 +54,26 @@ def read_symbols(coded, n, count, width, read_fixed, read_block):
     """n symbols below count, and zeros up to a multiple of 16, which are cut off. read_fixed(bytes): the symbols of
     fixed-width codes. read_block: read_rans or read_huffman."""
     symbols, at = [], 0
-    for first in range(0, n, block_elements(width)):
-        groups = ceil_div(min(n - first, block_elements(width)), 16)
+    while len(symbols) < n:
         need(len(coded) >= at + 2, "a block's mark is missing")
         size, = struct.unpack_from("<H", coded, at)
         at += 2
-        if size == STORED:
+        blocks = 1
+        if JOINED < size < STORED:
+            blocks = size - JOINED
+            need(read_block is read_rans and 2 <= blocks <= MOST_JOINED, "blocks that are not joined")
+            need(len(symbols) + (blocks - 1) * block_elements(width) < n, "a block past the last")
+            need(len(coded) >= at + 2, "the size of joined blocks is missing")
+            size, = struct.unpack_from("<H", coded, at)
+            at += 2
+        groups = ceil_div(min(n - len(symbols), blocks * block_elements(width)), 16)
+        if size == STORED and blocks == 1:
             size = width * groups
             need(len(coded) >= at + size, "a block is cut short")
             block = read_fixed(coded[at:at + size])
             need(max(block) < count, "a symbol that there is not")
         else:
-            need(size < width * groups, "a coded block is not shorter")
+            need(size < (width * groups if blocks == 1 else JOINED), "a coded block is not shorter")
             need(len(coded) >= at + size, "a block is cut short")
             block = read_block(coded[at:at + size], 16 * groups, count)
         at += size
@@ -75,16 +84,37 @@ def read_symbols(coded, n, count, width, read_fixed, read_block):
 
 
 def write_symbols(symbols, count, width, write_fixed, write_block):
+    blocks = [symbols[first:first + block_elements(width)] for first in range(0, len(symbols), block_elements(width))]
+    if blocks:
+        blocks[-1] += [0] * (-len(blocks[-1]) % 16)
     coded = b""
-    for first in range(0, len(symbols), block_elements(width)):
-        block = symbols[first:first + block_elements(width)]
-        block = block + [0] * (-len(block) % 16)
-        fixed, shorter = write_fixed(block), write_block(block, count)
-        if len(shorter) < len(fixed):
-            coded += struct.pack("<H", len(shorter)) + shorter
-        else:
-            coded += struct.pack("<H", STORED) + fixed
+    for together in joined(blocks, count) if write_block is write_rans else [[block] for block in blocks]:
+        if len(together) > 1:
+            shorter = write_rans(sum(together, []), count)
+            if len(shorter) < JOINED:
+                coded += struct.pack("<HH", JOINED + len(together), len(shorter)) + shorter
+                continue
+        for block in together:
+            fixed, shorter = write_fixed(block), write_block(block, count)
+            if len(shorter) < len(fixed):
+                coded += struct.pack("<H", len(shorter)) + shorter
+            else:
+                coded += struct.pack("<H", STORED) + fixed
     return coded
+
+
+def joined(blocks, count):
+    """Which blocks, a list after another, are coded together."""
+    together = []
+    for block in blocks:
+        if together and len(together[-1]) < MOST_JOINED:
+            apart = rans_cost(sum(together[-1], []), count) + rans_cost(block, count) + 4096 * 8 * (2 * count + 4 * STATES)
+            both = rans_cost(sum(together[-1], block), count)
+            if both <= apart and both <= 4096 * 8 * JOINED:
+                together[-1].append(block)
+                continue
+        together.append([block])
+    return together
 
 
 # ---- rANS -----------------------------------------------------------------------------------------------------------
@@ -118,6 +148,12 @@ def rans_frequencies(symbols, count):
     frequencies = [max(1, (2 * TOTAL * c + len(symbols)) // (2 * len(symbols))) if c else 0 for c in counts]
     frequencies[counts.index(max(counts))] += TOTAL - sum(frequencies)
     return frequencies
+
+
+def rans_cost(symbols, count):
+    """Bits of words, nearly, in units of 2^-12."""
+    return sum(symbols.count(j) * (12 * 4096 - math.floor(4096 * math.log2(f)))
+               for j, f in enumerate(rans_frequencies(symbols, count)) if f)
 
 
 def write_rans(symbols, count):
