@@ -1,17 +1,9 @@
 /* crumb bench: the speed of codecs on one thread, and of the memory under them.
  *
- * A codec and the loops it is compared with run in turns, in one process, so that whatever slows the machine
- * down slows all of them. Time is the thread's CPU time, a figure is the median of its rounds. The gradient
- * is one of several, so that it comes from memory; a hash chooses which, because taking them in order would
- * give every kernel its own.
- *
  * SPDX-License-Identifier: MIT */
 #include "command.h"
-#include "floor.h"
 #include "json.h"
-#include "learner.h"
-#include "timing.h"
-#include "workload.h"
+#include "speed.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -29,86 +21,10 @@ static const struct option_info options[] = {
         {0, NULL, NULL, NULL},
 };
 
-enum kernel { PACK, READ, PACK_SAFE, FLOOR, UNPACK, SCALE, COPY, KERNELS };
-static const char *const kernel_keys[KERNELS] = {"pack_gbps",   "read_gbps",  "pack_safe_gbps", "floor_gbps",
-                                                 "unpack_gbps", "scale_gbps", "memcpy_gbps"};
-enum { GRADIENTS_LOG2 = 2, GRADIENTS = 1 << GRADIENTS_LOG2, ROUNDS = 21 };
-enum { WARM_STEPS = 3, WARM_STEPS_RESIDUAL = 40 };
-
-/* Everything of n elements, allocated once. */
-struct bench {
-	size_t n, turn;
-	float *grad[GRADIENTS], *residual, *acc, *scaled, *copy;
-	volatile float sink; /* keeps the compiler from dropping a sum that nobody wants */
-};
-
-static const float *next_gradient(struct bench *bench)
-{
-	return bench->grad[bench->turn++ * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GRADIENTS_LOG2)];
-}
-
-static int64_t run_kernel(struct bench *bench, struct learner *learner, enum kernel kernel)
-{
-	const float *grad = next_gradient(bench);
-	switch (kernel) {
-	case PACK:
-		return learner_pack(learner, grad, CRUMB_F32, CRUMB_KNOWN_FINITE);
-	case PACK_SAFE:
-		return learner_pack(learner, grad, CRUMB_F32, 0);
-	case UNPACK:
-		return crumb_unpack_add(learner->frame, learner->cap, 0.125f, bench->acc, bench->n);
-	case READ:
-		bench->sink = floor_sum(grad, bench->n);
-		return 0;
-	case FLOOR:
-		floor_add(bench->residual, grad, bench->n);
-		return 0;
-	case SCALE:
-		floor_scale(bench->scaled, 1.0f, bench->n);
-		return 0;
-	case COPY:
-		memcpy(bench->copy, grad, bench->n * sizeof *grad);
-		return 0;
-	case KERNELS:
-		break;
-	}
-	return CRUMB_EINVAL;
-}
-
-/* GB/s of f32 input, by kernel. */
-static int measure(struct bench *bench, struct learner *learner, int warm_steps, double *gbps)
-{
-	static double sample[KERNELS][ROUNDS];
-	int64_t result = 0;
-	for (int step = 0; step < warm_steps && result >= 0; step++)
-		result = learner_pack(learner, next_gradient(bench), CRUMB_F32, 0);
-	const size_t repeats = timing_repeats(bench->n);
-	for (int round = 0; round < ROUNDS; round++)
-		for (int k = 0; k < KERNELS; k++) {
-			const double start = timing_now();
-			for (size_t i = 0; i < repeats && result >= 0; i++)
-				result = run_kernel(bench, learner, (enum kernel)k);
-			sample[k][round] = 4e-9 * (double)(bench->n * repeats) / (timing_now() - start);
-		}
-	if (result < 0)
-		return command_fail("%s", crumb_strerror((int)result));
-	for (int k = 0; k < KERNELS; k++)
-		gbps[k] = timing_median(sample[k], ROUNDS);
-	return STATUS_OK;
-}
-
-static int bench_codec(struct bench *bench, const crumb_codec *codec, double *gbps)
-{
-	struct learner learner;
-	int status = learner_open(&learner, codec, bench->n, 1);
-	if (!status)
-		status = measure(bench, &learner,
-		                 command_codec(codec)->flags & CRUMB_RESIDUAL ? WARM_STEPS_RESIDUAL
-		                                                              : WARM_STEPS,
-		                 gbps);
-	learner_close(&learner);
-	return status;
-}
+static const char *const kernel_keys[SPEED_KERNELS] = {
+        [SPEED_PACK] = "pack_gbps",  [SPEED_PACK_SAFE] = "pack_safe_gbps", [SPEED_UNPACK] = "unpack_gbps",
+        [SPEED_ADD] = "floor_gbps",  [SPEED_READ] = "read_gbps",           [SPEED_SCALE] = "scale_gbps",
+        [SPEED_COPY] = "memcpy_gbps"};
 
 static void print_head(size_t n)
 {
@@ -120,48 +36,23 @@ static void print_head(size_t n)
 
 static void print_text(const char *spec, const double *gbps)
 {
-	printf("%-32s %-9s %7.2f %7.2f %7.2f %8.2f %7.2f %7.2f %7.2f\n", spec, crumb_isa(), gbps[PACK],
-	       gbps[PACK_SAFE], gbps[UNPACK], gbps[FLOOR], gbps[READ], gbps[SCALE], gbps[COPY]);
+	printf("%-32s %-9s %7.2f %7.2f %7.2f %8.2f %7.2f %7.2f %7.2f\n", spec, crumb_isa(), gbps[SPEED_PACK],
+	       gbps[SPEED_PACK_SAFE], gbps[SPEED_UNPACK], gbps[SPEED_ADD], gbps[SPEED_READ],
+	       gbps[SPEED_SCALE], gbps[SPEED_COPY]);
 }
 
 static void print_json(const char *spec, const double *gbps, size_t n)
 {
-	static const enum kernel order[KERNELS] = {PACK, PACK_SAFE, UNPACK, FLOOR, READ, SCALE, COPY};
+	static const enum speed_kernel order[SPEED_KERNELS] = {
+	        SPEED_PACK, SPEED_PACK_SAFE, SPEED_UNPACK, SPEED_ADD, SPEED_READ, SPEED_SCALE, SPEED_COPY};
 	fputs("{\"codec\": ", stdout);
 	json_string(stdout, spec);
 	fputs(", \"isa\": ", stdout);
 	json_string(stdout, crumb_isa());
 	printf(", \"n\": %zu, \"threads\": 1", n);
-	for (size_t i = 0; i < KERNELS; i++)
+	for (size_t i = 0; i < SPEED_KERNELS; i++)
 		printf(", \"%s\": %.4g", kernel_keys[order[i]], gbps[order[i]]);
 	fputs("}\n", stdout);
-}
-
-static int open_bench(struct bench *bench)
-{
-	const size_t bytes = bench->n * sizeof(float);
-	float **const arrays[] = {&bench->residual, &bench->acc, &bench->scaled, &bench->copy};
-	for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++) {
-		if (!(*arrays[i] = command_memory(bytes)))
-			return STATUS_FAILED;
-		workload_gradient(*arrays[i], bench->n, GRADIENTS + i);
-	}
-	for (size_t i = 0; i < GRADIENTS; i++) {
-		if (!(bench->grad[i] = command_memory(bytes)))
-			return STATUS_FAILED;
-		workload_gradient(bench->grad[i], bench->n, i);
-	}
-	return STATUS_OK;
-}
-
-static void close_bench(struct bench *bench)
-{
-	for (size_t i = 0; i < GRADIENTS; i++)
-		free(bench->grad[i]);
-	free(bench->residual);
-	free(bench->acc);
-	free(bench->scaled);
-	free(bench->copy);
 }
 
 /* What the user asked for, in order. */
@@ -175,34 +66,34 @@ struct plan {
 
 static int run_plan(const struct plan *plan)
 {
-	struct bench bench = {.n = (size_t)plan->n};
+	struct speed speed = {0};
 	const bool progress = isatty(STDERR_FILENO);
 	if (plan->n > SIZE_MAX / sizeof(float))
 		return command_fail("%" PRIu64 " elements are too many for this machine", plan->n);
 	if (progress)
 		fputs("\rmaking gradients", stderr);
-	int status = open_bench(&bench);
+	int status = speed_open(&speed, (size_t)plan->n, NULL);
 	if (!status && !plan->json)
-		print_head(bench.n);
+		print_head(speed.n);
 	const size_t runs = plan->codecs * plan->isas;
 	for (size_t run = 0; run < runs && !status; run++) {
 		const crumb_codec *codec = &plan->codec[run / plan->isas];
 		char spec[CRUMB_SPEC_MAX];
-		double gbps[KERNELS];
+		double gbps[SPEED_KERNELS];
 		crumb_print(codec, spec, sizeof spec);
 		crumb_set_isa(plan->isa[run % plan->isas]);
 		if (progress)
 			fprintf(stderr, "\r\033[K%zu of %zu: %s, %s", run + 1, runs, spec, crumb_isa());
-		status = bench_codec(&bench, codec, gbps);
+		status = speed_codec(&speed, codec, gbps);
 		if (progress)
 			fputs("\r\033[K", stderr);
 		if (!status && plan->json)
-			print_json(spec, gbps, bench.n);
+			print_json(spec, gbps, speed.n);
 		else if (!status)
 			print_text(spec, gbps);
 		fflush(stdout);
 	}
-	close_bench(&bench);
+	speed_close(&speed);
 	return status;
 }
 
