@@ -11,30 +11,27 @@ enum { STORED = 0xFFFF, JOINED = 0x8000, MOST_JOINED = 64 };
 
 /* ---- encode --------------------------------------------------------------------------------- */
 
-/* How often each symbol occurs: pairs a + 16 b are counted, eight times, so that equal neighbours need not
- * wait for each other. */
+/* How often each symbol occurs: run by run in lanes of a byte each, which a run does not fill. */
 static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, size_t groups,
                           const struct symbols *s)
 {
-	uint32_t pairs[8][256] = {{0}};
+	enum { LANES = 64 };
+	typedef uint8_t lanes __attribute__((vector_size(LANES), aligned(1), may_alias));
 	uint8_t symbol[SYMBOLS_RUN];
-	for (size_t g = 0; g < groups; g += SYMBOLS_RUN / V16) {
-		const size_t here = groups - g < SYMBOLS_RUN / V16 ? groups - g : SYMBOLS_RUN / V16;
-		s->get(codes + s->width * g, here, symbol);
-		for (size_t i = 0; i < V16 * here; i += V16) {
-			uint64_t eight[2];
-			memcpy(eight, symbol + i, sizeof eight);
-			for (int k = 0; k < 8; k++)
-				pairs[k][(eight[k / 4] | eight[k / 4] >> 4) >> 16 * (k % 4) & 255]++;
-		}
-	}
 	memset(count, 0, SYMBOLS_MOST * sizeof *count);
-	for (int pair = 0; pair < 256; pair++) {
-		uint32_t sum = 0;
-		for (int k = 0; k < 8; k++)
-			sum += pairs[k][pair];
-		count[pair % 16] += sum;
-		count[pair / 16] += sum;
+	for (size_t g = 0; g < groups; g += SYMBOLS_RUN / V16) {
+		const size_t here = groups - g < SYMBOLS_RUN / V16 ? groups - g : SYMBOLS_RUN / V16,
+		             end = divide_up(V16 * here, LANES) * LANES;
+		s->get(codes + s->width * g, here, symbol);
+		memset(symbol + V16 * here, 0xFF, end - V16 * here);
+		for (unsigned j = 0; j < s->count; j++) {
+			const lanes all = (lanes){0} + (uint8_t)j;
+			lanes lane = {0};
+			for (size_t i = 0; i < end; i += LANES)
+				lane -= (lanes)(*(const lanes *)(symbol + i) == all);
+			for (size_t k = 0; k < LANES; k++)
+				count[j] += lane[k];
+		}
 	}
 }
 
