@@ -57,7 +57,7 @@ V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, uns
 {
 	for (size_t g = 0; g < groups; g += GROUPS) {
 		v16i code[GROUPS];
-		codes = get_codes(codes, code, GROUPS, bits);
+		codes = get_block(codes, code, GROUPS, bits);
 		for (size_t k = 0; k < GROUPS; k++, symbol += V16)
 			v16_store_u8(symbol, code[k]);
 	}
@@ -193,14 +193,25 @@ V16_FN v16i round_even(v16f y, v16f u, const struct rounding *r)
 	return v16_bits_of(v16_pick(negative, v16_of_bits(down), v16_of_bits(up)));
 }
 
+/* k + step where y is at least that level, else k. */
+V16_FN v16i step_up(v16f y, v16t from, v16i k, uint32_t step)
+{
+	const v16i next = v16_ori(k, v16_seti(step));
+	return v16_bits_of(v16_pick(v16_ge(y, v16_lookup(from, next)), v16_of_bits(next), v16_of_bits(k)));
+}
+
 V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
 	v16i k = v16_seti(0);
-	for (uint32_t step = r->count > 8 ? 8 : 4; step; step /= 2) {
-		const v16i next = v16_ori(k, v16_seti(step));
-		k = v16_addi(k, v16_keepi(v16_ge(y, v16_lookup(from, next)), v16_seti(step)));
+	if (r->count > 8) {
+		const v16m upper = v16_ge(y, v16_set(r->from[8]));
+		const v16f four = v16_pick(upper, v16_set(r->from[12]), v16_set(r->from[4]));
+		k = v16_ori(v16_keepi(upper, v16_seti(8)), v16_keepi(v16_ge(y, four), v16_seti(4)));
+	} else {
+		k = v16_keepi(v16_ge(y, v16_set(r->from[4])), v16_seti(4));
 	}
+	k = step_up(y, from, step_up(y, from, k, 2), 1);
 	const v16f rest = v16_sub(y, v16_lookup(from, k));
 	return v16_addi(k, v16_keepi(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), v16_seti(1)));
 }
@@ -233,6 +244,8 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 				if (!whole)
 					code[g] = v16_keepi(v16_mask(v16_first(end - at)), code[g]);
 			}
+			for (size_t g = groups; g < GROUPS; g++)
+				code[g] = v16_seti(0);
 			codes_put(&codes, code, groups);
 		}
 	}
@@ -363,9 +376,11 @@ static bool parts_of(const struct frame *frame, struct parts *p)
 struct decoding {
 	const struct parts *parts;
 	size_t n;
-	float weight, *acc; /* to add */
-	uint64_t sent;      /* to count */
-	bool clean;         /* to check: whether all codes after the last element are 0 */
+	float weight, *acc;      /* to add */
+	size_t end;              /* of the bucket at hand, */
+	float scale, value[V16]; /* of which these are what a level of 1 and the first levels are worth */
+	uint64_t sent;           /* to count */
+	bool clean;              /* to check: whether all codes after the last element are 0 */
 };
 
 V16_FN size_t groups_from(size_t n, size_t i)
@@ -382,17 +397,29 @@ V16_FN v16f worth(const struct levels *levels, v16t table, v16i code, float scal
 
 static float norm_at(const struct parts *p, size_t i) { return get_f32(p->norm + 4 * (i / p->bucket)); }
 
+/* What the codes of the bucket are worth that element i, one of its, lies in. */
+static void open_bucket(struct decoding *d, size_t i)
+{
+	d->scale = d->weight * norm_at(d->parts, i);
+	d->end = (i / d->parts->bucket + 1) * d->parts->bucket;
+	v16_storef(d->value, v16_mul(v16_loadf(d->parts->levels.at), v16_set(d->scale)));
+}
+
 static void add_block(struct decoding *d, size_t i, const v16i *code)
 {
+	if (i >= d->end)
+		open_bucket(d, i);
 	const struct levels *levels = &d->parts->levels;
-	const float scale = d->weight * norm_at(d->parts, i);
-	float value[V16];
-	v16_storef(value, v16_mul(v16_loadf(levels->at), v16_set(scale)));
-	const v16t table = v16_table(value);
+	const v16t table = v16_table(d->value);
+	if (d->n - i >= LEVELS_BLOCK && levels->count <= V16) {
+		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16)
+			v16_storef(acc, v16_add(v16_loadf(acc), v16_lookup(table, *code++)));
+		return;
+	}
 	const size_t groups = groups_from(d->n, i);
 	for (size_t g = 0; g < groups; g++) {
 		const size_t at = i + g * V16, count = d->n - at;
-		const v16f x = worth(levels, table, code[g], scale);
+		const v16f x = worth(levels, table, code[g], d->scale);
 		float *acc = d->acc + at;
 		if (count < V16)
 			v16_storef_few(acc, v16_add(v16_loadf_few(acc, count), x), count);
@@ -469,20 +496,27 @@ V16_FN void decode_fixed(struct decoding *d, block_function *function)
 	}
 }
 
-/* Whether codes at fixed width are below the number of levels, and those after the last element 0. */
+/* Whether codes at fixed width are below the number of levels, 2^bits or one less, and those after the last
+ * element 0. */
 static bool check_fixed(struct decoding *d)
 {
+	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
+	const uint32_t count = d->parts->levels.count;
 	struct coded codes = d->parts->codes;
+	const bool few = codes.bits <= 4;
 	v16i code[GROUPS];
+	if (few && count & 1 && coded_fill(&codes, n))
+		return false;
+	if (few)
+		codes.low += plane_bytes(codes.bits, last);
 	v16f top = v16_set(0);
-	for (size_t i = 0; i < d->n; i += LEVELS_BLOCK) {
-		const size_t groups = groups_from(d->n, i);
-		coded_get(&codes, code, groups);
-		for (size_t g = 0; g < groups; g++)
+	for (size_t i = few ? last : 0; i < n; i += LEVELS_BLOCK) {
+		coded_get(&codes, code, groups_from(n, i));
+		for (int g = 0; g < GROUPS; g++)
 			top = v16_max(top, v16_float_of(code[g]));
 		check_block(d, i, code);
 	}
-	return !v16_bits(v16_gt(top, v16_set((float)(d->parts->levels.count - 1))));
+	return !v16_bits(v16_gt(top, v16_set((float)(count - 1))));
 }
 
 bool PER_ISA(levels_check)(const struct frame *frame)
