@@ -1,0 +1,311 @@
+/* The speed of codecs, of plain statements of what others do, and of entropy coders, beside the memory's, on
+ * one thread:
+ *
+ *   codecs [--quick] [GRADIENT.npy]...        lines of CSV
+ *
+ * Every codec with every instruction set of this machine, on gradients that workload.h makes, of 4 Ki to 64
+ * Mi elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). The columns: the CPU;
+ * whose elements, and how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe,
+ * unpack, and in the same turns r += g, the sum of g, acc *= s. A coder packs and unpacks symbols of four
+ * bits at fixed width, an element each, with so many bits of entropy.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "command.h"
+#include "npy.h"
+#include "rules.h"
+#include "speed.h"
+#include "symbols.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Beside every codec's defaults: what PERFORMANCE goals are stated for, and settings of note. */
+static const char *const settings[] = {
+        "twobit:threshold=0.01",
+        "terngrad:bucket=16384",
+        "terngrad:coding=bits",
+        "terngrad:coding=entropy",
+        "adacomp:bin=50",
+        "strom:threshold=0.01",
+        "topk:fraction=0.01",
+        "topk:value=exact",
+        "qsgd:bucket=8192,norm=max",
+        "nuqsgd:bucket=8192",
+        "qsgd:bits=3,bucket=8192,norm=max,coding=huffman",
+        "qsgd:bits=3,bucket=8192,norm=max,coding=entropy",
+};
+enum { SETTINGS = sizeof settings / sizeof *settings };
+
+static char cpu[128] = "unknown";
+
+static void find_cpu(void)
+{
+	char line[256];
+	FILE *file = fopen("/proc/cpuinfo", "r");
+	while (file && fgets(line, sizeof line, file))
+		if (sscanf(line, "model name : %127[^\n,]", cpu) == 1)
+			break;
+	if (file)
+		fclose(file);
+}
+
+/* safe: there is a pack that checks its input. */
+static void print_row(const char *data, size_t n, const char *isa, const char *what, bool safe,
+                      const double gbps[SPEED_KERNELS])
+{
+	printf("%s,%s,%zu,%s,\"%s\",%.4g,", cpu, data, n, isa, what, gbps[SPEED_PACK]);
+	if (safe)
+		printf("%.4g", gbps[SPEED_PACK_SAFE]);
+	printf(",%.4g,%.4g,%.4g,%.4g\n", gbps[SPEED_UNPACK], gbps[SPEED_ADD], gbps[SPEED_READ],
+	       gbps[SPEED_SCALE]);
+	fflush(stdout);
+}
+
+/* ---- codecs ---- */
+
+static int measure_codec(struct speed *speed, const char *data, const char *isa, const char *spec)
+{
+	crumb_codec codec;
+	char text[CRUMB_SPEC_MAX];
+	double gbps[SPEED_KERNELS];
+	if (command_spec(&codec, spec))
+		return STATUS_FAILED;
+	crumb_set_isa(isa);
+	crumb_print(&codec, text, sizeof text);
+	const int status = speed_codec(speed, &codec, gbps);
+	if (!status)
+		print_row(data, speed->n, crumb_isa(), text, true, gbps);
+	return status;
+}
+
+static int measure_codecs(struct speed *speed, const char *data, const char *isa)
+{
+	const crumb_codec_info *info;
+	int status = STATUS_OK;
+	for (size_t i = 0; (info = crumb_list(i)) && !status; i++)
+		status = measure_codec(speed, data, isa, info->name);
+	for (size_t i = 0; i < SETTINGS && !status; i++)
+		status = measure_codec(speed, data, isa, settings[i]);
+	return status;
+}
+
+/* ---- rules ---- */
+
+struct rule_subject {
+	const struct rule *rule;
+	struct rule_state state;
+};
+
+static int64_t rule_pack(void *self, const float *grad, bool safe)
+{
+	struct rule_subject *subject = self;
+	(void)safe;
+	subject->rule->pack(&subject->state, grad);
+	return 0;
+}
+
+static int64_t rule_add(void *self, float *acc, size_t n)
+{
+	struct rule_subject *subject = self;
+	(void)n;
+	subject->rule->add(&subject->state, 0.125f, acc);
+	return 0;
+}
+
+static int measure_rules(struct speed *speed, const char *data)
+{
+	const size_t n = speed->n;
+	double gbps[SPEED_KERNELS];
+	int status = STATUS_OK;
+	for (size_t i = 0; i < rules_count && !status; i++) {
+		const size_t k = (size_t)(rules[i].share * (double)n);
+		struct rule_subject subject = {&rules[i],
+		                               {n, k ? k : 1, command_memory(n * sizeof(float)),
+		                                command_memory(n * sizeof(uint32_t)),
+		                                command_memory(n * sizeof(float))}};
+		struct rule_state *s = &subject.state;
+		if (s->residual && s->word && s->value) {
+			memset(s->residual, 0, n * sizeof *s->residual);
+			status = speed_measure(
+			        speed, &(struct speed_subject){rule_pack, rule_add, &subject, 10}, gbps);
+		} else {
+			status = STATUS_FAILED;
+		}
+		if (!status)
+			print_row(data, n, "plain", rules[i].name, false, gbps);
+		free(s->residual);
+		free(s->word);
+		free(s->value);
+	}
+	return status;
+}
+
+/* ---- coders ---- */
+
+#define CODER(isa)                                                                                    \
+	size_t crumb_symbols_encode_##isa(uint8_t *, const uint8_t *, size_t, const struct symbols *, \
+	                                  enum symbols_coder);                                        \
+	bool crumb_symbols_decode_##isa(const uint8_t *, size_t, size_t, const struct symbols *,      \
+	                                enum symbols_coder, symbols_put *, void *);
+CODER(sse2)
+CODER(avx2)
+CODER(avx512)
+CODER(neon)
+#undef CODER
+
+static const struct isa_coder {
+	const char *isa;
+	size_t (*encode)(uint8_t *, const uint8_t *, size_t, const struct symbols *, enum symbols_coder);
+	bool (*decode)(const uint8_t *, size_t, size_t, const struct symbols *, enum symbols_coder,
+	               symbols_put *, void *);
+} isa_coders[] = {
+#define CODER(isa) {#isa, crumb_symbols_encode_##isa, crumb_symbols_decode_##isa},
+        CODER(portable)
+#ifdef CRUMB_HAVE_SSE2
+                CODER(sse2)
+#endif
+#ifdef CRUMB_HAVE_AVX2
+                        CODER(avx2)
+#endif
+#ifdef CRUMB_HAVE_AVX512
+                                CODER(avx512)
+#endif
+#ifdef CRUMB_HAVE_NEON
+                                        CODER(neon)
+#endif
+};
+
+/* Alphabets, and by how much each symbol is less probable than the one before. */
+static const struct source {
+	unsigned count;
+	double ratio;
+} sources[] = {{16, 1}, {16, 0.9}, {16, 0.7}, {16, 0.6}, {8, 0.5}, {4, 0.5}, {16, 0.05}};
+
+struct coder_subject {
+	const struct isa_coder *coder;
+	enum symbols_coder kind;
+	struct symbols symbols;
+	size_t n, size;
+	uint8_t *codes, *coded;
+};
+
+static int64_t encode(void *self, const float *grad, bool safe)
+{
+	struct coder_subject *c = self;
+	(void)grad, (void)safe;
+	c->size = c->coder->encode(c->coded, c->codes, c->n, &c->symbols, c->kind);
+	return 0;
+}
+
+static int64_t decode(void *self, float *acc, size_t n)
+{
+	const struct coder_subject *c = self;
+	(void)acc;
+	return c->coder->decode(c->coded, c->size, n, &c->symbols, c->kind, NULL, NULL) ? 0 : CRUMB_EFRAME;
+}
+
+/* Draws codes; returns the entropy of their law. */
+static double draw(uint8_t *codes, size_t n, const struct source *source)
+{
+	double upto[SYMBOLS_MOST], sum = 0, entropy = 0;
+	uint64_t state = 1;
+	for (unsigned j = 0; j < source->count; j++)
+		upto[j] = sum += pow(source->ratio, j);
+	for (unsigned j = 0; j < source->count; j++)
+		entropy -= pow(source->ratio, j) / sum * log2(pow(source->ratio, j) / sum);
+	for (size_t i = 0; i < n; i += 16) {
+		uint8_t symbol[16] = {0};
+		for (size_t k = 0; k < 16; k++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			const double u = (double)(state >> 11) * 0x1p-53 * sum;
+			while (symbol[k] + 1u < source->count && u >= upto[symbol[k]])
+				symbol[k]++;
+		}
+		nibbles_put(codes + i / 2, symbol, 1);
+	}
+	return entropy;
+}
+
+static int measure_coders(struct speed *speed, bool quick)
+{
+	const size_t n = speed->n, most = sizeof isa_coders / sizeof *isa_coders;
+	struct coder_subject c = {.n = n, .symbols = {16, 8, nibbles_get}};
+	c.codes = command_memory(symbols_fixed(&c.symbols, n));
+	c.coded = command_memory(symbols_bound(&c.symbols, n));
+	int status = c.codes && c.coded ? STATUS_OK : STATUS_FAILED;
+	for (size_t s = 0; s < sizeof sources / sizeof *sources && !status; s++) {
+		char data[64];
+		c.symbols.count = sources[s].count;
+		snprintf(data, sizeof data, "%u symbols of %.2f bits", sources[s].count,
+		         draw(c.codes, n, &sources[s]));
+		for (size_t i = 0; i < most && !status; i++)
+			for (c.kind = SYMBOLS_ENTROPY; c.kind <= SYMBOLS_HUFFMAN && !status; c.kind++) {
+				double gbps[SPEED_KERNELS];
+				c.coder = &isa_coders[i];
+				if (crumb_set_isa(c.coder->isa) || (quick && i + 1 < most))
+					continue;
+				status = speed_measure(speed, &(struct speed_subject){encode, decode, &c, 1},
+				                       gbps);
+				if (!status)
+					print_row(data, n, c.coder->isa,
+					          c.kind == SYMBOLS_HUFFMAN ? "Huffman" : "rANS", false,
+					          gbps);
+			}
+	}
+	free(c.codes);
+	free(c.coded);
+	return status;
+}
+
+/* ---- all ---- */
+
+/* On n elements. rounds: fewer where each takes longer. */
+static int measure_size(size_t n, const char *data, const float *like, bool quick)
+{
+	struct speed speed;
+	int status = speed_open(&speed, n, like);
+	speed.rounds = n <= 1 << 20 ? speed.rounds : n <= 1 << 23 ? 7 : 3;
+	for (size_t i = 0; !status; i++) {
+		const char *isa = command_isa(i);
+		if (!isa)
+			break;
+		if (!quick || !command_isa(i + 1))
+			status = measure_codecs(&speed, data, isa);
+	}
+	crumb_set_isa(NULL);
+	if (!status)
+		status = measure_rules(&speed, data);
+	if (!status && n == 1 << 20)
+		status = measure_coders(&speed, quick);
+	speed_close(&speed);
+	return status;
+}
+
+static int measure_file(const char *path, bool quick)
+{
+	struct npy npy = {.n = 0};
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	int status = npy_read(&npy, path, false);
+	if (!status && (npy.dtype != CRUMB_F32 || !npy.n))
+		status = command_fail("%s: not a gradient in f4", path);
+	if (!status)
+		status = measure_size(npy.n, name, npy.data, quick);
+	free(npy.file.data);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const size_t sizes[] = {1 << 12, 1 << 16, 1 << 20, 1 << 23, 1 << 26};
+	const bool quick = argc > 1 && !strcmp(argv[1], "--quick");
+	int status = STATUS_OK;
+	find_cpu();
+	puts("cpu,data,n,isa,what,pack_gbps,pack_safe_gbps,unpack_gbps,floor_gbps,read_gbps,scale_gbps");
+	for (size_t i = 0; i < (quick ? 3 : sizeof sizes / sizeof *sizes) && !status; i++)
+		status = measure_size(sizes[i], "made up", NULL, quick);
+	for (int i = 1 + quick; i < argc && !status; i++)
+		status = measure_file(argv[i], quick);
+	return command_finish(status);
+}
