@@ -95,15 +95,18 @@ int crumb_frames_find(struct crumb_exchange *x, const struct section *section)
 
 int crumb_frames_mean(struct crumb_exchange *x, size_t s)
 {
+	enum { MOST = 256 }; /* frames that are added at once */
 	const size_t n = x->slice[s].n;
 	float *mean = x->mean + x->slice[s].at;
+	int error = 0;
 
 	memset(mean, 0, n * sizeof *mean);
-	for (size_t l = 0; l < x->learners; l++) {
-		const crumb_span *frame = &x->frame[l * x->slices + s];
-		const int64_t length = crumb_unpack_add(frame->data, frame->len, x->share[l], mean, n);
-		if (length != (int64_t)frame->len)
-			return length < 0 ? (int)length : CRUMB_EFRAME;
+	for (size_t first = 0; first < x->learners && !error; first += MOST) {
+		crumb_span frame[MOST];
+		const size_t count = x->learners - first < MOST ? x->learners - first : MOST;
+		for (size_t l = 0; l < count; l++)
+			frame[l] = x->frame[(first + l) * x->slices + s];
+		error = crumb_unpack_add_all(frame, x->share + first, count, mean, n);
 	}
-	return 0;
+	return error;
 }

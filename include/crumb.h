@@ -159,6 +159,17 @@ CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_
  * it touches acc. Returns the length of the frame. */
 CRUMB_API int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n);
 
+typedef struct crumb_span {
+	const void *data;
+	size_t len;
+} crumb_span;
+
+/* The same for up to 256 frames, frame f under weight[f]: acc holds what crumb_unpack_add on one after
+ * another would leave, to the bit, but where frames have codes of fixed width memory is passed over once. A
+ * span is one frame. Checks all frames before it touches acc. 0, or an error. */
+CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc,
+                                   size_t n);
+
 typedef struct crumb_frame {
 	crumb_codec codec; /* id, and the keys that the frame carries; the others at their defaults */
 	uint64_t n;        /* elements */
@@ -173,11 +184,6 @@ typedef struct crumb_frame {
 
 /* Checks a frame as crumb_unpack_add does, and says what it is. Returns its length. */
 CRUMB_API int64_t crumb_peek(crumb_frame *frame, const void *src, size_t len);
-
-typedef struct crumb_span {
-	const void *data;
-	size_t len;
-} crumb_span;
 
 /* Adds frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
  * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. A span is one frame, of

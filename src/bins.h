@@ -329,8 +329,10 @@ V16_FN void unpack_width(const struct frame *frame, const size_t width, float we
 	}
 }
 
-static inline void bins_unpack_add(const struct frame *frame, float weight, float *acc)
+static inline void bins_unpack_add(const struct frame *frame, float weight, float *acc, size_t first,
+                                   size_t end)
 {
+	(void)first, (void)end;
 	if (frame->flags & BINS_GAPS) {
 		const float v = weight * get_f32(frame->payload);
 		crumb_gaps_add(frame->payload + 4, frame->size - 4, frame->n, v, -v, acc);

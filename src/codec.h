@@ -43,6 +43,8 @@ struct frame {
 	const uint8_t *payload;
 };
 
+enum { CODEC_RANGE = 640 }; /* a multiple of every block in which codes of fixed width come */
+
 struct codec {
 	crumb_codec_info info;
 	/* Whether a combination of values, each in its range, is one that the codec takes; NULL: any. */
@@ -57,7 +59,10 @@ struct codec {
 	/* Whether flags and payload are well-formed; n > 0. The three below are called on such frames only.
 	 */
 	bool (*check)(const struct frame *frame);
-	void (*unpack_add)(const struct frame *frame, float weight, float *acc);
+	/* acc[i] += weight * decoded[i], for i from first to end - 1: all n, or, of frames that divide, any
+	 * range that begins at a multiple of CODEC_RANGE and ends at one or at n. divides NULL: none does. */
+	void (*unpack_add)(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
+	bool (*divides)(const struct frame *frame);
 	/* Sets codec values, sent and facts; the rest is done. */
 	void (*describe)(const struct frame *frame, crumb_frame *out);
 
@@ -89,6 +94,13 @@ const struct isa *crumb_isa_now(void);
 /* spec.c: whether each value is in its range, and the codec of that id; NULL if there is none. */
 const struct codec *crumb_codec_find(uint32_t id);
 const struct codec *crumb_codec_valid(const crumb_codec *codec);
+
+/* divides, where all frames do. */
+static inline bool frame_divides(const struct frame *frame)
+{
+	(void)frame;
+	return true;
+}
 
 /* The value of a fact or a key on its way into a crumb_frame. */
 static inline void frame_fact(crumb_frame *out, const char *name, double value)

@@ -5,6 +5,8 @@
 #include "frame.h"
 #include <math.h>
 
+enum { MOST_FRAMES = 256 }; /* that are opened on the stack */
+
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
 
@@ -140,8 +142,51 @@ int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, 
 	if (frame.n != n)
 		return CRUMB_ELENGTH;
 	if (n)
-		crumb_codec_find(frame.id)->unpack_add(&frame, weight, acc);
+		crumb_codec_find(frame.id)->unpack_add(&frame, weight, acc, 0, n);
 	return length;
+}
+
+/* Adds count frames of n elements. Where several that divide follow each other all of them add to one range,
+ * which stays in the cache, before any adds to the next. */
+static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t n)
+{
+	enum { RANGE = 24 * CODEC_RANGE };
+	for (size_t done = 0, end; done < count; done = end) {
+		for (end = done; end < count; end++) {
+			const struct codec *c = crumb_codec_find(frame[end].id);
+			if (!c->divides || !c->divides(&frame[end]))
+				break;
+		}
+		const size_t range = end - done > 1 ? RANGE : n;
+		end += end == done;
+		for (size_t first = 0, last; first < n; first = last) {
+			last = n - first < range ? n : first + range;
+			for (size_t f = done; f < end; f++)
+				crumb_codec_find(frame[f].id)
+				        ->unpack_add(&frame[f], weight[f], acc, first, last);
+		}
+	}
+}
+
+int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc, size_t n)
+{
+	if (!frames || !weight || (!acc && n) || count > MOST_FRAMES)
+		return CRUMB_EINVAL;
+	struct frame open[MOST_FRAMES];
+	for (size_t f = 0; f < count; f++) {
+		if (!frames[f].data || !isfinite(weight[f]))
+			return CRUMB_EINVAL;
+		const int64_t length = crumb_frame_open(&open[f], frames[f].data, frames[f].len);
+		if (length < 0)
+			return (int)length;
+		if ((uint64_t)length != frames[f].len)
+			return CRUMB_EFRAME;
+		if (open[f].n != n)
+			return CRUMB_ELENGTH;
+	}
+	if (n)
+		add_all(open, weight, count, acc, n);
+	return 0;
 }
 
 int64_t crumb_peek(crumb_frame *out, const void *src, size_t len)
@@ -176,10 +221,9 @@ size_t crumb_sum_bound(size_t count, size_t n)
 
 int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 {
-	enum { MOST = 256 }; /* frames are opened on the stack */
-	if (!frames || !dst || count < 1 || count > MOST)
+	if (!frames || !dst || count < 1 || count > MOST_FRAMES)
 		return CRUMB_EINVAL;
-	struct frame open[MOST];
+	struct frame open[MOST_FRAMES];
 	for (size_t i = 0; i < count; i++) {
 		const int64_t length = crumb_frame_open(&open[i], frames[i].data, frames[i].len);
 		if (length < 0)

@@ -486,11 +486,13 @@ static bool decode_symbols(struct decoding *d, symbols_put *put)
 	                               coder_of(p->coding), put, d);
 }
 
-V16_FN void decode_fixed(struct decoding *d, block_function *function)
+V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
 {
 	struct coded codes = d->parts->codes;
 	v16i code[GROUPS];
-	for (size_t i = 0; i < d->n; i += LEVELS_BLOCK) {
+	codes.low += plane_bytes(codes.bits < 4 ? codes.bits : 4, first);
+	codes.high += codes.bits > 4 ? plane_bytes(codes.bits - 4, first) : 0;
+	for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 		coded_get(&codes, code, groups_from(d->n, i));
 		function(d, i, code);
 	}
@@ -533,13 +535,15 @@ bool PER_ISA(levels_check)(const struct frame *frame)
 	return (p.coding == LEVELS_FIXED ? check_fixed(&d) : decode_symbols(&d, check_symbols)) && d.clean;
 }
 
-void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc)
+bool PER_ISA(levels_divides)(const struct frame *frame) { return frame->flags == LEVELS_FIXED; }
+
+void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	struct parts p;
 	parts_of(frame, &p);
 	struct decoding d = {.parts = &p, .n = frame->n, .weight = weight, .acc = acc};
 	if (p.coding == LEVELS_FIXED)
-		decode_fixed(&d, add_block);
+		decode_fixed(&d, add_block, first, end);
 	else
 		decode_symbols(&d, add_symbols);
 }
@@ -562,7 +566,7 @@ uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out)
 
 	struct decoding d = {.parts = &p, .n = frame->n};
 	if (p.coding == LEVELS_FIXED)
-		decode_fixed(&d, count_block);
+		decode_fixed(&d, count_block, 0, d.n);
 	else
 		decode_symbols(&d, count_symbols);
 	out->sent = d.sent;

@@ -387,6 +387,75 @@ static void peek_agrees_with_decoding(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* Many frames at once add what one after another does, to the bit, of whatever codecs they are; and if one is
+ * not a frame nothing is added. */
+static void frames_add_together(void **state)
+{
+	(void)state;
+	static const size_t length[] = {0, 1, 639, 1000, 31003};
+	static const char *const between[] = {"topk", "raw", "sign"};
+	enum { OWN = 3, FRAMES = OWN + 3 };
+	static const float weight[FRAMES] = {0.3f, -0.125f, 1e-3f, 7, 0.3f, -2};
+	for (size_t c = 0; c < codecs; c++)
+		for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+			const size_t n = length[l];
+			if (solves(&codec[c]) && l % 4)
+				continue;
+			float *g = malloc((n + 1) * sizeof *g), *want = malloc((n + 1) * sizeof *want),
+			      *acc = malloc((n + 1) * sizeof *acc);
+			crumb_packer *own = case_packer(&codec[c], n, 1);
+			crumb_span frame[FRAMES];
+			for (size_t f = 0; f < FRAMES; f++) {
+				crumb_codec other;
+				crumb_packer *p = own;
+				if (f % 2) {
+					assert_int_equal(crumb_parse(&other, between[f / 2], NULL), 0);
+					p = case_packer(&other, n, f);
+				}
+				case_fill(g, n, CASE_GAUSS, f);
+				frame[f].data = case_pack(p, g, CRUMB_F32, &frame[f].len);
+				if (p != own)
+					free(p);
+			}
+			for (size_t i = 0; i<isas; i += isas> 1 ? isas - 1 : 1) {
+				assert_int_equal(crumb_set_isa(isa[i]), 0);
+				for (size_t first = 0; first < 2;
+				     first++) { /* mixed; those of the codec alone */
+					crumb_span some[FRAMES];
+					size_t count = 0;
+					for (size_t f = 0; f < FRAMES; f += 1 + first)
+						some[count++] = frame[f];
+					case_fill(want, n, CASE_GAUSS, 99);
+					memcpy(acc, want, n * sizeof *acc);
+					for (size_t f = 0; f < count; f++)
+						crumb_unpack_add(some[f].data, some[f].len, weight[f], want,
+						                 n);
+					assert_int_equal(crumb_unpack_add_all(some, weight, count, acc, n),
+					                 0);
+					if (memcmp(acc, want, n * sizeof *acc) != 0)
+						fail_msg("%s, %s, n = %zu", name(&codec[c]), isa[i], n);
+				}
+			}
+			memcpy(acc, want, n * sizeof *acc);
+			frame[FRAMES - 1].len--;
+			assert_true(crumb_unpack_add_all(frame, weight, FRAMES, acc, n) < 0);
+			frame[FRAMES - 1].len += 2;
+			assert_int_equal(crumb_unpack_add_all(frame, weight, FRAMES, acc, n), CRUMB_EFRAME);
+			frame[FRAMES - 1].len--;
+			assert_int_equal(crumb_unpack_add_all(frame, weight, FRAMES, acc, n + 1),
+			                 CRUMB_ELENGTH);
+			assert_int_equal(crumb_unpack_add_all(frame, weight, 257, acc, n), CRUMB_EINVAL);
+			assert_memory_equal(acc, want, n * sizeof *acc);
+			for (size_t f = 0; f < FRAMES; f++)
+				free((void *)frame[f].data);
+			free(own);
+			free(acc);
+			free(want);
+			free(g);
+		}
+	crumb_set_isa(NULL);
+}
+
 /* A packer is a flat block: a copy goes on as the original; what is not a packer is refused. */
 static void a_packer_is_a_checkpoint(void **state)
 {
@@ -468,6 +537,7 @@ int main(void)
 	        cmocka_unit_test(hostile_payloads_do_no_harm),
 	        cmocka_unit_test(what_is_not_finite_changes_nothing),
 	        cmocka_unit_test(peek_agrees_with_decoding),
+	        cmocka_unit_test(frames_add_together),
 	        cmocka_unit_test(a_packer_is_a_checkpoint),
 	        cmocka_unit_test(wrong_arguments_are_errors),
 	};

@@ -41,6 +41,7 @@ const struct codec PER_ISA(amq) = {
         .pack = pack,
         .check = PER_ISA(levels_check),
         .unpack_add = PER_ISA(levels_unpack_add),
+        .divides = PER_ISA(levels_divides),
         .describe = levels_describe_zero,
         .agree_count = crumb_adapt_count,
         .measure = adapt_measure,

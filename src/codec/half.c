@@ -64,24 +64,25 @@ static bool check(const struct frame *frame)
 	       PER_ISA(finite)(frame->payload, frame->n, type_of(frame));
 }
 
-V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, float weight, float *acc)
+V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, float weight, float *acc,
+                        size_t first, size_t end)
 {
 	const v16f w = v16_set(weight);
-	size_t i = 0;
-	for (; i + V16 <= frame->n; i += V16)
+	size_t i = first;
+	for (; i + V16 <= end; i += V16)
 		v16_storef(acc + i,
 		           v16_add(v16_loadf(acc + i), v16_mul(w, v16_load(type, frame->payload, i))));
-	const size_t rest = frame->n - i;
+	const size_t rest = end - i;
 	const v16f value = v16_mul(w, v16_load_few(type, frame->payload, i, rest));
 	v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	if (frame->flags & FLAG_F16)
-		unpack_type(frame, CRUMB_F16, weight, acc);
+		unpack_type(frame, CRUMB_F16, weight, acc, first, end);
 	else
-		unpack_type(frame, CRUMB_BF16, weight, acc);
+		unpack_type(frame, CRUMB_BF16, weight, acc, first, end);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out)
@@ -102,5 +103,6 @@ const struct codec PER_ISA(half) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
+        .divides = frame_divides,
         .describe = describe,
 };

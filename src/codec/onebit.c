@@ -85,15 +85,15 @@ static bool check(const struct frame *frame)
 	return !past;
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const v16f plus = v16_set(weight), minus = v16_set(-weight);
-	size_t i = 0;
-	for (; i + V16 <= frame->n; i += V16) {
+	size_t i = first;
+	for (; i + V16 <= end; i += V16) {
 		const v16m up = v16_mask(get_group(frame->payload, i));
 		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_pick(up, plus, minus)));
 	}
-	const size_t rest = frame->n - i;
+	const size_t rest = end - i;
 	if (rest) {
 		const v16m up = v16_mask(get_group(frame->payload, i));
 		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_pick(up, plus, minus)),
@@ -116,5 +116,6 @@ const struct codec PER_ISA(onebit) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
+        .divides = frame_divides,
         .describe = describe,
 };

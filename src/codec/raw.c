@@ -43,14 +43,14 @@ static bool check(const struct frame *frame)
 	       PER_ISA(finite)(frame->payload, frame->n, CRUMB_F32);
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const float *src = (const float *)frame->payload;
 	const v16f w = v16_set(weight);
-	size_t i = 0;
-	for (; i + V16 <= frame->n; i += V16)
+	size_t i = first;
+	for (; i + V16 <= end; i += V16)
 		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_mul(w, v16_loadf(src + i))));
-	const size_t rest = frame->n - i;
+	const size_t rest = end - i;
 	const v16f sum = v16_add(v16_loadf_few(acc + i, rest), v16_mul(w, v16_loadf_few(src + i, rest)));
 	v16_storef_few(acc + i, sum, rest);
 }
@@ -64,5 +64,6 @@ const struct codec PER_ISA(raw) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
+        .divides = frame_divides,
         .describe = describe,
 };

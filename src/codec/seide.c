@@ -182,11 +182,12 @@ static bool check(const struct frame *frame)
 	return true;
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
+	(void)end;
 	const size_t n = frame->n, column = carried_column(frame);
 	const uint8_t *level = frame->payload + 8, *bit = level + 8 * divide_up(n, column);
-	for (size_t first = 0; first < n; first += column, level += 8) {
+	for (; first < n; first += column, level += 8) {
 		const size_t m = n - first < column ? n - first : column;
 		const v16f low = v16_set(weight * get_f32(level)),
 		           high = v16_set(weight * get_f32(level + 4));

@@ -113,16 +113,16 @@ static bool check(const struct frame *frame)
 	return isfinite(scale) && !signbit(scale) && !past;
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const float v = weight * get_f32(frame->payload);
 	const v16f plus = v16_set(v), minus = v16_set(-v);
-	size_t i = 0;
-	for (; i + V16 <= frame->n; i += V16) {
+	size_t i = first;
+	for (; i + V16 <= end; i += V16) {
 		const v16f value = v16_pick(v16_mask(get_signs(frame, i)), minus, plus);
 		v16_storef(acc + i, v16_add(v16_loadf(acc + i), value));
 	}
-	const size_t rest = frame->n - i;
+	const size_t rest = end - i;
 	if (rest) {
 		const v16f value = v16_pick(v16_mask(get_signs(frame, i)), minus, plus);
 		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
@@ -145,5 +145,6 @@ const struct codec PER_ISA(sign) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
+        .divides = frame_divides,
         .describe = describe,
 };

@@ -461,49 +461,49 @@ V16_FN v16t worth(float value[V16], const struct parts *p, size_t b, float weigh
 	return v16_table(value);
 }
 
-static void unpack_planes(const struct parts *p, size_t n, float weight, float *acc)
+static void unpack_planes(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
-	const uint8_t *src = p->digit;
-	for (size_t i = 0; i < n; i += V16, src += 2 * p->planes) {
+	const uint8_t *src = p->digit + 2 * p->planes * (first / V16);
+	for (size_t i = first; i < end; i += V16, src += 2 * p->planes) {
 		const v16f s = v16_set(weight * get_f32(p->scaler + 4 * (i / bucket)));
 		const v16f q = v16_float_of(v16_subi(planes_get(src, p->planes), v16_seti(p->learners)));
 		add_group(acc, i, n, v16_mul(s, q));
 	}
 }
 
-static void unpack_bits(const struct parts *p, size_t n, float weight, float *acc)
+static void unpack_bits(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
-	const uint8_t *src = p->digit;
+	const uint8_t *src = p->digit + first / 4;
 	float value[V16] = {0};
-	for (size_t b = 0, i = 0; i < n; b++) {
+	for (size_t b = first / bucket, i = first; i < end; b++) {
 		const v16t table = worth(value, p, b, weight);
-		const size_t end = n - i < bucket ? n : i + bucket;
-		for (; i < end; i += V16, src += 4)
+		const size_t stop = end - b * bucket < bucket ? end : (b + 1) * bucket;
+		for (; i < stop; i += V16, src += 4)
 			add_group(acc, i, n, v16_lookup8(table, bits_get(src)));
 	}
 }
 
-static void unpack_trits(const struct parts *p, size_t n, float weight, float *acc)
+static void unpack_trits(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
-	const uint8_t *src = p->digit;
+	const uint8_t *src = p->digit + V16 * (first / TRITS_ELEMENTS);
 	float value[V16] = {0};
-	v16t table = worth(value, p, 0, weight);
-	size_t i = 0, end = bucket;
-	for (size_t b = 0; i < n; src += V16) {
+	size_t i = first, b = first / bucket, stop = (b + 1) * bucket;
+	v16t table = worth(value, p, b, weight);
+	for (; i < end; src += V16) {
 		v16i x = v16_load_u8(src);
-		if (end - i >= TRITS_ELEMENTS && n - i >= TRITS_ELEMENTS) {
+		if (stop - i >= TRITS_ELEMENTS && n - i >= TRITS_ELEMENTS) {
 			for (int k = 0; k < 5; k++, i += V16)
 				v16_storef(acc + i,
 				           v16_add(v16_loadf(acc + i), v16_lookup8(table, trits_next(&x))));
 			continue;
 		}
 		for (int k = 0; k < 5 && i < n; k++, i += V16) {
-			if (i >= end) {
+			if (i >= stop) {
 				table = worth(value, p, ++b, weight);
-				end += bucket;
+				stop += bucket;
 			}
 			add_group(acc, i, n, v16_lookup8(table, trits_next(&x)));
 		}
@@ -548,7 +548,9 @@ static void unpack_gaps(const struct parts *p, size_t n, float weight, float *ac
 	}
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static bool divides(const struct frame *frame) { return (frame->flags & FLAG_CODING) < ENTROPY; }
+
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	struct parts p;
 	parts_of(frame, &p);
@@ -557,11 +559,11 @@ static void unpack_add(const struct frame *frame, float weight, float *acc)
 	else if (p.coding == BLOCKS)
 		each_round(&p, frame->n, add_round, &(struct sum_of){&p, frame->n, weight, acc});
 	else if (p.planes)
-		unpack_planes(&p, frame->n, weight, acc);
+		unpack_planes(&p, frame->n, weight, acc, first, end);
 	else if (p.coding == BITS)
-		unpack_bits(&p, frame->n, weight, acc);
+		unpack_bits(&p, frame->n, weight, acc, first, end);
 	else
-		unpack_trits(&p, frame->n, weight, acc);
+		unpack_trits(&p, frame->n, weight, acc, first, end);
 }
 
 /* How many of the n elements of a group are not zero; zero: the code of zero. */
@@ -737,6 +739,7 @@ const struct codec PER_ISA(terngrad) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
+        .divides = divides,
         .describe = describe,
         .agree_count = agree_count,
         .measure = measure,

@@ -234,8 +234,9 @@ static bool check(const struct frame *frame)
 	       signs_check(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags));
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
+	(void)first, (void)end;
 	if (!(frame->flags & FLAG_EXACT)) {
 		const float plus = weight * get_f32(frame->payload),
 		            minus = weight * get_f32(frame->payload + 4);

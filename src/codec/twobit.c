@@ -93,20 +93,20 @@ static bool check(const struct frame *frame)
 	return !bad;
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	static const uint32_t place[V16] = {6, 4, 2, 0, 14, 12, 10, 8, 22, 20, 18, 16, 30, 28, 26, 24};
 	const float v = weight * get_f32(frame->payload);
 	const float value[V16] = {0, 0, -v, v};
 	const v16t table = v16_table(value);
 	const v16i shift = v16_loadi(place), three = v16_seti(3);
-	const uint8_t *code = frame->payload + 4;
-	size_t i = 0;
-	for (; i + V16 <= frame->n; i += V16, code += 4) {
+	const uint8_t *code = frame->payload + 4 + first / 4;
+	size_t i = first;
+	for (; i + V16 <= end; i += V16, code += 4) {
 		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(code)), shift), three);
 		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_lookup8(table, at)));
 	}
-	const size_t rest = frame->n - i;
+	const size_t rest = end - i;
 	if (rest) {
 		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(code)), shift), three);
 		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, at)), rest);
@@ -134,5 +134,6 @@ const struct codec PER_ISA(twobit) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
+        .divides = frame_divides,
         .describe = describe,
 };

@@ -66,5 +66,6 @@ const struct codec PER_ISA(zipml) = {
         .pack = pack,
         .check = PER_ISA(levels_check),
         .unpack_add = PER_ISA(levels_unpack_add),
+        .divides = PER_ISA(levels_divides),
         .describe = describe,
 };
