@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "codec.h"
+#include "digits.h"
 #include "gaps.h"
 #include "rng.h"
 #include "symbols.h"
@@ -13,10 +14,10 @@
 #include <math.h>
 
 enum { CLIP, BUCKET, SHARED, CODING }; /* the keys */
-enum { TRITS, BITS, ENTROPY };
-enum { BLOCKS = ENTROPY, GAPS }; /* as what it stands in a frame */
+enum { ENTROPY = BITS + 1 };           /* the third coding */
+enum { BLOCKS = ENTROPY, GAPS };       /* as what it stands in a frame */
 enum { FLAG_CODING = 3, FLAG_SHARED = 4, FLAG_SUM = 0x100 };
-enum { TRITS_ELEMENTS = 5 * V16, MOST_LEARNERS = 32767, MOST_BUCKET = 1 << 20 };
+enum { MOST_LEARNERS = 32767, MOST_BUCKET = 1 << 20 };
 static const char *const codings[] = {"trits", "bits", "entropy", NULL};
 static const char *const no_yes[] = {"0", "1", NULL};
 
@@ -36,25 +37,7 @@ static size_t floats(const crumb_codec *codec, size_t n)
 	return codec->value[SHARED] != 0 && n ? 2 * scalers((size_t)codec->value[BUCKET], n) : 0;
 }
 
-static size_t digit_bytes(unsigned coding, size_t n)
-{
-	return coding == TRITS ? V16 * divide_up(n, TRITS_ELEMENTS) : 4 * divide_up(n, V16);
-}
-
 /* ---- entropy: what is shortest of trits, gaps of what is not 0, and blocks of symbols --------- */
-
-/* The digits of groups of bits. */
-V16_FN v16i bits_get(const uint8_t *src)
-{
-	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
-	return v16_andi(v16_shrv(v16_seti(get_u32(src)), v16_loadi(place)), v16_seti(3));
-}
-
-static void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
-{
-	for (size_t g = 0; g < groups; g++)
-		v16_store_u8(digit + V16 * g, bits_get(src + 4 * g));
-}
 
 static const struct symbols ternary = {3, 4, bits_get_groups};
 
@@ -147,44 +130,6 @@ V16_FN v16i ternarise(v16f g, v16f u, const struct ternary *t)
 	return v16_keepi(sent, v16_addi(v16_shr(v16_bits_of(g), 31), v16_seti(1)));
 }
 
-/* Where digits go: five groups of sixteen to sixteen bytes of trits, or each group to four bytes of bits. */
-struct digits {
-	uint8_t *dst;
-	unsigned coding, groups;
-	v16i value;
-};
-
-/* v = 81 d0 + 27 d1 + 9 d2 + 3 d3 + d4 becomes ceil(256 v / 243); the product is exact for all 243, as a test
- * shows. */
-V16_FN void put_trits(uint8_t *dst, v16i v)
-{
-	v16_store_u8(dst, v16_shr(v16_addi(v16_muli(v, v16_seti(8631)), v16_seti(8100)), 13));
-}
-
-V16_FN void digits_put(struct digits *d, v16i digit)
-{
-	if (d->coding == TRITS) {
-		d->value = v16_addi(v16_addi(v16_addi(d->value, d->value), d->value), digit);
-		if (++d->groups == 5) {
-			put_trits(d->dst, d->value);
-			d->dst += V16;
-			d->value = v16_seti(0);
-			d->groups = 0;
-		}
-	} else {
-		const v16f shown = v16_of_bits(v16_shl(digit, 31)), above = v16_of_bits(v16_shl(digit, 30));
-		const uint32_t code = v16_spread(v16_bits(v16_negative(shown))) |
-		                      v16_spread(v16_bits(v16_negative(above))) << 1;
-		d->dst = put_u32(d->dst, code);
-	}
-}
-
-V16_FN void digits_end(struct digits *d)
-{
-	while (d->groups)
-		digits_put(d, v16_seti(0));
-}
-
 /* Writes all but the digits to dst, and these, trits or bits, to digits; returns their bytes. */
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
                         const unsigned coding, uint8_t *dst, uint8_t *digits)
@@ -222,14 +167,6 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 {
 #define PACK(TYPE) pack_type(p, grad, TYPE, coding, dst, digits)
 	V16_BY_TYPE(type, PACK);
-}
-
-static void trits_of_bits(uint8_t *dst, const uint8_t *bits, size_t n)
-{
-	struct digits out = {dst, TRITS, 0, v16_seti(0)};
-	for (size_t i = 0; i < n; i += V16, bits += 4)
-		digits_put(&out, bits_get(bits));
-	digits_end(&out);
 }
 
 /* Codes the bits that stand before_bits(n) behind dst; returns the size and sets the flags. Where most is
@@ -317,11 +254,6 @@ struct parts {
 	size_t digit_size;
 };
 
-/* ceil(log2(2 learners + 1)) */
-static unsigned planes_of(uint32_t learners) { return 32u - (unsigned)__builtin_clz(2 * learners); }
-
-static size_t sum_bytes(uint32_t learners, size_t n) { return 2 * planes_of(learners) * divide_up(n, V16); }
-
 static bool parts_of(const struct frame *frame, struct parts *parts)
 {
 	const unsigned flags = frame->flags;
@@ -350,26 +282,6 @@ static bool parts_of(const struct frame *frame, struct parts *parts)
 	if (sum)
 		return parts->digit_size == sum_bytes(learners, n);
 	return coding > BITS || parts->digit_size == digit_bytes(coding, n);
-}
-
-/* The next digit of sixteen bytes of trits. */
-V16_FN v16i trits_next(v16i *x)
-{
-	const v16i y = v16_addi(v16_addi(*x, *x), *x);
-	*x = v16_andi(y, v16_seti(255));
-	return v16_shr(y, 8);
-}
-
-/* The numbers of a group of a sum, q + learners. */
-V16_FN v16i planes_get(const uint8_t *src, unsigned planes)
-{
-	v16i x = v16_seti(0);
-	for (unsigned j = 0; j < planes; j++) {
-		uint16_t plane;
-		memcpy(&plane, src + 2 * j, sizeof plane);
-		x = v16_ori(x, v16_keepi(v16_mask(plane), v16_seti(1u << j)));
-	}
-	return x;
 }
 
 /* Which lanes of the group that element i begins are elements. */
@@ -623,13 +535,6 @@ static size_t sum_bound(size_t count, size_t n)
 	return 8 + 4 * divide_up(n, V16) + sum_bytes((uint32_t)count, n); /* at most a scaler a group */
 }
 
-/* The digits 0, 1, 2 as 0, 1, -1, modulo 2^32. */
-V16_FN v16i number_of(v16i digit)
-{
-	const v16i high = v16_shr(digit, 1);
-	return v16_subi(digit, v16_addi(v16_addi(high, high), high));
-}
-
 /* Adds the numbers of the block of 80 elements, groups of them here, that number block begins. */
 V16_FN void add_block(v16i sum[5], const struct parts *p, size_t block, size_t groups)
 {
@@ -639,16 +544,6 @@ V16_FN void add_block(v16i sum[5], const struct parts *p, size_t block, size_t g
 		        p->coding == TRITS ? trits_next(&x) : bits_get(p->digit + 4 * (5 * block + k));
 		sum[k] = v16_addi(sum[k], number_of(digit));
 	}
-}
-
-V16_FN uint8_t *planes_put(uint8_t *dst, v16i x, unsigned planes, uint16_t here)
-{
-	for (unsigned j = 0; j < planes; j++, dst += 2) {
-		const v16i bit = v16_andi(x, v16_seti(1u << j));
-		const uint16_t plane = v16_bits(v16_ne(v16_float_of(bit), v16_set(0))) & here;
-		memcpy(dst, &plane, sizeof plane);
-	}
-	return dst;
 }
 
 /* A sum, while frames are added to it one by one. */

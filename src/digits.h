@@ -1,0 +1,127 @@
+/* Ternary digits, 0 for 0, 1 for +1 and 2 for -1: five in a byte or two bits each; and planes, the bits of
+ * sums of them (doc/FORMAT.md, terngrad).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef DIGITS_H
+#define DIGITS_H
+
+#include "codec.h"
+#include "v16.h"
+
+enum { TRITS, BITS }; /* how digits stand in a payload */
+enum { TRITS_ELEMENTS = 5 * V16 };
+
+static inline size_t digit_bytes(unsigned coding, size_t n)
+{
+	return coding == TRITS ? V16 * divide_up(n, TRITS_ELEMENTS) : 4 * divide_up(n, V16);
+}
+
+/* ---- bits and trits ----------------------------------------------------------------------------- */
+
+/* The digits of groups of bits. */
+V16_FN v16i bits_get(const uint8_t *src)
+{
+	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+	return v16_andi(v16_shrv(v16_seti(get_u32(src)), v16_loadi(place)), v16_seti(3));
+}
+
+static inline void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
+{
+	for (size_t g = 0; g < groups; g++)
+		v16_store_u8(digit + V16 * g, bits_get(src + 4 * g));
+}
+
+/* Where digits go: five groups of sixteen to sixteen bytes of trits, or each group to four bytes of bits. */
+struct digits {
+	uint8_t *dst;
+	unsigned coding, groups;
+	v16i value;
+};
+
+/* v = 81 d0 + 27 d1 + 9 d2 + 3 d3 + d4 becomes ceil(256 v / 243); the product is exact for all 243, as a test
+ * shows. */
+V16_FN void put_trits(uint8_t *dst, v16i v)
+{
+	v16_store_u8(dst, v16_shr(v16_addi(v16_muli(v, v16_seti(8631)), v16_seti(8100)), 13));
+}
+
+V16_FN void digits_put(struct digits *d, v16i digit)
+{
+	if (d->coding == TRITS) {
+		d->value = v16_addi(v16_addi(v16_addi(d->value, d->value), d->value), digit);
+		if (++d->groups == 5) {
+			put_trits(d->dst, d->value);
+			d->dst += V16;
+			d->value = v16_seti(0);
+			d->groups = 0;
+		}
+	} else {
+		const v16f shown = v16_of_bits(v16_shl(digit, 31)), above = v16_of_bits(v16_shl(digit, 30));
+		const uint32_t code = v16_spread(v16_bits(v16_negative(shown))) |
+		                      v16_spread(v16_bits(v16_negative(above))) << 1;
+		d->dst = put_u32(d->dst, code);
+	}
+}
+
+V16_FN void digits_end(struct digits *d)
+{
+	while (d->groups)
+		digits_put(d, v16_seti(0));
+}
+
+static inline void trits_of_bits(uint8_t *dst, const uint8_t *bits, size_t n)
+{
+	struct digits out = {dst, TRITS, 0, v16_seti(0)};
+	for (size_t i = 0; i < n; i += V16, bits += 4)
+		digits_put(&out, bits_get(bits));
+	digits_end(&out);
+}
+
+/* The next digit of sixteen bytes of trits. */
+V16_FN v16i trits_next(v16i *x)
+{
+	const v16i y = v16_addi(v16_addi(*x, *x), *x);
+	*x = v16_andi(y, v16_seti(255));
+	return v16_shr(y, 8);
+}
+
+/* ---- planes -------------------------------------------------------------------------------------- */
+
+/* ceil(log2(2 learners + 1)) */
+static inline unsigned planes_of(uint32_t learners) { return 32u - (unsigned)__builtin_clz(2 * learners); }
+
+static inline size_t sum_bytes(uint32_t learners, size_t n)
+{
+	return 2 * planes_of(learners) * divide_up(n, V16);
+}
+
+/* The numbers of a group of a sum, q + learners. */
+V16_FN v16i planes_get(const uint8_t *src, unsigned planes)
+{
+	v16i x = v16_seti(0);
+	for (unsigned j = 0; j < planes; j++) {
+		uint16_t plane;
+		memcpy(&plane, src + 2 * j, sizeof plane);
+		x = v16_ori(x, v16_keepi(v16_mask(plane), v16_seti(1u << j)));
+	}
+	return x;
+}
+
+V16_FN uint8_t *planes_put(uint8_t *dst, v16i x, unsigned planes, uint16_t here)
+{
+	for (unsigned j = 0; j < planes; j++, dst += 2) {
+		const v16i bit = v16_andi(x, v16_seti(1u << j));
+		const uint16_t plane = v16_bits(v16_ne(v16_float_of(bit), v16_set(0))) & here;
+		memcpy(dst, &plane, sizeof plane);
+	}
+	return dst;
+}
+
+/* The digits 0, 1, 2 as 0, 1, -1, modulo 2^32. */
+V16_FN v16i number_of(v16i digit)
+{
+	const v16i high = v16_shr(digit, 1);
+	return v16_subi(digit, v16_addi(v16_addi(high, high), high));
+}
+
+#endif
