@@ -288,13 +288,12 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 	}
 	const struct codes codes = {bits, low, low + plane_bytes(4, n)};
 	*flags = (uint16_t)coding;
-#define PACK(TYPE)                                                    \
-	even ? pack_type(p, grad, TYPE, &r, true, norm, norms, codes) \
-	     : pack_type(p, grad, TYPE, &r, false, norm, norms, codes)
-	if (type == CRUMB_F32)
-		PACK(CRUMB_F32);
+	if (type != CRUMB_F32) /* one loop for all of these: they are rarer */
+		pack_type(p, grad, type, &r, even, norm, norms, codes);
+	else if (even)
+		pack_type(p, grad, CRUMB_F32, &r, true, norm, norms, codes);
 	else
-		PACK(type); /* one loop for both: rarer, and half the code */
+		pack_type(p, grad, CRUMB_F32, &r, false, norm, norms, codes);
 	return (size_t)(out - dst) +
 	       (coding == LEVELS_FIXED
 	                ? code_bytes(bits, n)
