@@ -11,6 +11,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "command.h"
+#include "learner.h"
 #include "npy.h"
 #include "rules.h"
 #include "speed.h"
@@ -37,6 +38,9 @@ static const char *const settings[] = {
         "qsgd:bits=3,bucket=8192,norm=max,coding=entropy",
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
+
+/* Of which many frames are decoded. */
+static const char *const divided[] = {"twobit", "terngrad", "qsgd"};
 
 static char cpu[128] = "unknown";
 
@@ -80,6 +84,67 @@ static int measure_codec(struct speed *speed, const char *data, const char *isa,
 	return status;
 }
 
+/* ---- many frames ---- */
+
+enum { MANY = 8 };
+
+struct many_subject {
+	struct learner learner;
+	size_t length;
+	bool together;
+};
+
+static int64_t many_pack(void *self, const float *grad, bool safe)
+{
+	struct many_subject *many = self;
+	(void)safe;
+	const int64_t length = learner_pack(&many->learner, grad, CRUMB_F32, CRUMB_KNOWN_FINITE);
+	many->length = length < 0 ? 0 : (size_t)length;
+	return length;
+}
+
+static int64_t many_add(void *self, float *acc, size_t n)
+{
+	const struct many_subject *many = self;
+	crumb_span frame[MANY];
+	float weight[MANY];
+	int64_t result = 0;
+	for (size_t f = 0; f < MANY; f++) {
+		frame[f] = (crumb_span){many->learner.frame, many->length};
+		weight[f] = 1.0f / MANY;
+	}
+	if (many->together)
+		return crumb_unpack_add_all(frame, weight, MANY, acc, n);
+	for (size_t f = 0; f < MANY && result >= 0; f++)
+		result = crumb_unpack_add(frame[f].data, frame[f].len, weight[f], acc, n);
+	return result;
+}
+
+/* Of a codec, eight frames in one call and in eight. unpack counts the elements of all. */
+static int measure_many(struct speed *speed, const char *data, const char *isa, const char *spec)
+{
+	crumb_codec codec;
+	int status = command_spec(&codec, spec);
+	crumb_set_isa(isa);
+	for (int together = 0; together < 2 && !status; together++) {
+		struct many_subject many = {.together = together};
+		char what[CRUMB_SPEC_MAX];
+		double gbps[SPEED_KERNELS];
+		snprintf(what, sizeof what, "8 frames of %s %s", spec, together ? "together" : "one by one");
+		status = learner_open(&many.learner, &codec, speed->n, 1);
+		if (!status)
+			status = speed_measure(speed, &(struct speed_subject){many_pack, many_add, &many, 3},
+			                       gbps);
+		gbps[SPEED_UNPACK] *= MANY;
+		if (!status)
+			print_row(data, speed->n, crumb_isa(), what, false, gbps);
+		learner_close(&many.learner);
+	}
+	return status;
+}
+
+/* ---- all codecs ---- */
+
 static int measure_codecs(struct speed *speed, const char *data, const char *isa)
 {
 	const crumb_codec_info *info;
@@ -88,6 +153,8 @@ static int measure_codecs(struct speed *speed, const char *data, const char *isa
 		status = measure_codec(speed, data, isa, info->name);
 	for (size_t i = 0; i < SETTINGS && !status; i++)
 		status = measure_codec(speed, data, isa, settings[i]);
+	for (size_t i = 0; i < sizeof divided / sizeof *divided && !status; i++)
+		status = measure_many(speed, data, isa, divided[i]);
 	return status;
 }
 

@@ -2,11 +2,11 @@
 . "$SOURCE/tests/cli/check.sh"
 mkdir doc bench
 cp "$SOURCE/README.md" .
-cp "$SOURCE/doc/MEASUREMENTS.md" doc
+cp "$SOURCE/doc/MEASUREMENTS.md" "$SOURCE/doc/PLAN.md" doc
 cp -r "$SOURCE/experiments" .
 cp -r "$SOURCE/bench/results" bench
 check "experiments/tables" python3 experiments/tables
-for document in README.md doc/MEASUREMENTS.md; do
+for document in README.md doc/MEASUREMENTS.md doc/PLAN.md; do
 	holds "$document is as the results have it" cmp $document "$SOURCE/$document"
 done
 cat >order.py <<'END'
