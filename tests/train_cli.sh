@@ -113,7 +113,8 @@ for first, second, done in zip(events[0::3], events[1::3], events[2::3]):
         assert e["codec"] == done["codec"] and e["skipped"] == 0 and 0 <= e["error"] <= 1 and 0 < e["loss"] < 3
         assert set(e["seconds"]) >= {"compute", "pack", "swap", "unpack"} and e["seconds"]["compute"] > 0
         assert set(e["ratio_by_kind"]) == {"conv", "fc", "last", "bias"}
-        assert 0 < e["sent"] <= 1
+        assert set(e["sent_by_kind"]) == {"conv", "fc", "last", "bias"} and e["sent_by_kind"]["bias"] == 1
+        assert min(e["sent_by_kind"].values()) <= e["sent"] <= 1 and e["sent"] > 0
         assert (e["residual_norm"] > 0) == ("adacomp" in e["codec"])
     assert first["steps"] == second["steps"] == 12 and done["steps"] == 24
     assert first["bytes"] == first["epoch_bytes"]
@@ -127,6 +128,14 @@ assert adacomp["ratio"] > 40 and adacomp["ratio_by_kind"]["bias"] < 1
 assert terngrad["ratio_by_kind"]["last"] < 1 < 13 < terngrad["ratio"]
 END
 check "the log" python3 read_log.py
+mkdir same
+for what in images-idx3 labels-idx1; do
+	cp small/train-$what-ubyte same && cp small/train-$what-ubyte same/t10k-$what-ubyte
+done
+check "a test on the training set, which changes nothing" "$CRUMB_TRAIN" --data mnist:same --batch 50 --epochs 1 --learners 7 --lr 0 --log log
+holds "has the training's loss" python3 -c 'import json, math
+e = json.loads(open("log").readline())
+assert math.isclose(e["loss"], e["test_loss"], rel_tol=1e-6), (e["loss"], e["test_loss"])'
 
 # ---- every codec trains: no more than 5 points above raw's error ----
 # The default thresholds are for larger gradients; onebit's frames are worth 1 an element, whatever the gradient.

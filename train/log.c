@@ -94,15 +94,15 @@ static void put_head(const struct log *log, const char *event, const char *codec
 	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
 }
 
-static void put_ratios(FILE *to, const struct crumb_exchange_stats *stats)
+static void put_by_kind(FILE *to, const char *key, const struct crumb_exchange_stats *stats,
+                        double (*value)(const struct crumb_exchange_stats *, enum crumb_kind))
 {
-	put_number(to, "ratio", report_ratio(stats));
-	fprintf(to, ", \"ratio_by_kind\": {");
 	const char *comma = "";
+	fprintf(to, ", \"%s\": {", key);
 	for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 		if (stats->bytes[kind] == 0)
 			continue;
-		fprintf(to, "%s\"%s\": %.10g", comma, crumb_kind_name(kind), report_kind_ratio(stats, kind));
+		fprintf(to, "%s\"%s\": %.10g", comma, crumb_kind_name(kind), value(stats, kind));
 		comma = ", ";
 	}
 	fprintf(to, "}");
@@ -113,10 +113,13 @@ static void put_report(FILE *to, const struct report *r)
 	fprintf(to, ", \"epoch\": %zu", r->epoch);
 	put_number(to, "loss", r->loss);
 	put_number(to, "error", r->error);
+	put_number(to, "test_loss", r->test_loss);
 	fprintf(to, ", \"bytes\": %llu, \"down_bytes\": %llu", (unsigned long long)r->bytes,
 	        (unsigned long long)r->down_bytes);
-	put_ratios(to, &r->stats);
+	put_number(to, "ratio", report_ratio(&r->stats));
+	put_by_kind(to, "ratio_by_kind", &r->stats, report_kind_ratio);
 	put_number(to, "sent", report_sent(&r->stats));
+	put_by_kind(to, "sent_by_kind", &r->stats, report_kind_sent);
 	put_number(to, "residual_norm", r->residual_norm);
 	fprintf(to, ", \"link\": {\"out\": %llu, \"in\": %llu, \"messages\": %llu}",
 	        (unsigned long long)r->stats.link_out, (unsigned long long)r->stats.link_in,

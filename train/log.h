@@ -4,14 +4,14 @@
  *
  * - event, codec (as on the command line), model, data, learners, batch, seed, epoch (from 1)
  * - loss: mean over the epoch's samples, each as its step found it; done: of the last epoch; null: none
- * - error: on the test set after the epoch, as a fraction
+ * - error: on the test set after the epoch, as a fraction; test_loss: its mean loss
  * - ranks, rank, plan, down (as on the command line)
  * - bytes: of whole frames, sent by one learner since the start of the run; down_bytes: that came down from
  * where the mean is taken
  * - epoch_bytes: the same, in this epoch
  * - ratio: dense f32 bytes by bytes of whole frames, in this epoch; done: in the run
- * - ratio_by_kind: the same, for each kind of slice that there is
  * - sent: share of the elements that were sent; counted on every tenth step
+ * - ratio_by_kind, sent_by_kind: the same, for each kind of slice that there is
  * - residual_norm: what a learner owes: root of the mean over learners of the squared norm
  * - link: what this rank swapped with others in this epoch (done: in the run): out, in: bytes; messages: sent
  * - steps, skipped: taken, and left out as a gradient was not finite

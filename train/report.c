@@ -30,6 +30,11 @@ uint64_t report_bytes(const struct crumb_exchange_stats *stats, size_t learners)
 
 uint64_t report_down_bytes(const struct crumb_exchange_stats *stats) { return sum(stats->down); }
 
+double report_kind_sent(const struct crumb_exchange_stats *stats, enum crumb_kind kind)
+{
+	return quotient(stats->sent[kind], stats->elements[kind]);
+}
+
 double report_sent(const struct crumb_exchange_stats *stats)
 {
 	return quotient(sum(stats->sent), sum(stats->elements));

@@ -10,7 +10,7 @@ struct report {
 	size_t epoch; /* counted from 1; of a run: the last one */
 	double loss;  /* mean over the samples of the last epoch's steps, before each step; NaN if all were
 	                 skipped */
-	double error; /* on the test set, as a fraction, at the end */
+	double error, test_loss;    /* on the test set, at the end: share misjudged, mean loss */
 	uint64_t bytes, down_bytes; /* sent by one learner, and come down, since the start of the run */
 	double residual_norm;
 	struct crumb_exchange_stats
@@ -28,6 +28,7 @@ double report_ratio(const struct crumb_exchange_stats *stats);
  * sent. */
 uint64_t report_bytes(const struct crumb_exchange_stats *stats, size_t learners);
 uint64_t report_down_bytes(const struct crumb_exchange_stats *stats);
+double report_kind_sent(const struct crumb_exchange_stats *stats, enum crumb_kind kind);
 double report_sent(const struct crumb_exchange_stats *stats);
 
 /* total += part. */

@@ -31,6 +31,7 @@ enum {
 /* What one learner tells all ranks after an epoch; what is the rank's own, its first learner tells. */
 struct told {
 	double loss, owed; /* the sum over its steps; squared */
+	double test_loss;  /* the sum over its part of the test set */
 	uint64_t errors;
 	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
 };
@@ -71,8 +72,8 @@ struct train {
 	/* for the tasks of one step */
 	const uint32_t *batch;
 	double rate;
-	size_t *errors; /* by chunk of the test set */
-	bool *failed;   /* by thread */
+	struct worker_score *score; /* by chunk of the test set */
+	bool *failed;               /* by thread */
 };
 
 static size_t steps_per_epoch(const struct train_setting *s)
@@ -120,7 +121,7 @@ static void train_close(struct train *t)
 	free(t->all);
 	free(t->slice);
 	free(t->order);
-	free(t->errors);
+	free(t->score);
 	free(t->failed);
 }
 
@@ -137,11 +138,11 @@ static bool allocate(struct train *t)
 	t->mine = calloc(t->own + 1, sizeof *t->mine);
 	t->all = calloc(learners, sizeof *t->all);
 	t->order = calloc(s->data->train.count, sizeof *t->order);
-	t->errors = calloc(test_chunks(s), sizeof *t->errors);
+	t->score = calloc(test_chunks(s), sizeof *t->score);
 	t->param = floats(n);
 	t->mean = floats(n);
 	if (!t->worker || !t->failed || !t->grad || !t->share || !t->loss || !t->mine || !t->all ||
-	    !t->order || !t->errors || !t->param || !t->mean)
+	    !t->order || !t->score || !t->param || !t->mean)
 		return false;
 	for (size_t i = 0; i < optimizer_moments(&s->options->optimizer); i++)
 		if (!(t->moment[i] = floats(n)))
@@ -259,8 +260,8 @@ static void test_task(void *arg, size_t i, unsigned thread)
 	struct train *t = arg;
 	const size_t chunk = chunks_before(t, t->first) + i;
 	const size_t first = chunk * TEST_CHUNK, left = t->setting->data->test.count - first;
-	if (worker_errors(t->worker[thread], t->tested, first, left < TEST_CHUNK ? left : TEST_CHUNK,
-	                  &t->errors[chunk]) < 0)
+	if (worker_test(t->worker[thread], t->tested, first, left < TEST_CHUNK ? left : TEST_CHUNK,
+	                &t->score[chunk]) < 0)
 		t->failed[thread] = true;
 }
 
@@ -365,15 +366,17 @@ static int prepare_test(struct train *t, char *why, size_t cap)
 	return 0;
 }
 
-/* Tests this rank's part of the test set. */
-static int test(struct train *t, uint64_t *errors, char *why, size_t cap)
+/* Tests this rank's part of the test set; by learner, so that sums do not depend on ranks. */
+static int test(struct train *t, char *why, size_t cap)
 {
 	const size_t first = chunks_before(t, t->first), end = chunks_before(t, t->first + t->own);
 	if (prepare_test(t, why, cap) < 0 || run_tasks(t, test_task, end - first, why, cap) < 0)
 		return -1;
-	*errors = 0;
-	for (size_t i = first; i < end; i++)
-		*errors += t->errors[i];
+	for (size_t l = 0; l < t->own; l++)
+		for (size_t i = chunks_before(t, t->first + l); i < chunks_before(t, t->first + l + 1); i++) {
+			t->mine[l].errors += t->score[i].errors;
+			t->mine[l].test_loss += t->score[i].loss;
+		}
 	return 0;
 }
 
@@ -389,13 +392,12 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	const struct train_setting *s = t->setting;
 	struct crumb_exchange_stats *stats = &report->stats;
 	uint64_t errors = 0;
-	double loss = 0, owed = 0;
+	double loss = 0, test_loss = 0, owed = 0;
 	crumb_exchange_stats(t->exchange, stats);
-	if (test(t, &errors, why, cap) < 0)
+	if (test(t, why, cap) < 0)
 		return -1;
 	for (size_t l = 0; l < t->own; l++)
 		t->mine[l].owed = crumb_exchange_owed(t->exchange, l);
-	t->mine[0].errors = errors;
 	add(t->mine[0].dense, stats->dense);
 	add(t->mine[0].bytes, stats->bytes);
 	add(t->mine[0].elements, stats->elements);
@@ -404,7 +406,6 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
 		return -1;
 	}
-	errors = 0;
 	for (int kind = 0; kind < CRUMB_KINDS; kind++)
 		stats->dense[kind] = stats->bytes[kind] = stats->elements[kind] = stats->sent[kind] = 0;
 	for (size_t l = 0; l < s->options->learners; l++) {
@@ -412,6 +413,7 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		loss += (double)t->share[l] * told->loss;
 		owed += told->owed;
 		errors += told->errors;
+		test_loss += told->test_loss;
 		add(stats->dense, told->dense);
 		add(stats->bytes, told->bytes);
 		add(stats->elements, told->elements);
@@ -419,6 +421,7 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	}
 	report->loss = loss / (double)stats->steps; /* 0 / 0 where all were skipped */
 	report->error = (double)errors / (double)s->data->test.count;
+	report->test_loss = test_loss / (double)s->data->test.count;
 	report->residual_norm = sqrt(owed / (double)s->options->learners);
 	return 0;
 }

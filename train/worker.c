@@ -134,11 +134,11 @@ int worker_statistics(struct worker *worker, const float *param, const uint32_t 
 	return 0;
 }
 
-int worker_errors(struct worker *worker, const float *param, size_t first, size_t n, size_t *errors)
+int worker_test(struct worker *worker, const float *param, size_t first, size_t n, struct worker_score *score)
 {
 	uint8_t label[MOST];
 	uint32_t index[MOST];
-	*errors = 0;
+	*score = (struct worker_score){0};
 	for (size_t done = 0, size; done < n; done += size) {
 		size = n - done < MOST ? n - done : MOST;
 		for (size_t i = 0; i < size; i++)
@@ -148,8 +148,8 @@ int worker_errors(struct worker *worker, const float *param, size_t first, size_
 		if (!pass)
 			return -1;
 		size_t wrong;
-		loss_sum(pass_logits(pass), label, size, (size_t)worker->net->classes, &wrong);
-		*errors += wrong;
+		score->loss += loss_sum(pass_logits(pass), label, size, (size_t)worker->net->classes, &wrong);
+		score->errors += wrong;
 	}
 	return 0;
 }

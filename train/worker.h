@@ -28,8 +28,13 @@ int worker_statistics(struct worker *worker, const float *param, const uint32_t 
                       float *statistics);
 
 /* param: net->parameters floats, and net->statistics after them. How many of the n test samples from first on
- * are misjudged. 0, or -1 and worker_why. */
-int worker_errors(struct worker *worker, const float *param, size_t first, size_t n, size_t *errors);
+ * are misjudged, and the sum of their losses. 0, or -1 and worker_why. */
+struct worker_score {
+	size_t errors;
+	double loss;
+};
+int worker_test(struct worker *worker, const float *param, size_t first, size_t n,
+                struct worker_score *score);
 
 const char *worker_why(const struct worker *worker);
 
