@@ -168,6 +168,22 @@ static void a_network_sees_mean_0_variance_1(void **state)
 	data_close(&data);
 }
 
+static void so_many_are_the_first(void **state)
+{
+	(void)state;
+	struct data all, some;
+	char why[256];
+	assert_int_equal(data_open(&all, "digits", why, sizeof why), 0);
+	assert_int_equal(data_open(&some, "digits:400", why, sizeof why), 0);
+	assert_int_equal(some.train.count, 400);
+	assert_int_equal(some.test.count, 100);
+	assert_memory_equal(some.train.pixel, all.train.pixel, 400 * PIXELS);
+	assert_memory_equal(some.test.pixel, all.test.pixel, 100 * PIXELS);
+	assert_memory_equal(some.test.label, all.test.label, 100);
+	data_close(&all);
+	data_close(&some);
+}
+
 static void other_names_are_refused(void **state)
 {
 	(void)state;
@@ -187,6 +203,7 @@ int main(void)
 	        cmocka_unit_test(neither_trivial_nor_hopeless),
 	        cmocka_unit_test(colours_are_of_the_same_digits),
 	        cmocka_unit_test(a_network_sees_mean_0_variance_1),
+	        cmocka_unit_test(so_many_are_the_first),
 	        cmocka_unit_test(other_names_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

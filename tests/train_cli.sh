@@ -19,7 +19,12 @@ refused 2 'no option "--codecs"' "$CRUMB_TRAIN" --codecs raw
 refused 2 'no option "--help=1"' "$CRUMB_TRAIN" --help=1
 refused 2 '--lr wants X' "$CRUMB_TRAIN" --lr
 refused 2 'no "lenet5"' "$CRUMB_TRAIN" --model lenet5
-refused 2 'no "letters"' "$CRUMB_TRAIN" --data letters
+for data in letters digits: digits2 mnist:; do
+	refused 2 "no \"$data\"" "$CRUMB_TRAIN" --data "$data"
+done
+for count in 39 x -50 50x 1e3 1000001 99999999999999999999; do
+	refused 1 "digits to draw: \"$count\"" "$CRUMB_TRAIN" --data "colour-digits:$count"
+done
 for number in 0 -1 1.5 x "" 99999999999999999999; do
 	refused 2 "--learners: \"$number\"" "$CRUMB_TRAIN" --learners "$number"
 	refused 2 "--threads: \"$number\"" "$CRUMB_TRAIN" "--threads=$number"

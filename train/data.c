@@ -24,24 +24,41 @@ static void normalise(struct data *data)
 	data->scale = variance > 0 ? (float)(1 / sqrt(variance)) : 1.0f;
 }
 
-static int digits(struct data *data, const char *folder, char *why, size_t cap)
+typedef int digits_maker(struct data *, size_t, size_t, char *, size_t);
+
+/* As many as the text says, and a quarter of them to test on; or as many as there are by default. */
+static int drawn(struct data *data, const char *text, digits_maker *make, char *why, size_t cap)
 {
-	(void)folder;
-	return digits_make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+	char *end;
+	const unsigned long count = strtoul(text, &end, 10);
+	if (!*text)
+		return make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+	if (*text < '0' || *text > '9' || *end || count < DIGITS_LEAST || count > DIGITS_MOST) {
+		snprintf(why, cap, "digits to draw: \"%s\" is no whole number from %d to %d", text,
+		         DIGITS_LEAST, DIGITS_MOST);
+		return -1;
+	}
+	return make(data, count, count / 4, why, cap);
 }
 
-static int colour_digits(struct data *data, const char *folder, char *why, size_t cap)
+static int digits(struct data *data, const char *text, char *why, size_t cap)
 {
-	(void)folder;
-	return digits_make_colour(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+	return drawn(data, text, digits_make, why, cap);
 }
 
-/* A name that ends in a colon wants a folder after it. */
+static int colour_digits(struct data *data, const char *text, char *why, size_t cap)
+{
+	return drawn(data, text, digits_make_colour, why, cap);
+}
+
+/* A name that ends in a colon wants text after it: a folder, or how many. */
 static const struct {
 	const char *name;
-	int (*load)(struct data *data, const char *folder, char *why, size_t cap);
+	int (*load)(struct data *data, const char *text, char *why, size_t cap);
 } sources[] = {{"digits", digits},
+               {"digits:", digits},
                {"colour-digits", colour_digits},
+               {"colour-digits:", colour_digits},
                {"mnist:", idx_load_mnist},
                {"idx:", idx_load},
                {"cifar10:", cifar_load}};
@@ -54,7 +71,7 @@ static size_t find(const char *source)
 	for (; i < SOURCES; i++) {
 		const size_t length = strlen(sources[i].name);
 		if (strncmp(source, sources[i].name, length) == 0 &&
-		    (sources[i].name[length - 1] == ':' || source[length] == 0))
+		    (sources[i].name[length - 1] == ':') == (source[length] != 0))
 			break;
 	}
 	return i;

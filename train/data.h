@@ -25,8 +25,8 @@ struct data {
 	struct samples train, test;
 };
 
-/* Whether this is the form of a source: "digits", "colour-digits", "mnist:DIR", "idx:DIR" or "cifar10:DIR".
- */
+/* Whether this is the form of a source: "digits", "digits:N", "colour-digits", "colour-digits:N",
+ * "mnist:DIR", "idx:DIR" or "cifar10:DIR". */
 bool data_is_source(const char *source);
 
 /* 0, or -1 with a line in why. On any outcome data_close may follow. */

@@ -8,6 +8,8 @@
 
 #define DIGITS_TRAIN 12000
 #define DIGITS_TEST  2000
+#define DIGITS_LEAST 40 /* that may be asked for */
+#define DIGITS_MOST  1000000
 
 /* Draws the sets: 28 x 28, ten classes in equal numbers. The i-th image of either set is always the same. 0,
  * or -1 with a line in why; what was allocated until then is data_close's. */
