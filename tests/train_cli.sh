@@ -8,7 +8,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment learners batch epochs lr optimizer momentum weight-decay average schedule seed codec compression-params plan down timeout \
-	threads log dump-gradients checkpoint every resume estimate help version; do
+	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
 check "--version" "$CRUMB_TRAIN" --version
@@ -141,6 +141,27 @@ check "a test on the training set, which changes nothing" "$CRUMB_TRAIN" --data 
 holds "has the training's loss" python3 -c 'import json, math
 e = json.loads(open("log").readline())
 assert math.isclose(e["loss"], e["test_loss"], rel_tol=1e-6), (e["loss"], e["test_loss"])'
+
+# ---- probes: what does not arrive is owed, or arrives on average ----
+refused 2 '--probe wants --log' $small --probe 5
+check "--probe" $small --probe 5 --plan server --down seide --codec raw --codec adacomp:bin=50 --log log
+cp log down
+check "and exact on its way down" $small --probe 5 --codec adacomp:bin=50 --codec terngrad:clip=0 --codec half --log log
+cat >read_probes.py <<'END'
+import json
+for name in "down", "log":
+    for line in open(name):
+        e = json.loads(line)
+        if e["event"] != "probe":
+            continue
+        slope, cosine, drift = (e["arrived"][key] for key in ("slope", "cosine", "drift"))
+        kept = e["codec"] not in ("half", "terngrad:clip=0")
+        assert e["step"] % 5 == 0 and e["epoch"] == 1 + (e["step"] - 1) // 12, e
+        assert (drift < 1e-6) == kept and (kept or 0.9 < slope < 1.1) and 0 < cosine <= 1, e
+        assert e["codec"] != "half" or abs(slope - 1) < 1e-5 and cosine > 0.999999, e
+END
+check "say so" python3 read_probes.py
+holds "every five of 24 steps" test "$(cat down log | grep -c '"probe"')" = 20
 
 # ---- every codec trains: no more than 5 points above raw's error ----
 # The default thresholds are for larger gradients; onebit's frames are worth 1 an element, whatever the gradient.

@@ -69,13 +69,20 @@ static void put_string(FILE *to, const char *text)
 	fputc('"', to);
 }
 
-/* JSON has no infinity and no NaN. */
+/* "key": value, ... of an object. JSON has no infinity and no NaN. */
+static void put_numbers(FILE *to, size_t count, const char *const *key, const double *value)
+{
+	for (size_t i = 0; i < count; i++)
+		if (isfinite(value[i]))
+			fprintf(to, "%s\"%s\": %.10g", i > 0 ? ", " : "", key[i], value[i]);
+		else
+			fprintf(to, "%s\"%s\": null", i > 0 ? ", " : "", key[i]);
+}
+
 static void put_number(FILE *to, const char *key, double value)
 {
-	if (isfinite(value))
-		fprintf(to, ", \"%s\": %.10g", key, value);
-	else
-		fprintf(to, ", \"%s\": null", key);
+	fprintf(to, ", ");
+	put_numbers(to, 1, &key, &value);
 }
 
 static void put_head(const struct log *log, const char *event, const char *codec)
@@ -94,17 +101,19 @@ static void put_head(const struct log *log, const char *event, const char *codec
 	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
 }
 
-static void put_by_kind(FILE *to, const char *key, const struct crumb_exchange_stats *stats,
-                        double (*value)(const struct crumb_exchange_stats *, enum crumb_kind))
+static void put_by_kind(FILE *to, const char *name, const struct crumb_exchange_stats *stats,
+                        double (*of_kind)(const struct crumb_exchange_stats *, enum crumb_kind))
 {
-	const char *comma = "";
-	fprintf(to, ", \"%s\": {", key);
-	for (int kind = 0; kind < CRUMB_KINDS; kind++) {
-		if (stats->bytes[kind] == 0)
-			continue;
-		fprintf(to, "%s\"%s\": %.10g", comma, crumb_kind_name(kind), value(stats, kind));
-		comma = ", ";
-	}
+	const char *key[CRUMB_KINDS];
+	double value[CRUMB_KINDS];
+	size_t kinds = 0;
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		if (stats->bytes[kind] > 0) {
+			key[kinds] = crumb_kind_name(kind);
+			value[kinds++] = of_kind(stats, kind);
+		}
+	fprintf(to, ", \"%s\": {", name);
+	put_numbers(to, kinds, key, value);
 	fprintf(to, "}");
 }
 
@@ -152,6 +161,19 @@ int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char
 	put_head(log, "step", codec);
 	fprintf(log->file, ", \"epoch\": %zu, \"step\": %zu}\n", epoch, step);
 	return fflush(log->file) || fseek(log->file, log->end, SEEK_SET) ? failed(log, why, cap) : 0;
+}
+
+int log_probe(struct log *log, const char *codec, size_t epoch, size_t step,
+              const struct probe_arrived *arrived, char *why, size_t cap)
+{
+	if (!log->file)
+		return 0;
+	put_head(log, "probe", codec);
+	fprintf(log->file, ", \"epoch\": %zu, \"step\": %zu, \"arrived\": {", epoch, step);
+	put_numbers(log->file, 3, (const char *const[]){"slope", "cosine", "drift"},
+	            (const double[]){arrived->slope, arrived->cosine, arrived->drift});
+	fprintf(log->file, "}");
+	return end_line(log, why, cap);
 }
 
 void log_failed(struct log *log, const char *codec, size_t step, const char *reason)

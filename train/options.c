@@ -82,6 +82,8 @@ static const struct option table[] = {
         {"log", "FILE.jsonl",
          "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
          FILE_NAME, FIELD(log), 0, 0},
+        {"probe", "STEPS", "every so many steps the log says what of the gradient has arrived", NULL, COUNT,
+         FIELD(probe), 1, 1e9},
         {"dump-gradients", "DIR",
          "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
          NULL, FILE_NAME, FIELD(dump_gradients), 0, 0},
@@ -271,7 +273,8 @@ static int set(struct options *options, const struct option *o, const char *text
 /* No number that comes out depends on these. */
 static bool is_free(size_t offset)
 {
-	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every);
+	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every) ||
+	       offset == FIELD(probe);
 }
 
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap)
@@ -354,12 +357,17 @@ static int complete(struct options *options)
 	}
 	for (size_t i = 0; i < options->codec_count; i++)
 		if (crumb_script_meant(options->codec[i].text) &&
-		    (options->plan != crumb_plan_list(0) || !options->down_exact || options->checkpoint)) {
+		    (options->plan != crumb_plan_list(0) || !options->down_exact || options->checkpoint ||
+		     options->probe)) {
 			fprintf(stderr,
 			        "crumb-train: --codec auto chooses --plan and --down itself, and takes no "
-			        "--checkpoint\n");
+			        "--checkpoint or --probe\n");
 			return -1;
 		}
+	if (options->probe && !options->log) {
+		fprintf(stderr, "crumb-train: --probe wants --log FILE.jsonl\n");
+		return -1;
+	}
 	if (options->resume && !options->checkpoint) {
 		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");
 		return -1;

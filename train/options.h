@@ -41,6 +41,7 @@ struct options {
 	double timeout;             /* seconds */
 	size_t threads;             /* 0: one a CPU, which ranks of one machine share */
 	const char *log;            /* NULL: none */
+	size_t probe;               /* steps from one reading to the next; 0: there is none */
 	const char *dump_gradients; /* a folder; NULL: none are written */
 	const char *checkpoint;     /* a folder; NULL: none are written */
 	size_t every;               /* so many epochs one is */

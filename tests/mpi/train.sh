@@ -54,6 +54,8 @@ check "its script" ranks 3 "$CRUMB_TRAIN" $options --codec "$script"
 numbers log >got
 holds "gives the same numbers" cmp want got
 
+ranks 2 "$CRUMB_TRAIN" --probe 5 --log log >stdout 2>stderr
+holds "probes of several ranks are refused" grep -q -e '--probe looks at all learners' stderr
 check "mpirun --help" ranks 3 "$CRUMB_TRAIN" --help
 holds "is printed once" test "$(grep -c '^Usage' stdout)" = 1
 
