@@ -11,6 +11,15 @@ set_tests_properties(test_idx_mnist PROPERTIES LABELS data)
 # As many threads as oneDNN would take if the trainer let it.
 set_tests_properties(test_net PROPERTIES ENVIRONMENT OMP_NUM_THREADS=4)
 
+if(NOT CRUMB_SANITIZE) # where seconds would become minutes
+	add_executable(control_train control.c ${PROJECT_SOURCE_DIR}/train/main.c)
+	target_link_libraries(control_train PRIVATE crumb_train crumb_mpi)
+	target_link_options(control_train PRIVATE -Wl,--wrap=crumb_unpack_add)
+	add_test(NAME experiments COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/experiments.sh)
+	set_tests_properties(experiments PROPERTIES TIMEOUT 600
+		ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;CONTROL=$<TARGET_FILE:control_train>;SOURCE=${PROJECT_SOURCE_DIR}")
+endif()
+
 add_test(NAME train_cli COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_cli.sh)
 set_tests_properties(train_cli PROPERTIES TIMEOUT 600
 	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")

@@ -1,13 +1,16 @@
 # The documents' tables are what experiments/tables makes of the results. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
+PYTHONDONTWRITEBYTECODE=1
+export PYTHONDONTWRITEBYTECODE
 mkdir doc bench
 cp "$SOURCE/README.md" .
 cp "$SOURCE/doc/MEASUREMENTS.md" "$SOURCE/doc/PLAN.md" doc
 cp -r "$SOURCE/experiments" .
 cp -r "$SOURCE/bench/results" bench
+check "documents are as the results have them" python3 experiments/tables --check
 check "experiments/tables" python3 experiments/tables
-for document in README.md doc/MEASUREMENTS.md doc/PLAN.md; do
-	holds "$document is as the results have it" cmp $document "$SOURCE/$document"
+for text in README.md doc/MEASUREMENTS.md doc/PLAN.md experiments/README.md; do
+	holds "and leaves $text" cmp "$text" "$SOURCE/$text"
 done
 cat >order.py <<'END'
 import csv
@@ -25,6 +28,20 @@ for text in "doc/MEASUREMENTS.md" "experiments/results/rate-distortion.csv"; do
 	check "experiments/tables" python3 experiments/tables
 done
 holds "another result, another table" sh -c "! cmp -s doc/MEASUREMENTS.md '$SOURCE/doc/MEASUREMENTS.md'"
+sed -i '2s/,0\.00/,0.01/' experiments/results/mnist.csv
+refused 1 'README.md: not what experiments/tables makes' python3 experiments/tables --check
 echo '# empty' >doc/MEASUREMENTS.md
 refused 1 'no place for' python3 experiments/tables
+
+# ---- the catalogue ----
+cat >catalogue.py <<'END'
+import sys
+sys.path.insert(0, "experiments")
+import catalogue
+codecs = {line[6:-2] for line in open(sys.argv[1]) if line.startswith("CODEC(")}
+assert codecs == {row.codec.split(":")[0] for row in catalogue.EXPERIMENTS["codecs"].rows if "=" not in row.codec.split(":")[0]}, codecs
+for name, it in catalogue.EXPERIMENTS.items():
+    assert len(set(it.rows)) == len(it.rows) and all(row.task in catalogue.TASKS for row in it.rows), name
+END
+check "has every codec, and no row twice" python3 catalogue.py "$SOURCE/src/codecs.def"
 finish
