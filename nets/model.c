@@ -113,6 +113,14 @@ static const struct layer resnet32[] = {
         {.type = LAYER_FC, .units = 10},
 };
 
+/* The AdaComp paper's language model, on sequences of 50 of 67 characters: 3,321,411 parameters. The last
+ * layer is fully connected at each character. */
+static const struct layer char_lstm[] = {
+        {.type = LAYER_LSTM, .units = 512},
+        {.type = LAYER_LSTM, .units = 512},
+        {.type = LAYER_CONV, .units = 67, .size = 1},
+};
+
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])
 
 static const struct model models[] = {
@@ -134,6 +142,7 @@ static const struct model models[] = {
          {3, 32, 32},
          LAYERS(resnet20)},
         {"resnet32", "the same with 5 blocks each", {3, 32, 32}, LAYERS(resnet32)},
+        {"char-lstm", "two LSTMs of 512, fc 67 at each of 50 characters", {67, 50, 1}, LAYERS(char_lstm)},
         {"bn50-dnn", "five times fc 1024, relu; fc 30", {1, 11, 40}, LAYERS(bn50_dnn)},
 };
 

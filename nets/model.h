@@ -12,6 +12,7 @@ enum layer_type {
 	LAYER_MAX_POOL,     /* the greatest of each window of size x size */
 	LAYER_AVERAGE_POOL, /* the mean of each; what hangs over the edge does not count */
 	LAYER_FC,           /* units outputs, with bias */
+	LAYER_LSTM,         /* units cells that see an image's rows, one pixel wide, one after another */
 	LAYER_RELU,
 	LAYER_BATCHNORM, /* of each channel, then a scale and a shift of its own */
 	LAYER_SHORTCUT   /* adds what went into the block: the output of the layer `back` layers before this
@@ -35,7 +36,7 @@ static inline int layer_stride(const struct layer *layer)
 	return layer->stride > 0 ? layer->stride : layer->type == LAYER_CONV ? 1 : layer->size;
 }
 
-/* The last layer's outputs go to softmax and cross-entropy. */
+/* The last layer's outputs go to softmax and cross-entropy, its channels at each place. */
 struct model {
 	const char *name;
 	const char *brief;

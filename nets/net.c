@@ -25,6 +25,8 @@ static struct shape shape_after(const struct layer *layer, struct shape in)
 		return (struct shape){in.channels, windows(layer, in.height), windows(layer, in.width)};
 	case LAYER_FC:
 		return (struct shape){layer->units, 1, 1};
+	case LAYER_LSTM:
+		return (struct shape){layer->units, in.height, in.width == 1 ? 1 : 0};
 	case LAYER_RELU:
 	case LAYER_BATCHNORM:
 	case LAYER_SHORTCUT:
@@ -40,6 +42,8 @@ static size_t weights_per_unit(const struct net_layer *l)
 		return (size_t)l->in.channels * (size_t)l->layer.size * (size_t)l->layer.size;
 	case LAYER_FC:
 		return shape_count(l->in);
+	case LAYER_LSTM:
+		return (size_t)l->in.channels;
 	case LAYER_MAX_POOL:
 	case LAYER_AVERAGE_POOL:
 	case LAYER_RELU:
@@ -68,14 +72,27 @@ static void place_batchnorm(struct net *net, struct net_layer *l)
 	net->statistics += 2 * channels;
 }
 
+static void place_lstm(struct net *net, struct net_layer *l)
+{
+	const size_t inputs = (size_t)l->in.channels, units = (size_t)l->layer.units, rows = 4 * units;
+	l->weights = rows * inputs;
+	l->weights_at = take(net, l->weights, inputs, CRUMB_LSTM);
+	l->recurrent = rows * units;
+	l->recurrent_at = take(net, l->recurrent, units, CRUMB_LSTM);
+	l->bias = rows;
+	l->bias_at = take(net, rows, 0, CRUMB_BIAS);
+}
+
 static void place_parameters(struct net *net, struct net_layer *l, bool last, bool bias)
 {
 	const size_t run = weights_per_unit(l), units = (size_t)l->layer.units;
 	if (l->layer.type == LAYER_BATCHNORM)
 		place_batchnorm(net, l);
-	if (run == 0)
+	if (l->layer.type == LAYER_LSTM)
+		place_lstm(net, l);
+	if (run == 0 || l->layer.type == LAYER_LSTM)
 		return;
-	const enum crumb_kind kind = l->layer.type == LAYER_CONV ? CRUMB_CONV : last ? CRUMB_LAST : CRUMB_FC;
+	const enum crumb_kind kind = last ? CRUMB_LAST : l->layer.type == LAYER_CONV ? CRUMB_CONV : CRUMB_FC;
 	l->weights = units * run;
 	l->weights_at = take(net, l->weights, run, kind);
 	if (bias) {
@@ -127,6 +144,7 @@ int net_open(struct net *net, const struct model *model, struct shape input, cha
 	}
 	for (size_t i = 0; i < net->layer_count; i++)
 		net->layer[i].statistics_at += net->parameters;
-	net->classes = (int)shape_count(shape);
+	net->classes = shape.channels;
+	net->places = shape.height * shape.width;
 	return 0;
 }

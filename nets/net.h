@@ -19,6 +19,9 @@ struct net_layer {
 	size_t weights_at,
 	        weights; /* first parameter and how many; 0 of them in a layer without parameters */
 	size_t bias_at, bias;
+	size_t recurrent_at,
+	        recurrent;    /* of an LSTM: weights of its own state, [4 units][units]; weights are [4
+	                         units][inputs], gates in the order input, forget, candidate, output */
 	size_t statistics_at; /* of batch normalisation: means and then variances, after all parameters */
 };
 
@@ -27,13 +30,13 @@ struct net_layer {
 struct net {
 	const struct model *model;
 	struct shape input;
-	int classes;
+	int classes, places; /* a sample's logits: [places][classes] */
 	size_t layer_count;
 	struct net_layer layer[NET_MAX_LAYERS];
 	size_t parameters;
 	size_t statistics; /* floats that a test wants behind the parameters */
 	size_t slice_count;
-	struct crumb_slice slice[2 * NET_MAX_LAYERS]; /* weights, bias, weights, ... as they lie */
+	struct crumb_slice slice[3 * NET_MAX_LAYERS]; /* weights, bias, weights, ... as they lie */
 };
 
 /* 0, or -1 with a line in why when the input is too small for the network. */

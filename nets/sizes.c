@@ -50,17 +50,20 @@ static void add_net(struct sizes *sizes, const struct net *net)
 	size_t s = 0;
 	for (size_t i = 0; i < net->layer_count; i++) {
 		const struct net_layer *l = &net->layer[i];
-		const bool norm = l->layer.type == LAYER_BATCHNORM;
+		const bool norm = l->layer.type == LAYER_BATCHNORM, lstm = l->layer.type == LAYER_LSTM;
 		char name[SIZES_NAME / 2];
 		if (l->weights == 0)
 			continue;
 		number += !norm; /* which bears the number of what it normalises */
 		snprintf(name, sizeof name, "%s%d",
 		         norm                          ? "norm"
+		         : lstm                        ? "lstm"
 		         : l->layer.type == LAYER_CONV ? "conv"
 		                                       : "fc",
 		         number);
 		add(sizes, name, norm ? ".scale" : "", net->slice[s++]);
+		if (lstm)
+			add(sizes, name, ".recurrent", net->slice[s++]);
 		if (l->bias > 0)
 			add(sizes, name, norm ? ".shift" : ".bias", net->slice[s++]);
 	}

@@ -11,6 +11,10 @@ list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY
 set(python_tests arrays policy)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # once is enough for what PyTorch makes of the library
 	list(APPEND python_tests hook ddp)
+	if(TARGET crumb-train)
+		list(APPEND python_tests step)
+		list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
+	endif()
 endif()
 foreach(test IN LISTS python_tests)
 	script_test(python ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/python/test_${test}.py)

@@ -91,9 +91,9 @@ static void networks_are_as_large_as_the_papers(void **state)
 	static const struct {
 		const char *name;
 		size_t parameters, pixels_at_last; /* inputs of the last layer */
-	} want[] = {{"lenet", 431080, 500},     {"mlp", 10020874, 2048},     {"cifar-cnn", 89578, 1024},
-	            {"cifarnet", 1068298, 192}, {"bn50-dnn", 4680734, 1024}, {"resnet20", 269722, 64},
-	            {"resnet32", 464154, 64}};
+	} want[] = {{"lenet", 431080, 500},     {"mlp", 10020874, 2048},         {"cifar-cnn", 89578, 1024},
+	            {"cifarnet", 1068298, 192}, {"bn50-dnn", 4680734, 1024},     {"resnet20", 269722, 64},
+	            {"resnet32", 464154, 64},   {"char-lstm", 3321411, 512 * 50}};
 	for (size_t i = 0; i < COUNT(want); i++) {
 		struct net net;
 		const struct model *model = model_find(want[i].name);
@@ -114,6 +114,8 @@ static void too_small_an_input_is_refused(void **state)
 	assert_int_equal(net_open(&net, model_find("resnet20"), (struct shape){3, 30, 32}, why, sizeof why),
 	                 -1);
 	assert_non_null(strstr(why, "does not suit"));
+	assert_int_equal(net_open(&net, model_find("char-lstm"), (struct shape){67, 50, 2}, why, sizeof why),
+	                 -1);
 }
 
 static void initial_values_follow_the_seed(void **state)
@@ -178,6 +180,43 @@ static const struct layer blocks[] = {
         {.type = LAYER_SHORTCUT, .back = 6},
         {.type = LAYER_FC, .units = 4},
 };
+
+/* Three steps in time, each with a layer of its own on top. */
+static const struct layer recurrent[] = {
+        {.type = LAYER_LSTM, .units = 5},
+        {.type = LAYER_LSTM, .units = 3},
+        {.type = LAYER_CONV, .units = 4, .size = 1},
+};
+
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+
+static double *lstm_by_hand(const struct net_layer *l, const float *param, const double *x, double *y)
+{
+	enum { MOST_UNITS = 8 };
+	const size_t inputs = (size_t)l->in.channels, units = (size_t)l->layer.units,
+	             steps = (size_t)l->in.height;
+	double cell[MOST_UNITS] = {0}, state[MOST_UNITS] = {0}, next[MOST_UNITS];
+	for (size_t t = 0; t < steps; t++) {
+		for (size_t u = 0; u < units; u++) {
+			double gate[4];
+			for (size_t g = 0; g < 4; g++) {
+				const size_t row = g * units + u;
+				gate[g] = param[l->bias_at + row];
+				for (size_t i = 0; i < inputs; i++)
+					gate[g] += (double)param[l->weights_at + row * inputs + i] *
+					           x[i * steps + t];
+				for (size_t i = 0; i < units; i++)
+					gate[g] +=
+					        (double)param[l->recurrent_at + row * units + i] * state[i];
+			}
+			cell[u] = sigmoid(gate[1]) * cell[u] + sigmoid(gate[0]) * tanh(gate[2]);
+			next[u] = sigmoid(gate[3]) * tanh(cell[u]);
+		}
+		for (size_t u = 0; u < units; u++)
+			y[u * steps + t] = state[u] = next[u];
+	}
+	return y;
+}
 
 /* 0 beyond the edges. */
 static double pixel(const struct net_layer *l, const double *x, int c, int i, int j)
@@ -245,6 +284,8 @@ static double *layer_by_hand(const struct net_layer *l, const float *param, cons
 				y[u] += (double)param[l->weights_at + u * inputs + i] * x[i];
 		}
 		return y;
+	case LAYER_LSTM:
+		return lstm_by_hand(l, param, x, y);
 	case LAYER_RELU:
 		for (size_t i = 0; i < inputs; i++)
 			y[i] = x[i] > 0 ? x[i] : 0;
@@ -321,8 +362,13 @@ static void check_forward(const struct layer *layers, size_t count, struct shape
 				layer_by_hand(layer, param, x, y);
 		}
 	}
-	for (size_t k = 0; k < BATCH * (size_t)net.classes; k++)
-		assert_float_equal(pass_logits(pass)[k], value[net.layer_count][k], 1e-5);
+	const size_t classes = (size_t)net.classes, places = (size_t)net.places;
+	for (size_t i = 0; i < BATCH; i++)
+		for (size_t c = 0; c < classes; c++)
+			for (size_t p = 0; p < places; p++)
+				assert_float_equal(pass_logits(pass)[(i * places + p) * classes + c],
+				                   value[net.layer_count][(i * classes + c) * places + p],
+				                   1e-5);
 	pass_close(pass);
 	free(param);
 }
@@ -335,6 +381,7 @@ static void forward_is_the_definition(void **state)
 	for (int height = 5; height < 10; height++)
 		check_forward(every_window, COUNT(every_window), (struct shape){2, height, 8});
 	check_forward(blocks, COUNT(blocks), (struct shape){2, 8, 6});
+	check_forward(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
 }
 
 /* With the statistics of a batch, a test of it gives what its training gave. */
@@ -390,7 +437,7 @@ static void check_gradient(const struct layer *layers, size_t count, struct shap
 	const struct model model = {.name = "tiny", .layers = layers, .layer_count = count};
 	struct net net;
 	open_net(&net, &model, input);
-	const size_t outputs = BATCH * (size_t)net.classes;
+	const size_t outputs = BATCH * (size_t)(net.classes * net.places);
 	float *param = new_floats(net.parameters), *grad = new_floats(net.parameters),
 	      *direction = new_floats(outputs);
 	fill(param, net.parameters, 3, 0.5f);
@@ -443,6 +490,7 @@ static void gradients_are_differences(void **state)
 	for (int height = 5; height < 10; height++)
 		check_gradient(every_window, COUNT(every_window), (struct shape){2, height, 8});
 	check_gradient(blocks, COUNT(blocks), (struct shape){2, 8, 6});
+	check_gradient(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
 }
 
 static void loss_is_cross_entropy(void **state)

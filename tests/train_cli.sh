@@ -142,6 +142,43 @@ holds "has the training's loss" python3 -c 'import json, math
 e = json.loads(open("log").readline())
 assert math.isclose(e["loss"], e["test_loss"], rel_tol=1e-6), (e["loss"], e["test_loss"])'
 
+# ---- every network trains ----
+cat >make_more.py <<'END'
+import os, random, struct
+random.seed(1)
+with open("fox", "w") as file:
+    file.write("the quick brown fox jumps over the lazy dog, and again. " * 40)
+for folder, width in ("frames", 40), ("columns", 1):  # frames: 30 kinds of 11 x 40, as bn50-dnn wants them
+    os.mkdir(folder)
+    for name, count in ("train", 240), ("t10k", 60):
+        with open(f"{folder}/{name}-features-idx3-ubyte", "wb") as file:
+            file.write(struct.pack(">4I", 0x803, count, 11, width))
+            for i in range(count):
+                file.write(bytes(random.randrange(90) + 120 * (k // 14 == i % 30) for k in range(11 * width)))
+        with open(f"{folder}/{name}-labels-idx1-ubyte", "wb") as file:
+            file.write(struct.pack(">2I", 0x801, count) + bytes(i % (30 if width > 1 else 67) for i in range(count)))
+END
+python3 make_more.py
+while read -r model data lr more; do
+	# shellcheck disable=SC2086 # a list
+	check "$model" "$CRUMB_TRAIN" --model "$model" --data "$data" --batch 20 --learners 2 --epochs 3 --lr "$lr" $more --log log
+	holds "$model trains" python3 -c 'import json
+loss = [json.loads(line)["loss"] for line in open("log")]
+assert loss[2] < 0.95 * loss[0], loss'
+done <<END
+lenet digits:400 0.02
+mlp digits:100 0.02
+cifar-cnn digits:400 0.05
+cifarnet colour-digits:200 0.02 --augment crop
+resnet20 colour-digits:160 0.01
+resnet32 colour-digits:160 0.01
+bn50-dnn idx:frames 0.05
+char-lstm text:fox 0.004 --optimizer adam
+END
+holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/p' | grep -c '^  ')" = 8
+refused 1 'char-lstm judges 11 places' "$CRUMB_TRAIN" --model char-lstm --data idx:columns
+refused 1 'text has no --augment' "$CRUMB_TRAIN" --model char-lstm --data text --augment shift
+
 # ---- probes: what does not arrive is owed, or arrives on average ----
 refused 2 '--probe wants --log' $small --probe 5
 check "--probe" $small --probe 5 --plan server --down seide --codec raw --codec adacomp:bin=50 --log log

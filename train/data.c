@@ -5,6 +5,7 @@
 #include "cifar.h"
 #include "digits.h"
 #include "idx.h"
+#include "text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -51,7 +52,13 @@ static int colour_digits(struct data *data, const char *text, char *why, size_t 
 	return drawn(data, text, digits_make_colour, why, cap);
 }
 
-/* A name that ends in a colon wants text after it: a folder, or how many. */
+static int written(struct data *data, const char *text, char *why, size_t cap)
+{
+	(void)text;
+	return text_make(data, why, cap);
+}
+
+/* A name that ends in a colon wants text after it: a folder or file, or how many. */
 static const struct {
 	const char *name;
 	int (*load)(struct data *data, const char *text, char *why, size_t cap);
@@ -61,7 +68,9 @@ static const struct {
                {"colour-digits:", colour_digits},
                {"mnist:", idx_load_mnist},
                {"idx:", idx_load},
-               {"cifar10:", cifar_load}};
+               {"cifar10:", cifar_load},
+               {"text", written},
+               {"text:", text_load}};
 
 enum { SOURCES = sizeof sources / sizeof *sources };
 
@@ -91,7 +100,12 @@ int data_open(struct data *data, const char *source, char *why, size_t cap)
 	if (result < 0)
 		return -1;
 	data->shape = data->image;
-	normalise(data);
+	if (data->text) {
+		data->shape.channels = data->classes;
+	} else {
+		data->places = 1;
+		normalise(data);
+	}
 	return 0;
 }
 
@@ -107,6 +121,12 @@ void data_close(struct data *data)
 int data_augment(struct data *data, const struct augment *augment, char *why, size_t cap)
 {
 	const struct shape shape = augment_shape(augment, data->image);
+	if (data->text && augment->type == AUGMENT_NONE)
+		return 0;
+	if (data->text) {
+		snprintf(why, cap, "text has no --augment");
+		return -1;
+	}
 	if (shape.height == 0) {
 		snprintf(why, cap, "images of %d x %d are too small for this --augment", data->image.height,
 		         data->image.width);
@@ -123,9 +143,24 @@ static void normalised(const struct data *data, size_t n, float *input)
 		input[i] = (input[i] - data->mean) * data->scale;
 }
 
+/* A 1 in the channel of each character. */
+static void characters(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
+                       float *input)
+{
+	const size_t length = shape_count(data->image), seen = shape_count(data->shape);
+	memset(input, 0, n * seen * sizeof *input);
+	for (size_t i = 0; i < n; i++)
+		for (size_t t = 0; t < length; t++)
+			input[i * seen + from->pixel[index[i] * length + t] * length + t] = 1;
+}
+
 void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input)
 {
 	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
+	if (data->text) {
+		characters(data, &data->test, index, n, input);
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		augment_test(&data->augment, data->image, data->test.pixel + index[i] * pixels,
 		             input + i * seen);
@@ -136,6 +171,10 @@ void data_train_batch(const struct data *data, const uint32_t *index, size_t n, 
                       float *input)
 {
 	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
+	if (data->text) {
+		characters(data, &data->train, index, n, input);
+		return;
+	}
 	for (size_t i = 0; i < n; i++)
 		augment_train(&data->augment, data->image, data->train.pixel + index[i] * pixels, seed, epoch,
 		              index[i], input + i * seen);

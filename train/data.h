@@ -1,4 +1,4 @@
-/* Labelled images, in memory, split into a training and a test set.
+/* Labelled images or pieces of text, in memory, split into a training and a test set.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_H
@@ -13,20 +13,22 @@
 struct samples {
 	size_t count;
 	uint8_t *pixel; /* [count][channels][height][width] of data.image */
-	uint8_t *label; /* [count], below data.classes */
+	uint8_t *label; /* [count][places], below data.classes */
 };
 
 struct data {
 	struct shape image, shape; /* in memory; as a network sees it */
 	struct augment augment;
-	int classes;
+	int classes, places; /* places: labels of a sample */
+	bool text; /* of an image's pixels each is a class: a network sees a 1 in the channel of that number
+	            */
 	float mean, scale; /* a network sees (pixel - mean) * scale: mean 0 and variance 1 over the training
 	                      set */
 	struct samples train, test;
 };
 
 /* Whether this is the form of a source: "digits", "digits:N", "colour-digits", "colour-digits:N",
- * "mnist:DIR", "idx:DIR" or "cifar10:DIR". */
+ * "mnist:DIR", "idx:DIR", "cifar10:DIR", "text" or "text:FILE". */
 bool data_is_source(const char *source);
 
 /* 0, or -1 with a line in why. On any outcome data_close may follow. */

@@ -8,6 +8,20 @@
 #include <stdbool.h>
 #include <string.h>
 
+/* Uniform in 1 / sqrt(units) of zero; a forget gate begins open. */
+static void init_lstm(const struct net_layer *l, uint64_t seed, size_t i, float *param)
+{
+	const size_t units = (size_t)l->layer.units;
+	const float range = 1 / sqrtf((float)units);
+	struct random random = random_stream(seed, RANDOM_WEIGHTS, i);
+	for (size_t k = 0; k < l->weights; k++)
+		param[l->weights_at + k] = random_between(&random, -range, range);
+	for (size_t k = 0; k < l->recurrent; k++)
+		param[l->recurrent_at + k] = random_between(&random, -range, range);
+	for (size_t k = 0; k < l->bias; k++)
+		param[l->bias_at + k] = k / units == 1 ? 1 : 0;
+}
+
 void init_parameters(const struct net *net, uint64_t seed, float *param)
 {
 	for (size_t i = 0; i < net->layer_count; i++) {
@@ -18,6 +32,10 @@ void init_parameters(const struct net *net, uint64_t seed, float *param)
 			for (size_t k = 0; k < l->weights; k++)
 				param[l->weights_at + k] = 1;
 			memset(param + l->bias_at, 0, l->bias * sizeof *param);
+			continue;
+		}
+		if (l->layer.type == LAYER_LSTM) {
+			init_lstm(l, seed, i, param);
 			continue;
 		}
 		const enum layer_type next =

@@ -15,6 +15,7 @@ struct stage {
 	dnnl_memory_t x, y;            /* in and out */
 	dnnl_primitive_desc_t forward; /* the layer's own, for its backward */
 	dnnl_memory_t workspace;
+	dnnl_memory_t out, state; /* of an LSTM: y as oneDNN wrote it; the state it begins with */
 	bool test; /* batch normalisation by given statistics, which lie behind the parameters */
 	dnnl_memory_t mean, variance; /* of batch normalisation */
 	const struct stage *shortcut; /* of a shortcut: where it comes from */
@@ -25,6 +26,7 @@ void conv_forward(struct tape *tape, struct stage *stage);
 void pool_forward(struct tape *tape, struct stage *stage);
 void fc_forward(struct tape *tape, struct stage *stage);
 void relu_forward(struct tape *tape, struct stage *stage);
+void lstm_forward(struct tape *tape, struct stage *stage);
 void batchnorm_forward(struct tape *tape, struct stage *stage);
 void shortcut_forward(struct tape *tape, struct stage *stage);
 
@@ -34,6 +36,7 @@ dnnl_memory_t conv_backward(struct tape *tape, const struct stage *stage, dnnl_m
 dnnl_memory_t pool_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t fc_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t relu_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t lstm_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t batchnorm_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
                                  bool want_dx);
 dnnl_memory_t shortcut_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);

@@ -31,6 +31,11 @@ static int load(const struct options *o, struct data *data, struct net *net, cha
 		         o->data, data->classes);
 		return -1;
 	}
+	if (net->places != data->places) {
+		snprintf(why, cap, "%s judges %d places of a sample, %s labels %d", o->model->name,
+		         net->places, o->data, data->places);
+		return -1;
+	}
 	if (data->train.count < o->batch) {
 		snprintf(why, cap, "%s has fewer samples, %zu, than a batch of %zu", o->data,
 		         data->train.count, o->batch);

@@ -45,7 +45,8 @@ struct option {
 static const struct option table[] = {
         {"model", "NAME", "one of the networks below", "lenet", MODEL, FIELD(model), 0, 0},
         {"data", "SOURCE",
-         "digits[:N] or colour-digits[:N] (drawn by the program), mnist:DIR, idx:DIR, cifar10:DIR (binary)",
+         "digits[:N] or colour-digits[:N] (drawn by the program), text (written by it), mnist:DIR, idx:DIR, "
+         "cifar10:DIR (binary), text:FILE",
          "digits", DATA, FIELD(data), 0, 0},
         {"augment", "TEXT", "training images: none, shift:pad=4 or crop:side=24,brightness=63,contrast=0.8",
          "none", AUGMENT, FIELD(augment), 0, 0},

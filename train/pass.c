@@ -24,12 +24,13 @@ static const struct {
         [LAYER_MAX_POOL] = {pool_forward, pool_backward},
         [LAYER_AVERAGE_POOL] = {pool_forward, pool_backward},
         [LAYER_FC] = {fc_forward, fc_backward},
+        [LAYER_LSTM] = {lstm_forward, lstm_backward},
         [LAYER_RELU] = {relu_forward, relu_backward},
         [LAYER_BATCHNORM] = {batchnorm_forward, batchnorm_backward},
         [LAYER_SHORTCUT] = {shortcut_forward, shortcut_backward},
 };
 
-/* Plain, as the caller of pass_input and pass_logits sees it. */
+/* Plain, as the caller of pass_input sees it. */
 static dnnl_memory_desc_t plain(struct tape *tape, size_t batch, struct shape s)
 {
 	return tape_plain(tape, 4, (const int[]){(int)batch, s.channels, s.height, s.width});
@@ -40,7 +41,6 @@ static void record_forward(struct pass *pass, size_t batch, enum pass_use use)
 	const struct net *net = pass->net;
 	struct tape *tape = pass->tape;
 	const dnnl_memory_desc_t plain_in = plain(tape, batch, net->input);
-	const dnnl_memory_desc_t plain_out = plain(tape, batch, net->layer[net->layer_count - 1].out);
 	const dnnl_memory_desc_t in = tape_tensor(tape, (int)batch, net->input);
 	pass->input = tape_memory(tape, &plain_in);
 	dnnl_memory_t x = tape_convert(tape, pass->input, &in);
@@ -53,7 +53,7 @@ static void record_forward(struct pass *pass, size_t batch, enum pass_use use)
 		layer_types[stage->l->layer.type].forward(tape, stage);
 		x = stage->y;
 	}
-	pass->logits = tape_convert(tape, x, &plain_out);
+	pass->logits = x;
 }
 
 static void record_backward(struct pass *pass, size_t batch)
@@ -61,14 +61,12 @@ static void record_backward(struct pass *pass, size_t batch)
 	const struct net *net = pass->net;
 	struct tape *tape = pass->tape;
 	const struct shape out = net->layer[net->layer_count - 1].out;
-	const dnnl_memory_desc_t plain_out = plain(tape, batch, out);
 	const dnnl_memory_desc_t gradient = tape_tensor(tape, (int)batch, out);
 	struct {
 		const struct stage *stage; /* the shortcut that comes from here */
 		dnnl_memory_t dy;
 	} taken[NET_MAX_LAYERS] = {{NULL, NULL}};
-	pass->logits_gradient = tape_memory(tape, &plain_out);
-	dnnl_memory_t dy = tape_convert(tape, pass->logits_gradient, &gradient);
+	dnnl_memory_t dy = pass->logits_gradient = tape_memory(tape, &gradient);
 	for (size_t i = net->layer_count; i-- > 0;) {
 		const struct stage *stage = &pass->stage[i];
 		if (taken[i].stage)

@@ -23,7 +23,7 @@ float *pass_input(struct pass *pass);
 /* Computes the logits from the input and net->parameters floats, and to test the statistics after them. 0 or
  * -1. */
 int pass_forward(struct pass *pass, const float *param);
-const float *pass_logits(const struct pass *pass); /* [batch][classes] */
+const float *pass_logits(const struct pass *pass); /* [batch][places][classes] */
 
 /* After pass_forward to train: the batch's statistics, net->statistics floats. */
 void pass_statistics(const struct pass *pass, float *to);

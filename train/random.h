@@ -19,7 +19,14 @@ static inline uint64_t random_mix(uint64_t x)
 	return x ^ (x >> 31);
 }
 
-enum random_purpose { RANDOM_WEIGHTS = 1, RANDOM_SHUFFLE, RANDOM_PACKERS, RANDOM_DIGITS, RANDOM_AUGMENT };
+enum random_purpose {
+	RANDOM_WEIGHTS = 1,
+	RANDOM_SHUFFLE,
+	RANDOM_PACKERS,
+	RANDOM_DIGITS,
+	RANDOM_AUGMENT,
+	RANDOM_TEXT
+};
 
 /* The stream number `index` of those for this purpose. */
 static inline struct random random_stream(uint64_t seed, enum random_purpose purpose, uint64_t index)

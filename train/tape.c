@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* oneDNN's OpenMP. Declared here because clang comes without omp.h; linked as the gomp that oneDNN runs on.
  */
@@ -107,6 +108,18 @@ dnnl_memory_desc_t tape_plain(struct tape *tape, int dims, const int *dim)
 	return md;
 }
 
+dnnl_memory_desc_t tape_strided(struct tape *tape, int dims, const int *dim, const int *stride)
+{
+	dnnl_dims_t size = {0}, strides = {0};
+	for (int i = 0; i < dims; i++) {
+		size[i] = dim[i];
+		strides[i] = stride[i];
+	}
+	dnnl_memory_desc_t md = {0};
+	well(tape, dnnl_memory_desc_init_by_strides(&md, dims, size, dnnl_f32, strides), "a tensor's shape");
+	return md;
+}
+
 dnnl_memory_desc_t tape_tensor(struct tape *tape, int batch, struct shape shape)
 {
 	const dnnl_dims_t size = {batch, shape.channels, shape.height, shape.width};
@@ -176,10 +189,24 @@ dnnl_memory_t tape_memory(struct tape *tape, const dnnl_memory_desc_t *md)
 	return own_memory(tape, md, DNNL_MEMORY_ALLOCATE);
 }
 
+dnnl_memory_t tape_zeros(struct tape *tape, const dnnl_memory_desc_t *md)
+{
+	dnnl_memory_t memory = tape_memory(tape, md);
+	if (memory)
+		memset(tape_data(memory), 0, dnnl_memory_desc_get_size(md));
+	return memory;
+}
+
+dnnl_memory_desc_t tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what,
+                                  int i)
+{
+	const dnnl_memory_desc_t *md = described ? dnnl_primitive_desc_query_md(described, what, i) : NULL;
+	return md && tape->status == dnnl_success ? *md : (dnnl_memory_desc_t){0};
+}
+
 dnnl_memory_desc_t tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what)
 {
-	const dnnl_memory_desc_t *md = described ? dnnl_primitive_desc_query_md(described, what, 0) : NULL;
-	return md && tape->status == dnnl_success ? *md : (dnnl_memory_desc_t){0};
+	return tape_wanted_at(tape, described, what, 0);
 }
 
 dnnl_memory_t tape_view(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md)

@@ -21,6 +21,7 @@ void tape_close(struct tape *tape);
 
 /* Layouts, f32. Plain: row after row, the last dimension contiguous. */
 dnnl_memory_desc_t tape_plain(struct tape *tape, int dims, const int *dim);
+dnnl_memory_desc_t tape_strided(struct tape *tape, int dims, const int *dim, const int *stride);
 /* [batch][channels][height][width] by name, channels last in memory: oneDNN pads no channels then. */
 dnnl_memory_desc_t tape_tensor(struct tape *tape, int batch, struct shape shape);
 /* Part of such a tensor: its first channels, and pixels `step` apart from the first on. */
@@ -37,10 +38,16 @@ dnnl_primitive_desc_t tape_describe(struct tape *tape, dnnl_status_t status, con
 /* The layout that a described operation wants its weights, workspace, ... (dnnl_query_weights_md, ...) to
  * have. */
 dnnl_memory_desc_t tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what);
+/* Of the weights of a described operation that has several, the i-th. */
+dnnl_memory_desc_t tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what,
+                                  int i);
 
 /* New memory; the same memory under another layout. */
 dnnl_memory_t tape_memory(struct tape *tape, const dnnl_memory_desc_t *md);
 dnnl_memory_t tape_view(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md);
+
+/* New memory full of zeros. */
+dnnl_memory_t tape_zeros(struct tape *tape, const dnnl_memory_desc_t *md);
 
 /* Memory that lies at param + at, or at grad + at, of the run. */
 enum tape_base { TAPE_PARAM, TAPE_GRAD };
@@ -56,7 +63,7 @@ void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md);
 
 /* Records the operation on up to TAPE_ARGS arguments. */
-#define TAPE_ARGS 8
+#define TAPE_ARGS 15
 void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, const dnnl_exec_arg_t *arg);
 
 /* What is recorded from here on is run by tape_backward. */

@@ -434,8 +434,9 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		add(stats->sent, told->sent);
 	}
 	report->loss = loss / (double)stats->steps; /* 0 / 0 where all were skipped */
-	report->error = (double)errors / (double)s->data->test.count;
-	report->test_loss = test_loss / (double)s->data->test.count;
+	const double judged = (double)s->data->test.count * s->net->places;
+	report->error = (double)errors / judged;
+	report->test_loss = test_loss / judged;
 	report->residual_norm = sqrt(owed / (double)s->options->learners);
 	return 0;
 }

@@ -17,6 +17,7 @@ struct worker {
 	const struct data *data;
 	struct pass *pass[2][MOST + 1]; /* by use and batch size, made when first needed */
 	float *part;                    /* the gradient of the second and later micro-batches */
+	uint8_t *label;                 /* of a micro-batch, [MOST][net->places] */
 	uint64_t seed, epoch;
 	char why[160];
 };
@@ -29,7 +30,8 @@ struct worker *worker_open(const struct net *net, const struct data *data)
 	worker->net = net;
 	worker->data = data;
 	worker->part = malloc(net->parameters * sizeof *worker->part);
-	if (!worker->part) {
+	worker->label = malloc(MOST * (size_t)net->places);
+	if (!worker->part || !worker->label) {
 		worker_close(worker);
 		return NULL;
 	}
@@ -45,6 +47,7 @@ void worker_close(struct worker *worker)
 		pass_close(worker->pass[PASS_TEST][i]);
 	}
 	free(worker->part);
+	free(worker->label);
 	free(worker);
 }
 
@@ -72,10 +75,11 @@ static int failed(struct worker *worker, const struct pass *pass)
 	return -1;
 }
 
-/* Runs n samples forward. NULL on failure. */
+/* Runs n samples forward; worker->label has their labels. NULL on failure. */
 static struct pass *forward(struct worker *worker, enum pass_use use, const float *param,
-                            const struct samples *from, const uint32_t *index, size_t n, uint8_t *label)
+                            const struct samples *from, const uint32_t *index, size_t n)
 {
+	const size_t places = (size_t)worker->net->places;
 	struct pass *pass = pass_for(worker, n, use);
 	if (!pass)
 		return NULL;
@@ -84,7 +88,7 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 	else
 		data_test_batch(worker->data, index, n, pass_input(pass));
 	for (size_t i = 0; i < n; i++)
-		label[i] = from->label[index[i]];
+		memcpy(worker->label + i * places, from->label + index[i] * places, places);
 	if (pass_forward(pass, param) < 0) {
 		failed(worker, pass);
 		return NULL;
@@ -95,24 +99,25 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n, float *grad,
                     double *loss)
 {
-	const size_t classes = (size_t)worker->net->classes, parts = (n + MOST - 1) / MOST;
-	uint8_t label[MOST];
+	const size_t classes = (size_t)worker->net->classes, places = (size_t)worker->net->places;
+	const size_t parts = (n + MOST - 1) / MOST;
 	double sum = 0;
 	for (size_t p = 0; p < parts; p++) {
 		const size_t first = split_first(n, parts, p), size = split_size(n, parts, p);
 		struct pass *pass =
-		        forward(worker, PASS_TRAIN, param, &worker->data->train, index + first, size, label);
+		        forward(worker, PASS_TRAIN, param, &worker->data->train, index + first, size);
 		if (!pass)
 			return -1;
 		const float *logits = pass_logits(pass);
-		sum += loss_sum(logits, label, size, classes, NULL);
-		loss_gradient(logits, label, size, classes, 1.0f / (float)n, pass_logits_gradient(pass));
+		sum += loss_sum(logits, worker->label, size * places, classes, NULL);
+		loss_gradient(logits, worker->label, size * places, classes, 1.0f / (float)(n * places),
+		              pass_logits_gradient(pass));
 		if (pass_backward(pass, p == 0 ? grad : worker->part) < 0)
 			return failed(worker, pass);
 		for (size_t i = 0; p > 0 && i < worker->net->parameters; i++)
 			grad[i] += worker->part[i];
 	}
-	*loss = sum / (double)n;
+	*loss = sum / (double)(n * places);
 	return 0;
 }
 
@@ -120,11 +125,10 @@ int worker_statistics(struct worker *worker, const float *param, const uint32_t 
                       float *statistics)
 {
 	const size_t parts = (n + MOST - 1) / MOST, floats = worker->net->statistics;
-	uint8_t label[MOST];
 	memset(statistics, 0, floats * sizeof *statistics);
 	for (size_t p = 0; p < parts; p++) {
 		struct pass *pass = forward(worker, PASS_TRAIN, param, &worker->data->train,
-		                            index + split_first(n, parts, p), split_size(n, parts, p), label);
+		                            index + split_first(n, parts, p), split_size(n, parts, p));
 		if (!pass)
 			return -1;
 		pass_statistics(pass, worker->part);
@@ -136,19 +140,18 @@ int worker_statistics(struct worker *worker, const float *param, const uint32_t 
 
 int worker_test(struct worker *worker, const float *param, size_t first, size_t n, struct worker_score *score)
 {
-	uint8_t label[MOST];
 	uint32_t index[MOST];
 	*score = (struct worker_score){0};
 	for (size_t done = 0, size; done < n; done += size) {
 		size = n - done < MOST ? n - done : MOST;
 		for (size_t i = 0; i < size; i++)
 			index[i] = (uint32_t)(first + done + i);
-		struct pass *pass =
-		        forward(worker, PASS_TEST, param, &worker->data->test, index, size, label);
+		struct pass *pass = forward(worker, PASS_TEST, param, &worker->data->test, index, size);
 		if (!pass)
 			return -1;
 		size_t wrong;
-		score->loss += loss_sum(pass_logits(pass), label, size, (size_t)worker->net->classes, &wrong);
+		score->loss += loss_sum(pass_logits(pass), worker->label, size * (size_t)worker->net->places,
+		                        (size_t)worker->net->classes, &wrong);
 		score->errors += wrong;
 	}
 	return 0;

@@ -28,7 +28,7 @@ int worker_statistics(struct worker *worker, const float *param, const uint32_t 
                       float *statistics);
 
 /* param: net->parameters floats, and net->statistics after them. How many of the n test samples from first on
- * are misjudged, and the sum of their losses. 0, or -1 and worker_why. */
+ * are misjudged, or of their places, and the sum of the losses there. 0, or -1 and worker_why. */
 struct worker_score {
 	size_t errors;
 	double loss;

@@ -1,0 +1,128 @@
+"""One whole step against PyTorch: the same weights, batch and labels give the same gradient.
+
+--lr 0 leaves the initial weights in the checkpoint; the batch is the whole training set, so its order does not matter.
+SPDX-License-Identifier: MIT"""
+import os
+import struct
+import subprocess
+import tempfile
+import unittest
+
+from counted import main, need
+
+need("numpy", "torch")
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+BATCH, PIECE, MOST_CHARACTERS = 18, 50, 67
+
+
+class Parameters:
+    """Hands out the parameters in the order in which they lie."""
+
+    def __init__(self, flat):
+        self.flat, self.at = flat, 0
+
+    def __call__(self, *shape):
+        count = int(np.prod(shape))
+        self.at += count
+        return self.flat[self.at - count:self.at].view(shape)
+
+
+def conv(p, x, units, size, pad=0):
+    return F.conv2d(x, p(units, x.shape[1], size, size), p(units), padding=pad)
+
+
+def fc(p, x, units):
+    x = x.flatten(1)
+    return F.linear(x, p(units, x.shape[1]), p(units))
+
+
+def lenet(p, x):
+    x = F.max_pool2d(conv(p, x, 20, 5), 2)
+    x = F.max_pool2d(conv(p, x, 50, 5), 2)
+    return fc(p, F.relu(fc(p, x, 500)), 10)
+
+
+def cifar_cnn(p, x):
+    def mean(x):
+        return F.avg_pool2d(F.relu(x), 3, 2, ceil_mode=True)
+
+    x = F.relu(F.max_pool2d(conv(p, x, 32, 5, 2), 3, 2, ceil_mode=True))
+    return fc(p, mean(conv(p, mean(conv(p, x, 32, 5, 2)), 64, 5, 2)), 10)
+
+
+def char_lstm(p, x):
+    """The characters' numbers, [batch][time], to [batch][characters][time]."""
+    x = F.one_hot(x, MOST_CHARACTERS).double()
+    for _ in range(2):
+        weights = [p(2048, x.shape[2]), p(2048, 512), p(2048), torch.zeros(2048, dtype=torch.float64)]
+        start = torch.zeros(1, len(x), 512, dtype=torch.float64)
+        x = torch.lstm(x, (start, start), weights, True, 1, 0, True, False, True)[0]
+    return F.linear(x, p(MOST_CHARACTERS, 512), p(MOST_CHARACTERS)).transpose(1, 2)
+
+
+def images(folder, side):
+    """Writes an MNIST of noise; the training images as a network sees them, and their labels."""
+    random = np.random.default_rng(1)
+    for name in ("train", "t10k"):
+        pixels, labels = random.integers(0, 256, (BATCH, side, side), np.uint8), random.integers(0, 10, BATCH, np.uint8)
+        with open(f"{folder}/{name}-features-idx3-ubyte", "wb") as file:
+            file.write(struct.pack(">4I", 0x803, BATCH, side, side) + pixels.tobytes())
+        with open(f"{folder}/{name}-labels-idx1-ubyte", "wb") as file:
+            file.write(struct.pack(">2I", 0x801, BATCH) + labels.tobytes())
+        if name == "train":
+            x = (pixels - pixels.mean()) / pixels.std()
+            seen = torch.tensor(x, dtype=torch.float64)[:, None], torch.tensor(labels, dtype=torch.int64)
+    return f"idx:{folder}", *seen
+
+
+def text(folder, _):
+    random = np.random.default_rng(1)
+    letters = random.integers(0, 26, BATCH // 9 * 10 * PIECE + 1)
+    with open(f"{folder}/text", "wb") as file:
+        file.write(bytes(97 + int(i) for i in letters))
+    letters = torch.tensor(letters[:BATCH * PIECE + 1])
+    return f"text:{folder}/text", letters[:-1].view(BATCH, PIECE), letters[1:].view(BATCH, PIECE)
+
+
+def initial_weights(path, count):
+    """A checkpoint: a magic, then texts and blocks, each after its length: the run, what it has done, the weights, ..."""
+    with open(path, "rb") as file:
+        file.read(8)
+        for _ in range(3):
+            (length,) = struct.unpack("=Q", file.read(8))
+            block = file.read(length)
+    assert len(block) == 4 * count, (len(block), count)
+    return np.frombuffer(block, np.float32)
+
+
+class Step(unittest.TestCase):
+    def check(self, model, data, side=0):
+        with tempfile.TemporaryDirectory() as folder:
+            source, x, labels = data(folder, side)
+            subprocess.run([os.environ["CRUMB_TRAIN"], "--model", model.__name__.replace("_", "-"), "--data", source, "--batch", str(BATCH),
+                            "--learners", "1", "--epochs", "1", "--lr", "0", "--threads", "1", "--checkpoint", folder + "/point",
+                            "--dump-gradients", folder + "/dump"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            ours = np.load(folder + "/dump/step0000001-flat.npy")
+            weights = initial_weights(folder + "/point/epoch0000001-rank0", ours.size)
+        parameters = Parameters(torch.tensor(weights, dtype=torch.float64, requires_grad=True))
+        F.cross_entropy(model(parameters, x), labels).backward()
+        theirs = parameters.flat.grad.numpy()
+        self.assertEqual(parameters.at, ours.size)
+        self.assertLess(np.linalg.norm(ours - theirs), 1e-4 * np.linalg.norm(theirs))
+
+    def test_lenet(self):
+        self.check(lenet, images, 28)
+
+    def test_cifar_cnn(self):
+        self.check(cifar_cnn, images, 32)
+
+    def test_char_lstm(self):
+        self.check(char_lstm, text)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    main()

@@ -1,0 +1,126 @@
+/* Text as pieces: what follows a character is its label, files that cannot be used say why, and the program's
+ * own is the same everywhere.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text.h"
+
+static char path[] = "/tmp/crumb-text-XXXXXX";
+
+static void write_file(const char *text, size_t n)
+{
+	FILE *file = fopen(path, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(text, 1, n, file), n);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int load(struct data *data, char *why, size_t cap)
+{
+	char source[64];
+	snprintf(source, sizeof source, "text:%s", path);
+	return data_open(data, source, why, cap);
+}
+
+/* "zyxzyx...": 2 1 0 2 1 0 ..., so that a label is always the character before its own in the alphabet. */
+static void a_label_is_the_next_character(void **state)
+{
+	(void)state;
+	enum { PIECES = 45, N = PIECES * TEXT_LENGTH + 2 };
+	struct data data;
+	char why[256] = "", text[N];
+	for (size_t i = 0; i < N; i++)
+		text[i] = "zyx"[i % 3];
+	write_file(text, N);
+	assert_int_equal(load(&data, why, sizeof why), 0);
+	assert_int_equal(data.train.count, 41);
+	assert_int_equal(data.test.count, 4);
+	assert_int_equal(data.places, TEXT_LENGTH);
+	assert_int_equal(data.classes, TEXT_CLASSES);
+	for (size_t i = 0; i < 41 * TEXT_LENGTH; i++) {
+		assert_int_equal(data.train.pixel[i], 2 - i % 3);
+		assert_int_equal(data.train.label[i], 2 - (i + 1) % 3);
+	}
+	for (size_t i = 0; i < 4 * TEXT_LENGTH; i++)
+		assert_int_equal(data.test.pixel[i], 2 - (i + 41 * TEXT_LENGTH) % 3);
+	const uint32_t index[2] = {40, 3};
+	static float input[2 * TEXT_CLASSES * TEXT_LENGTH];
+	data_train_batch(&data, index, 2, 1, 1, input);
+	for (size_t i = 0; i < 2; i++)
+		for (size_t c = 0; c < TEXT_CLASSES; c++)
+			for (size_t t = 0; t < TEXT_LENGTH; t++)
+				assert_true(input[(i * TEXT_CLASSES + c) * TEXT_LENGTH + t] ==
+				            (data.train.pixel[index[i] * TEXT_LENGTH + t] == c));
+	data_close(&data);
+}
+
+static void other_files_are_refused(void **state)
+{
+	(void)state;
+	struct data data;
+	char why[256] = "", text[3000];
+	for (size_t i = 0; i < sizeof text; i++)
+		text[i] = (char)(' ' + i % TEXT_CLASSES);
+	write_file(text, sizeof text);
+	assert_int_equal(load(&data, why, sizeof why), 0);
+	data_close(&data);
+	text[2999] = '\n';
+	write_file(text, sizeof text);
+	assert_int_equal(load(&data, why, sizeof why), -1);
+	assert_non_null(strstr(why, "68 different characters"));
+	data_close(&data);
+	for (size_t n = 0; n <= 1000; n += 250) {
+		write_file(text, n);
+		assert_int_equal(load(&data, why, sizeof why), -1);
+		assert_non_null(strstr(why, "fewer than 1001"));
+		data_close(&data);
+	}
+	assert_int_equal(data_open(&data, "text:/nowhere/text", why, sizeof why), -1);
+	assert_non_null(strstr(why, "/nowhere/text: No such file"));
+	assert_int_equal(data_open(&data, "text:/", why, sizeof why), -1);
+	assert_non_null(strstr(why, "/: Is a directory"));
+}
+
+static void the_programs_own(void **state)
+{
+	(void)state;
+	struct data data;
+	char why[256];
+	uint64_t sum = 14695981039346656037u;
+	assert_int_equal(data_open(&data, "text", why, sizeof why), 0);
+	for (size_t i = 0; i < data.train.count * TEXT_LENGTH; i++)
+		sum = (sum ^ data.train.pixel[i]) * 1099511628211u;
+	assert_true(data.train.count >= 300);
+	assert_int_equal(sum, 0xb8b58dc783ee6d41u);
+	const struct augment shift = {.type = AUGMENT_SHIFT, .pad = 4};
+	assert_int_equal(data_augment(&data, &shift, why, sizeof why), -1);
+	assert_non_null(strstr(why, "text has no --augment"));
+	data_close(&data);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_label_is_the_next_character),
+	        cmocka_unit_test(other_files_are_refused),
+	        cmocka_unit_test(the_programs_own),
+	};
+	const int file = mkstemp(path);
+	if (file < 0)
+		return 1;
+	close(file);
+	const int result = cmocka_run_group_tests(tests, NULL, NULL);
+	unlink(path);
+	return result;
+}
