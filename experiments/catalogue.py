@@ -26,7 +26,7 @@ TASKS = {
     "cifar10-cnn, RMSProp": Task(cifar(rest="--optimizer rmsprop --lr 0.0005 --schedule cosine"),
                                  QUICK_CIFAR.replace("--lr 0.02 --momentum 0.9", "--optimizer rmsprop --lr 0.001")),
     "speech-dnn": Task(
-        "--data idx:$CRUMB_DATA/fsdd --model bn50-dnn --batch 256 --epochs 3 --lr 0.05 --momentum 0.9 --schedule cosine",
+        "--data idx:$CRUMB_DATA/fsdd --model bn50-dnn --batch 256 --epochs 6 --lr 0.05 --momentum 0.9 --schedule cosine",
         QUICK_MNIST),
     "digits-cnn": Task("--data digits --model lenet --batch 100 --epochs 2 --lr 0.01 --momentum 0.9", QUICK_MNIST),
 }
