@@ -148,3 +148,9 @@ int net_open(struct net *net, const struct model *model, struct shape input, cha
 	net->places = shape.height * shape.width;
 	return 0;
 }
+
+void net_flatten(struct net *net)
+{
+	net->slice[0] = (struct crumb_slice){.n = net->parameters, .kind = CRUMB_FC};
+	net->slice_count = 1;
+}

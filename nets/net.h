@@ -31,6 +31,8 @@ struct net {
 	const struct model *model;
 	struct shape input;
 	int classes, places; /* a sample's logits: [places][classes] */
+	float dropout;       /* share of the inputs of fully connected layers, but for the first layer, that
+	                        training       leaves out; the trainer's, 0 at first */
 	size_t layer_count;
 	struct net_layer layer[NET_MAX_LAYERS];
 	size_t parameters;
@@ -41,5 +43,8 @@ struct net {
 
 /* 0, or -1 with a line in why when the input is too small for the network. */
 int net_open(struct net *net, const struct model *model, struct shape input, char *why, size_t cap);
+
+/* Makes one slice of the whole gradient, of kind fc: quantisers of buckets then see one long vector. */
+void net_flatten(struct net *net);
 
 #endif

@@ -429,7 +429,8 @@ static double along(struct pass *pass, const float *param, const float *directio
 /* The gradient of sum(direction * logits), by every parameter. Between kinks of relu and pool that is linear
  * in each parameter: a difference is exact but for rounding, and the differences to both sides tell whether
  * there was a kink. Few parameters may have one. */
-static void check_gradient(const struct layer *layers, size_t count, struct shape input)
+static void check_dropped_gradient(const struct layer *layers, size_t count, struct shape input,
+                                   float dropout)
 {
 	enum { BATCH = 3 };
 	const float h = 0x1p-9f;
@@ -437,6 +438,7 @@ static void check_gradient(const struct layer *layers, size_t count, struct shap
 	const struct model model = {.name = "tiny", .layers = layers, .layer_count = count};
 	struct net net;
 	open_net(&net, &model, input);
+	net.dropout = dropout;
 	const size_t outputs = BATCH * (size_t)(net.classes * net.places);
 	float *param = new_floats(net.parameters), *grad = new_floats(net.parameters),
 	      *direction = new_floats(outputs);
@@ -444,6 +446,8 @@ static void check_gradient(const struct layer *layers, size_t count, struct shap
 	fill(direction, outputs, 4, 1);
 	struct pass *pass = open_pass(&net, BATCH);
 	fill(pass_input(pass), BATCH * shape_count(input), 5, 1);
+	for (size_t i = 0; i < BATCH; i++)
+		pass_drop(pass, i, random_stream(6, RANDOM_DROPOUT, i));
 
 	const double here = along(pass, param, direction, outputs);
 	memcpy(pass_logits_gradient(pass), direction, outputs * sizeof *direction);
@@ -469,6 +473,11 @@ static void check_gradient(const struct layer *layers, size_t count, struct shap
 	free(direction);
 }
 
+static void check_gradient(const struct layer *layers, size_t count, struct shape input)
+{
+	check_dropped_gradient(layers, count, input, 0);
+}
+
 static void gradients_are_differences(void **state)
 {
 	(void)state;
@@ -483,6 +492,7 @@ static void gradients_are_differences(void **state)
 	                                         {.type = LAYER_MAX_POOL, .size = 2}};
 	check_gradient(fc, COUNT(fc), (struct shape){2, 3, 3});
 	check_gradient(fc_relu_fc, COUNT(fc_relu_fc), (struct shape){1, 4, 3});
+	check_dropped_gradient(fc_relu_fc, COUNT(fc_relu_fc), (struct shape){1, 4, 3}, 0.4f);
 	check_gradient(conv, COUNT(conv), (struct shape){3, 5, 4});
 	check_gradient(conv_conv_fc, COUNT(conv_conv_fc), (struct shape){1, 6, 5});
 	check_gradient(conv_pool, COUNT(conv_pool), (struct shape){2, 6, 7});
@@ -491,6 +501,52 @@ static void gradients_are_differences(void **state)
 		check_gradient(every_window, COUNT(every_window), (struct shape){2, height, 8});
 	check_gradient(blocks, COUNT(blocks), (struct shape){2, 8, 6});
 	check_gradient(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
+}
+
+/* Of inputs that are 1, through a layer that changes nothing, the logits are what dropout multiplied by. */
+static void dropout_is_fair(void **state)
+{
+	(void)state;
+	enum { BATCH = 8, N = 500 };
+	static const float share = 0.3f;
+	static const struct layer layers[] = {{.type = LAYER_RELU}, {.type = LAYER_FC, .units = N}};
+	const struct model model = {.name = "same", .layers = layers, .layer_count = COUNT(layers)};
+	struct net net;
+	char why[256];
+	open_net(&net, &model, (struct shape){N, 1, 1});
+	net.dropout = share;
+	float *param = new_floats(net.parameters);
+	for (size_t i = 0; i < N; i++)
+		param[i * N + i] = 1;
+	struct pass *pass = open_pass(&net, BATCH), *one = open_pass(&net, 1),
+	            *test = pass_open(&net, 1, PASS_TEST, why, sizeof why);
+	assert_non_null(test);
+	for (size_t i = 0; i < BATCH * N; i++)
+		pass_input(pass)[i] = 1;
+	memcpy(pass_input(one), pass_input(pass), N * sizeof *param);
+	memcpy(pass_input(test), pass_input(pass), N * sizeof *param);
+	for (size_t i = 0; i < BATCH; i++)
+		pass_drop(pass, i, random_stream(1, RANDOM_DROPOUT, i));
+	pass_drop(one, 0, random_stream(1, RANDOM_DROPOUT, 5));
+	assert_int_equal(pass_forward(pass, param), 0);
+	assert_int_equal(pass_forward(one, param), 0);
+	assert_int_equal(pass_forward(test, param), 0);
+	const float *drawn = pass_logits(pass);
+	size_t left = 0;
+	for (size_t i = 0; i < BATCH * N; i++) {
+		assert_true(drawn[i] == 0 || drawn[i] == 1 / (1 - share));
+		left += drawn[i] > 0;
+	}
+	const double all = BATCH * N, sigma = sqrt(all * (double)share * (1 - (double)share));
+	assert_true(fabs((double)left - all * (1 - (double)share)) < 4 * sigma);
+	assert_memory_equal(pass_logits(one), drawn + 5 * N, N * sizeof *drawn);
+	assert_memory_not_equal(drawn, drawn + N, N * sizeof *drawn);
+	for (size_t i = 0; i < N; i++)
+		assert_true(pass_logits(test)[i] == 1);
+	pass_close(pass);
+	pass_close(one);
+	pass_close(test);
+	free(param);
 }
 
 static void loss_is_cross_entropy(void **state)
@@ -712,6 +768,7 @@ int main(void)
 	        cmocka_unit_test(forward_is_the_definition),
 	        cmocka_unit_test(a_test_takes_given_statistics),
 	        cmocka_unit_test(gradients_are_differences),
+	        cmocka_unit_test(dropout_is_fair),
 	        cmocka_unit_test(loss_is_cross_entropy),
 	        cmocka_unit_test(a_gradient_is_one_threads_work),
 	        cmocka_unit_test(micro_batches_add_up),

@@ -31,6 +31,16 @@ static void rates(void **state)
 	assert_float_equal(rate("cosine", 20), 0, 1e-12);
 }
 
+static void a_warm_up_ends_at_the_whole_rate(void **state)
+{
+	(void)state;
+	assert_float_equal(schedule_warmup(0, 0.01), 1, 0);
+	assert_float_equal(schedule_warmup(5, 0.5), 0.1, 1e-12);
+	assert_float_equal(schedule_warmup(5, 4.99), 0.998, 1e-12);
+	assert_float_equal(schedule_warmup(5, 5), 1, 0);
+	assert_float_equal(schedule_warmup(5, 19), 1, 0);
+}
+
 static void wrong_texts(void **state)
 {
 	(void)state;
@@ -67,6 +77,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(rates),
+	        cmocka_unit_test(a_warm_up_ends_at_the_whole_rate),
 	        cmocka_unit_test(wrong_texts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

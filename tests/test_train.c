@@ -67,7 +67,8 @@ static double descend(const struct problem *p, const struct options *options)
 	init_parameters(&p->net, options->seed, param);
 	for (size_t epoch = 0; epoch < options->epochs; epoch++) {
 		const double rate = schedule_rate(&options->schedule, options->lr, (double)epoch,
-		                                  (double)options->epochs);
+		                                  (double)options->epochs) *
+		                    schedule_warmup(options->warmup, (double)epoch + 1);
 		assert_int_equal(worker_gradient(worker, param, index, samples, grad, &loss), 0);
 		for (size_t i = 0; i < n; i++) {
 			velocity[i] = options->momentum * velocity[i] + grad[i] +
@@ -92,6 +93,7 @@ static void training_is_descent(void **state)
 	problem_open(&p, 5);
 	options = (struct options){
 	        .learners = 3, .batch = 5, .lr = 0.01, .momentum = 0.9, .weight_decay = 0.5, .seed = 1};
+	options.warmup = 3;
 	assert_int_equal(schedule_parse(&options.schedule, "step:every=2,factor=0.1", NULL), 0);
 	for (options.epochs = 1; options.epochs <= 5; options.epochs++)
 		assert_float_equal(train(&p, &options), descend(&p, &options), 1e-4);
@@ -112,6 +114,49 @@ static void epochs_are_shuffled(void **state)
 			loss[2 * (options.seed - 1) + options.epochs - 1] = train(&p, &options);
 	assert_true(fabs(loss[0] - loss[1]) > 1e-3); /* of one seed: the same weights */
 	assert_true(fabs(loss[2] - loss[3]) > 1e-3);
+	data_close(&p.data);
+}
+
+/* So that it does not matter which learner has a sample: a batch's gradient is the mean of its samples'. */
+static void a_samples_dropout_is_its_own(void **state)
+{
+	(void)state;
+	enum { SAMPLES = 3 };
+	static const struct layer layers[] = {{.type = LAYER_RELU}, {.type = LAYER_FC, .units = 10}};
+	const struct model dropped = {.name = "dropped", .layers = layers, .layer_count = 2};
+	const uint32_t index[SAMPLES] = {4, 0, 2};
+	struct problem p;
+	char why[256];
+	double loss, mean = 0, later;
+	problem_open(&p, 5);
+	assert_int_equal(net_open(&p.net, &dropped, p.data.shape, why, sizeof why), 0);
+	p.net.dropout = 0.5f;
+	const size_t n = p.net.parameters;
+	float *param = malloc(n * sizeof *param), *grad = malloc(n * sizeof *grad),
+	      *one = malloc(n * sizeof *one), *sum = calloc(n, sizeof *sum);
+	struct worker *worker = worker_open(&p.net, &p.data);
+	assert_true(param && grad && one && sum && worker);
+	init_parameters(&p.net, 1, param);
+	worker_epoch(worker, 1, 1);
+	assert_int_equal(worker_gradient(worker, param, index, SAMPLES, grad, &loss), 0);
+	for (size_t i = 0; i < SAMPLES; i++) {
+		double own;
+		assert_int_equal(worker_gradient(worker, param, index + i, 1, one, &own), 0);
+		mean += own / SAMPLES;
+		for (size_t k = 0; k < n; k++)
+			sum[k] += one[k] / SAMPLES;
+	}
+	assert_float_equal(loss, mean, 1e-5);
+	for (size_t k = 0; k < n; k++)
+		assert_float_equal(grad[k], sum[k], 1e-5);
+	worker_epoch(worker, 1, 2);
+	assert_int_equal(worker_gradient(worker, param, index, SAMPLES, grad, &later), 0);
+	assert_true(fabs(later - loss) > 1e-3);
+	worker_close(worker);
+	free(param);
+	free(grad);
+	free(one);
+	free(sum);
 	data_close(&p.data);
 }
 
@@ -156,9 +201,8 @@ static void orders_are_equally_likely(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(training_is_descent),
-	        cmocka_unit_test(epochs_are_shuffled),
-	        cmocka_unit_test(parts_are_even),
+	        cmocka_unit_test(training_is_descent),          cmocka_unit_test(epochs_are_shuffled),
+	        cmocka_unit_test(a_samples_dropout_is_its_own), cmocka_unit_test(parts_are_even),
 	        cmocka_unit_test(orders_are_equally_likely),
 	};
 	return cmocka_run_group_tests_name("train", tests, NULL, NULL);

@@ -7,7 +7,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data augment learners batch epochs lr optimizer momentum weight-decay average schedule seed codec compression-params plan down timeout \
+for option in model data augment learners batch epochs lr optimizer momentum weight-decay average dropout schedule warmup seed codec flat compression-params plan down timeout \
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
@@ -177,6 +177,7 @@ char-lstm text:fox 0.004 --optimizer adam
 END
 holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/p' | grep -c '^  ')" = 8
 refused 1 'char-lstm judges 11 places' "$CRUMB_TRAIN" --model char-lstm --data idx:columns
+refused 1 'char-lstm has no layer for --dropout' "$CRUMB_TRAIN" --model char-lstm --data text --dropout 0.5
 refused 1 'text has no --augment' "$CRUMB_TRAIN" --model char-lstm --data text --augment shift
 
 # ---- probes: what does not arrive is owed, or arrives on average ----
@@ -227,7 +228,7 @@ for line in open(sys.argv[1]):
     print(json.dumps(event))
 END
 run() {
-	check "$*" $small --codec adacomp --codec terngrad --log log "$@"
+	check "$*" $small --dropout 0.2 --warmup 0.5 --codec adacomp --codec terngrad --log log "$@"
 	python3 strip.py log
 }
 run --threads 1 >one
@@ -238,6 +239,13 @@ for threads in 2 3; do
 done
 run --seed 2 >other
 holds "another seed, other numbers" sh -c "! cmp -s one other"
+
+# ---- the whole gradient as one slice ----
+$small --epochs 1 --log layers >stdout 2>stderr
+check "--flat" $small --epochs 1 --flat --log flat
+holds "is of one kind, and raw all the same" python3 -c 'import json
+layers, flat = (json.loads(open(name).readline()) for name in ("layers", "flat"))
+assert layers["loss"] == flat["loss"] and list(layers["sent_by_kind"]) != list(flat["sent_by_kind"]) == ["fc"], flat'
 
 # ---- gradients in files ----
 check "a dump" $small --dump-gradients dump --log dumped

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include "net.h"
+#include "random.h"
 #include "tape.h"
 
 /* A layer at work on one batch. Tensors between layers are what tape_tensor says. */
@@ -19,6 +20,7 @@ struct stage {
 	bool test; /* batch normalisation by given statistics, which lie behind the parameters */
 	dnnl_memory_t mean, variance; /* of batch normalisation */
 	const struct stage *shortcut; /* of a shortcut: where it comes from */
+	dnnl_memory_t mask;           /* what each input is multiplied by; NULL where training drops none */
 };
 
 /* From stage->l, batch and x to the rest of the stage. */
@@ -45,5 +47,12 @@ dnnl_memory_t shortcut_backward(struct tape *tape, const struct stage *stage, dn
  * which came to the shortcut. */
 dnnl_memory_t shortcut_join(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
                             dnnl_memory_t dy_of_input);
+
+/* Between a layer and its input: stage->x becomes what is left of it; dx, the gradient by that, becomes the
+ * gradient by the input. */
+void dropout_forward(struct tape *tape, struct stage *stage);
+dnnl_memory_t dropout_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dx);
+/* Which inputs of a sample of the batch are dropped. */
+void dropout_draw(const struct stage *stage, size_t sample, float share, struct random *random);
 
 #endif

@@ -163,8 +163,8 @@ int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char
 	return fflush(log->file) || fseek(log->file, log->end, SEEK_SET) ? failed(log, why, cap) : 0;
 }
 
-int log_probe(struct log *log, const char *codec, size_t epoch, size_t step,
-              const struct probe_arrived *arrived, char *why, size_t cap)
+int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, const struct arrived *arrived,
+              char *why, size_t cap)
 {
 	if (!log->file)
 		return 0;

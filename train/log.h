@@ -18,7 +18,7 @@
  * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests too
  *
  * Between them, "probe" events every so many steps where they are asked for, with epoch and step (since the
- * start of the run) and, in "arrived", what probe.h says of slope, cosine and drift.
+ * start of the run) and, in "arrived", what arrival.h says of slope, cosine and drift.
  *
  * While a run is under way the last line is a "step" event, in place of the one before, with epoch and step:
  * the one that this rank has begun (from 0, since the start of the run). A run that fails leaves a "failed"
@@ -35,7 +35,7 @@
 
 #include <stdio.h>
 #include "options.h"
-#include "probe.h"
+#include "arrival.h"
 #include "report.h"
 
 struct crumb_tuned; /* tuner.h */
@@ -54,8 +54,8 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 /* Goes on where the log once ended (0: from its start): cuts off what was written since. */
 int log_resume(struct log *log, long end, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
-int log_probe(struct log *log, const char *codec, size_t epoch, size_t step,
-              const struct probe_arrived *arrived, char *why, size_t cap);
+int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, const struct arrived *arrived,
+              char *why, size_t cap);
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap);
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);
 int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap);

@@ -21,6 +21,14 @@ enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 #define START_SECONDS 60 /* for MPI to begin: options are not read yet */
 
+static bool drops(const struct net *net)
+{
+	for (size_t i = 1; i < net->layer_count; i++)
+		if (net->layer[i].layer.type == LAYER_FC)
+			return true;
+	return false;
+}
+
 static int load(const struct options *o, struct data *data, struct net *net, char *why, size_t cap)
 {
 	if (data_open(data, o->data, why, cap) < 0 || data_augment(data, &o->augment, why, cap) < 0 ||
@@ -34,6 +42,13 @@ static int load(const struct options *o, struct data *data, struct net *net, cha
 	if (net->places != data->places) {
 		snprintf(why, cap, "%s judges %d places of a sample, %s labels %d", o->model->name,
 		         net->places, o->data, data->places);
+		return -1;
+	}
+	if (o->flat)
+		net_flatten(net);
+	net->dropout = (float)o->dropout;
+	if (o->dropout > 0 && !drops(net)) {
+		snprintf(why, cap, "%s has no layer for --dropout", o->model->name);
 		return -1;
 	}
 	if (data->train.count < o->batch) {

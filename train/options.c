@@ -64,13 +64,20 @@ static const struct option table[] = {
         {"average", "X",
          "tests a mean of the parameters whose weights fall by this factor a step; 0: the last", "0", REAL,
          FIELD(average), 0, 0.999999},
+        {"dropout", "X",
+         "share of the inputs of fully connected layers, the first layer excepted, that training leaves out",
+         "0", REAL, FIELD(dropout), 0, 0.99},
         {"schedule", "TEXT", "constant, step:every=10,factor=0.1 (epochs), poly:power=1 or cosine",
          "constant", SCHEDULE, FIELD(schedule), 0, 0},
+        {"warmup", "EPOCHS", "the rate grows in proportion over so many, at the start", "0", REAL,
+         FIELD(warmup), 0, 1e6},
         {"seed", "N", "of initial weights, order of samples and random codecs", "1", SEED, FIELD(seed), 0, 0},
         {"codec", "SPEC",
          "a codec, or a policy KIND[,KIND...]=SPEC;..., or auto, which measures and chooses codecs and plan; "
          "several run one after another",
          "raw", CODEC, FIELD(codec), 0, 0},
+        {"flat", NULL, "the whole gradient is one slice, of kind fc, and no slice a layer", NULL, FLAG,
+         FIELD(flat), 0, 0},
         {"compression-params", "JSON", "a codec as MXNet writes it: {\"type\":\"2bit\",\"threshold\":0.5}",
          NULL, MXNET, FIELD(codec), 0, 0},
         {"plan", "NAME", "how ranks exchange gradients, one of the plans below", "gather", PLAN, FIELD(plan),
@@ -275,7 +282,7 @@ static int set(struct options *options, const struct option *o, const char *text
 static bool is_free(size_t offset)
 {
 	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every) ||
-	       offset == FIELD(probe);
+	       offset == FIELD(probe) || offset == FIELD(resume) || offset == FIELD(estimate);
 }
 
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap)
@@ -312,6 +319,8 @@ void options_describe(const struct options *options, size_t codec, char *text, s
 			         options->optimizer.epsilon);
 		else if (o->type == CODEC)
 			snprintf(value, sizeof value, "%s", options->codec[codec].text);
+		else if (o->type == FLAG && *(const bool *)field)
+			snprintf(value, sizeof value, "yes");
 		if (*value && !is_free(o->offset))
 			used += (size_t)snprintf(text + used, cap - used, "%s--%s %s", used ? " " : "",
 			                         o->name, value);

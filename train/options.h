@@ -25,8 +25,9 @@ struct options {
 	size_t batch; /* over all learners */
 	size_t epochs;
 	struct optimizer optimizer;
-	double lr, momentum, weight_decay, average;
+	double lr, momentum, weight_decay, average, dropout;
 	struct schedule schedule;
+	double warmup; /* epochs */
 	uint64_t seed;
 	struct {
 		const char *text;
@@ -46,6 +47,7 @@ struct options {
 	const char *checkpoint;     /* a folder; NULL: none are written */
 	size_t every;               /* so many epochs one is */
 	bool resume;
+	bool flat;     /* the whole gradient is one slice */
 	bool estimate; /* nothing is trained */
 };
 

@@ -50,6 +50,8 @@ static void record_forward(struct pass *pass, size_t batch, enum pass_use use)
 		        .l = &net->layer[i], .batch = (int)batch, .x = x, .test = use == PASS_TEST};
 		if (stage->l->layer.type == LAYER_SHORTCUT)
 			stage->shortcut = stage - stage->l->layer.back;
+		if (use == PASS_TRAIN && i > 0 && net->dropout > 0 && stage->l->layer.type == LAYER_FC)
+			dropout_forward(tape, stage);
 		layer_types[stage->l->layer.type].forward(tape, stage);
 		x = stage->y;
 	}
@@ -77,6 +79,8 @@ static void record_backward(struct pass *pass, size_t batch)
 			taken[from].dy = dy;
 		}
 		dy = layer_types[stage->l->layer.type].backward(tape, stage, dy, i > 0);
+		if (stage->mask)
+			dy = dropout_backward(tape, stage, dy);
 	}
 }
 
@@ -111,6 +115,13 @@ void pass_close(struct pass *pass)
 }
 
 float *pass_input(struct pass *pass) { return tape_data(pass->input); }
+
+void pass_drop(struct pass *pass, size_t sample, struct random random)
+{
+	for (size_t i = 0; i < pass->net->layer_count; i++)
+		if (pass->stage[i].mask)
+			dropout_draw(&pass->stage[i], sample, pass->net->dropout, &random);
+}
 
 const float *pass_logits(const struct pass *pass) { return tape_data(pass->logits); }
 

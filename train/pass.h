@@ -6,11 +6,12 @@
 #define PASS_H
 
 #include "net.h"
+#include "random.h"
 
 struct pass;
 
-/* To train, batch normalisation takes its statistics from the batch; to test, from net->statistics floats
- * that lie behind the parameters. */
+/* To train, net->dropout applies, and batch normalisation takes its statistics from the batch; to test, from
+ * net->statistics floats that lie behind the parameters. */
 enum pass_use { PASS_TRAIN, PASS_TEST };
 
 /* net must outlive it. NULL with a line in why. */
@@ -19,6 +20,9 @@ void pass_close(struct pass *pass);
 
 /* [batch][channels][height][width], for the caller to fill. */
 float *pass_input(struct pass *pass);
+
+/* Draws what dropout takes from a sample of the batch, to train; until then it takes all. */
+void pass_drop(struct pass *pass, size_t sample, struct random random);
 
 /* Computes the logits from the input and net->parameters floats, and to test the statistics after them. 0 or
  * -1. */

@@ -25,7 +25,8 @@ enum random_purpose {
 	RANDOM_PACKERS,
 	RANDOM_DIGITS,
 	RANDOM_AUGMENT,
-	RANDOM_TEXT
+	RANDOM_TEXT,
+	RANDOM_DROPOUT
 };
 
 /* The stream number `index` of those for this purpose. */

@@ -43,3 +43,5 @@ double schedule_rate(const struct schedule *schedule, double initial, double epo
 	}
 	return initial;
 }
+
+double schedule_warmup(double warmup, double epoch) { return epoch < warmup ? epoch / warmup : 1; }

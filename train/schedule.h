@@ -19,4 +19,8 @@ int schedule_parse(struct schedule *schedule, const char *text, const char **bad
 /* The rate at `epoch` (0 at the start, with a fraction within an epoch) of `epochs`. */
 double schedule_rate(const struct schedule *schedule, double initial, double epoch, double epochs);
 
+/* What the rate is multiplied by while it warms up (Goyal et al., arXiv 1706.02677): the part of so many
+ * epochs that are over at the end of the step. */
+double schedule_warmup(double warmup, double epoch);
+
 #endif

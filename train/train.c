@@ -2,11 +2,11 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train.h"
+#include "arrival.h"
 #include "checkpoint.h"
 #include "dump.h"
 #include "init.h"
 #include "optimizer.h"
-#include "probe.h"
 #include "progress.h"
 #include "random.h"
 #include "split.h"
@@ -70,7 +70,7 @@ struct train {
 	size_t step;                           /* since the start of the run */
 	uint64_t moves;                        /* of the parameters: steps that were not skipped */
 	struct progress progress;
-	struct probe *probe; /* NULL: nobody asked */
+	struct arrival *arrival; /* NULL: nobody asked */
 	/* for the tasks of one step */
 	const uint32_t *batch;
 	double rate;
@@ -107,7 +107,7 @@ static void train_close(struct train *t)
 	for (size_t l = 0; t->grad && l < t->own; l++)
 		free(t->grad[l]);
 	crumb_tuner_close(t->tuner);
-	probe_close(t->probe);
+	arrival_close(t->arrival);
 	crumb_exchange_close(t->exchange);
 	free(t->worker);
 	free(t->param);
@@ -323,9 +323,10 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
 		return -1;
 	}
-	if (t->probe)
-		probe_step(t->probe, (const float *const *)t->grad, t->mean);
-	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs);
+	if (t->arrival)
+		arrival_step(t->arrival, (const float *const *)t->grad, t->mean);
+	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs) *
+	          schedule_warmup(o->warmup, epoch + 1 / (double)steps_per_epoch(t->setting));
 	t->moves++;
 	if (run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
@@ -346,11 +347,11 @@ static int dump(const struct train *t, size_t step, char *why, size_t cap)
 }
 
 /* To the log, what was seen of the last steps, where so many have passed. */
-static int read_probe(struct train *t, size_t epoch, char *why, size_t cap)
+static int read_arrival(struct train *t, size_t epoch, char *why, size_t cap)
 {
-	if (!t->probe || t->step % t->setting->options->probe > 0)
+	if (!t->arrival || t->step % t->setting->options->probe > 0)
 		return 0;
-	const struct probe_arrived arrived = probe_read(t->probe);
+	const struct arrived arrived = arrival_read(t->arrival);
 	return log_probe(t->setting->log, t->codec, epoch, t->step, &arrived, why, cap);
 }
 
@@ -459,7 +460,8 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 		    step(t, (double)(epoch - 1) + (double)i / (double)steps, report, why, cap) < 0)
 			return -1;
 		t->step++;
-		if (dump(t, (epoch - 1) * steps + i + 1, why, cap) < 0 || read_probe(t, epoch, why, cap) < 0)
+		if (dump(t, (epoch - 1) * steps + i + 1, why, cap) < 0 ||
+		    read_arrival(t, epoch, why, cap) < 0)
 			return -1;
 		progress_step(&t->progress);
 	}
@@ -607,7 +609,7 @@ static int resume(struct train *t, struct report *run, char *why, size_t cap)
 	return log_resume(t->setting->log, past.log_end, why, cap);
 }
 
-static int open_probe(struct train *t, char *why, size_t cap)
+static int open_arrival(struct train *t, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	if (!s->options->probe)
@@ -616,10 +618,10 @@ static int open_probe(struct train *t, char *why, size_t cap)
 		snprintf(why, cap, "--probe looks at all learners, so there can be one rank only");
 		return -1;
 	}
-	t->probe = probe_open(t->exchange, t->slice, t->slices, t->own, t->share, s->net->parameters);
-	if (!t->probe)
+	t->arrival = arrival_open(t->exchange, t->slice, t->slices, t->own, t->share, s->net->parameters);
+	if (!t->arrival)
 		snprintf(why, cap, "out of memory");
-	return t->probe ? 0 : -1;
+	return t->arrival ? 0 : -1;
 }
 
 static int run_epochs(struct train *t, struct report *run, char *why, size_t cap)
@@ -657,7 +659,7 @@ int train_run(const struct train_setting *setting, size_t codec, struct report *
 	if (result == 0)
 		result = resume(&t, run, why, cap);
 	if (result == 0)
-		result = open_probe(&t, why, cap);
+		result = open_arrival(&t, why, cap);
 	if (result == 0)
 		result = run_epochs(&t, run, why, cap);
 	if (result < 0)

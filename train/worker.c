@@ -4,8 +4,10 @@
 #include "worker.h"
 #include "loss.h"
 #include "pass.h"
+#include "random.h"
 #include "split.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +64,8 @@ const char *worker_why(const struct worker *worker) { return worker->why; }
 /* Where nothing depends on the use, one pass serves both. */
 static struct pass *pass_for(struct worker *worker, size_t batch, enum pass_use use)
 {
-	const enum pass_use kind = worker->net->statistics > 0 ? use : PASS_TRAIN;
+	const bool differ = worker->net->statistics > 0 || worker->net->dropout > 0;
+	const enum pass_use kind = differ ? use : PASS_TRAIN;
 	struct pass **pass = &worker->pass[kind][batch];
 	if (!*pass)
 		*pass = pass_open(worker->net, batch, kind, worker->why, sizeof worker->why);
@@ -89,6 +92,9 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 		data_test_batch(worker->data, index, n, pass_input(pass));
 	for (size_t i = 0; i < n; i++)
 		memcpy(worker->label + i * places, from->label + index[i] * places, places);
+	for (size_t i = 0; i < n && use == PASS_TRAIN; i++)
+		pass_drop(pass, i,
+		          random_stream(worker->seed, RANDOM_DROPOUT, worker->epoch << 32 | index[i]));
 	if (pass_forward(pass, param) < 0) {
 		failed(worker, pass);
 		return NULL;

@@ -13,7 +13,8 @@ struct worker;
 struct worker *worker_open(const struct net *net, const struct data *data);
 void worker_close(struct worker *worker);
 
-/* Of which seed and epoch samples are, where they are augmented; until then of seed and epoch 0. */
+/* Of which seed and epoch samples are, where they are augmented or inputs dropped; until then of seed and
+ * epoch 0. */
 void worker_epoch(struct worker *worker, uint64_t seed, uint64_t epoch);
 
 /* The gradient (net->parameters floats, overwritten) of the mean loss over these n training samples, and that

@@ -1,12 +1,12 @@
 /* Sums in double, in the order of elements.
  *
  * SPDX-License-Identifier: MIT */
-#include "probe.h"
+#include "arrival.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-struct probe {
+struct arrival {
 	struct crumb_exchange *exchange;
 	const struct crumb_slice *slice;
 	size_t slices, learners, n;
@@ -17,7 +17,7 @@ struct probe {
 };
 
 /* Adds what all learners owe, weighted as their gradients are, and what is owed of the mean. */
-static void add_owed(const struct probe *p, double *to)
+static void add_owed(const struct arrival *p, double *to)
 {
 	for (size_t s = 0; s < p->slices; s++)
 		for (size_t l = 0; l <= p->learners; l++) {
@@ -30,30 +30,30 @@ static void add_owed(const struct probe *p, double *to)
 		}
 }
 
-struct probe *probe_open(struct crumb_exchange *exchange, const struct crumb_slice *slice, size_t slices,
-                         size_t learners, const float *share, size_t n)
+struct arrival *arrival_open(struct crumb_exchange *exchange, const struct crumb_slice *slice, size_t slices,
+                             size_t learners, const float *share, size_t n)
 {
-	struct probe *p = calloc(1, sizeof *p);
+	struct arrival *p = calloc(1, sizeof *p);
 	if (!p)
 		return NULL;
-	*p = (struct probe){.exchange = exchange,
-	                    .slice = slice,
-	                    .slices = slices,
-	                    .learners = learners,
-	                    .share = share,
-	                    .n = n,
-	                    .computed = calloc(n, sizeof *p->computed),
-	                    .arrived = calloc(n, sizeof *p->arrived),
-	                    .owed = calloc(n, sizeof *p->owed)};
+	*p = (struct arrival){.exchange = exchange,
+	                      .slice = slice,
+	                      .slices = slices,
+	                      .learners = learners,
+	                      .share = share,
+	                      .n = n,
+	                      .computed = calloc(n, sizeof *p->computed),
+	                      .arrived = calloc(n, sizeof *p->arrived),
+	                      .owed = calloc(n, sizeof *p->owed)};
 	if (!p->computed || !p->arrived || !p->owed) {
-		probe_close(p);
+		arrival_close(p);
 		return NULL;
 	}
 	add_owed(p, p->computed);
 	return p;
 }
 
-void probe_close(struct probe *p)
+void arrival_close(struct arrival *p)
 {
 	if (!p)
 		return;
@@ -63,7 +63,7 @@ void probe_close(struct probe *p)
 	free(p);
 }
 
-void probe_step(struct probe *p, const float *const *grad, const float *mean)
+void arrival_step(struct arrival *p, const float *const *grad, const float *mean)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		double computed = 0;
@@ -77,7 +77,7 @@ void probe_step(struct probe *p, const float *const *grad, const float *mean)
 	}
 }
 
-struct probe_arrived probe_read(struct probe *p)
+struct arrived arrival_read(struct arrival *p)
 {
 	double lost = 0, all = 0;
 	for (size_t i = 0; i < p->n; i++)
@@ -88,7 +88,7 @@ struct probe_arrived probe_read(struct probe *p)
 		lost += left * left;
 		all += p->computed[i] * p->computed[i];
 	}
-	const struct probe_arrived read = {
+	const struct arrived read = {
 	        .slope = p->product / p->of_computed,
 	        .cosine = p->product / sqrt(p->of_computed * p->of_arrived),
 	        .drift = sqrt(lost / all),
