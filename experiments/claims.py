@@ -2,20 +2,24 @@
 not been run. SPDX-License-Identifier: MIT"""
 from collections import namedtuple
 
-Claim = namedtuple("Claim", "text holds")
+Claim = namedtuple("Claim", "text holds quick", defaults=(True,))  # quick: of quick runs, too
 QUICK_POINTS = 25  # of test error: after a second of training, of which raw's is 35 % and a network's that learns nothing 90 %
 
 
-# The share of a gradient that arrives on average, where it is not all: clipping takes the rest.
-SLOPE = {"terngrad": 0.915}
+QUICK_NATS = 1  # of test loss
+
+
+def arrives(codec):
+    """The share of a gradient that arrives on average: clipping takes the rest of it."""
+    return 0.915 if codec == "terngrad" else 1
 
 
 def faithful(row):
     """Of a quick run, which is probed: all that was computed has arrived or is owed, or arrives on average. 4.5 % are ten times
     what the slope varies by from seed to seed, and half of what wrong signs on 5 % of the elements take from it."""
     if float(row["residual_norm"]) > 0:
-        return float(row["drift"]) < 1e-4
-    return abs(float(row["slope"]) - SLOPE.get(row["codec"], 1)) < 0.045
+        return float(row["drift"] or "nan") < 1e-4
+    return abs(float(row["slope"] or "nan") - arrives(row["codec"])) < 0.045
 
 
 class Unfaithful(Exception):
@@ -47,6 +51,17 @@ def near(task, learners, codec, points, ratio):
     return Claim(f"{task}, {learners} learners: `{codec}` errs at most {points} points more than raw, and is {ratio} times smaller", holds)
 
 
+def near_loss(task, learners, codec, nats, ratio):
+    def holds(results):
+        loss, raw = (results.mean("test_loss", task, n, c) for n, c in ((learners, codec), (learners, "raw")))
+        rate = results.mean("ratio", task, learners, codec)
+        if loss is None or raw is None:
+            return None
+        return loss - raw <= (QUICK_NATS if results.quick else nats) and rate >= ratio
+
+    return Claim(f"{task}, {learners} learners: `{codec}` has at most {nats} nats more of loss than raw, and is {ratio} times smaller", holds)
+
+
 def ordered(field, task, learners, codecs):
     """From the least on."""
     def holds(results):
@@ -54,6 +69,15 @@ def ordered(field, task, learners, codecs):
         return None if None in values else values == sorted(values)
 
     return Claim(f"{task}, {learners} learners: {field} of {' < '.join(f'`{codec}`' for codec in codecs)}", holds)
+
+
+def rising(field, codec, what, runs, quick):
+    """Over runs, each a task and a number of learners, from the least on."""
+    def holds(results):
+        values = [results.mean(field, *run, codec) for run in runs]
+        return None if None in values else values == sorted(values)
+
+    return Claim(f"{field} of `{codec}` rises with {what}", holds, quick)
 
 
 def owes(task, learners, codec, than, factor):

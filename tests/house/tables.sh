@@ -12,6 +12,7 @@ check "experiments/tables" python3 experiments/tables
 for text in README.md doc/MEASUREMENTS.md doc/PLAN.md experiments/README.md; do
 	holds "and leaves $text" cmp "$text" "$SOURCE/$text"
 done
+holds "and the figures" diff -r experiments/figures "$SOURCE/experiments/figures"
 cat >order.py <<'END'
 import csv
 rows = list(csv.DictReader(open("experiments/results/rate-distortion.csv")))
@@ -35,12 +36,16 @@ refused 1 'no place for' python3 experiments/tables
 
 # ---- the catalogue ----
 cat >catalogue.py <<'END'
-import sys
+import os, sys
 sys.path.insert(0, "experiments")
 import catalogue
 codecs = {line[6:-2] for line in open(sys.argv[1]) if line.startswith("CODEC(")}
 assert codecs == {row.codec.split(":")[0] for row in catalogue.EXPERIMENTS["codecs"].rows if "=" not in row.codec.split(":")[0]}, codecs
+import report
+drawn = {os.path.basename(path) for path in report.drawings()}
+assert drawn == set(os.listdir("experiments/figures")), drawn
 for name, it in catalogue.EXPERIMENTS.items():
+    assert name in ("mnist", "codecs") or (it.claims and any(row.quick for row in it.rows)), name
     assert len(set(it.rows)) == len(it.rows) and all(row.task in catalogue.TASKS for row in it.rows), name
 END
 check "has every codec, and no row twice" python3 catalogue.py "$SOURCE/src/codecs.def"

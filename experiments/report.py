@@ -1,0 +1,153 @@
+"""experiments/README.md's parts: one table of all experiments, and of each its rows, its figure and what it shows.
+SPDX-License-Identifier: MIT"""
+import re
+
+import catalogue
+import claims
+import figure
+from markdown import distinct, mean, read, table
+
+PAPERS = [name for name in catalogue.EXPERIMENTS if name not in ("mnist", "codecs")]  # whose tables are in other documents
+
+
+def percents(values, digits=2):
+    return ", ".join("-" if value is None else f"{100 * value:.{digits}f}" for value in values)
+
+
+def together(epochs, key):
+    """The ratio of dense to sent bytes over epochs, each of which has the same dense bytes."""
+    return len(epochs) / sum(1 / float(epoch[key]) for epoch in epochs)
+
+
+def mnist():
+    """Of LeNet on MNIST, from the second epoch on."""
+    rows, epochs, lines = read("mnist.csv"), read("mnist-epochs.csv"), []
+    for codec in distinct(rows, "codec"):
+        errors = [float(row["error"]) for row in rows if row["codec"] == codec]
+        later = [epoch for epoch in epochs if epoch["codec"] == codec and int(epoch["epoch"]) > 1]
+        ratios = [f"{together(later, key):.1f}" for key in ("conv", "fc", "ratio")]
+        lines.append([f"`{codec}`", percents(errors), percents([mean(errors)]), *ratios])
+    return table(["codec", "error, seeds 1, 2, 3", "mean", "conv", "fc", "all"], lines)
+
+
+def bin_of(codec, kind):
+    """The bin of AdaComp or of local selection on slices of a kind; None: neither is used there."""
+    for rule in codec.split(";"):
+        kinds, spec = rule.split("=", 1) if re.match("[a-z,]+=", rule) else (kind, rule)
+        found = re.fullmatch("(adacomp|local):bin=([0-9]+)", spec)
+        if kind in kinds.split(",") and found:
+            return int(found[2])
+    return None
+
+
+def as_the_paper_counts(row, kind):
+    """AdaComp's accounting: 8 bits an element sent where bins are shorter than 64, else 16, and nothing else."""
+    size, sent = bin_of(row["codec"], kind), row[f"{kind}_sent"]
+    return 32 / ((8 if size < 64 else 16) * float(sent)) if size and sent and float(sent) else None
+
+
+def figures(rows, key):
+    values = [float(row[key]) for row in rows if row.get(key)]
+    return f"{mean(values):.3g}" if values else ""
+
+
+def judged(row):
+    """What a run is judged by: its error in percent, or a language model's loss in nats."""
+    by_loss = row["task"] in catalogue.LANGUAGE
+    value = row["test_loss" if by_loss else "error"]
+    return float(value) * (1 if by_loss else 100) if value else float("nan")
+
+
+def by_codec(name):
+    """The rows of a task, number of learners and codec, in the catalogue's order."""
+    by = {}
+    for row in read(name + ".csv"):
+        for kind in ("conv", "fc", "lstm"):
+            row[f"{kind}, paper"] = as_the_paper_counts(row, kind)
+        by.setdefault((row["task"], int(row["learners"]), row["codec"]), []).append(row)
+    order = dict.fromkeys((row.task, row.learners, row.codec) for row in catalogue.EXPERIMENTS[name].rows)
+    return {at: by[at] for at in order if at in by}
+
+
+def above_raw(by, at):
+    """How much more than raw, of as many learners where there is such a run; None: there is nothing to compare."""
+    task, learners, codec = at
+    raw = by.get((task, learners, "raw")) or next((rows for (other, _, spec), rows in by.items() if (other, spec) == (task, "raw")), None)
+    seeds = {row["seed"] for row in raw or []} & {row["seed"] for row in by[at]}
+    if codec == "raw" or not seeds:
+        return None
+    return mean([judged(row) for row in by[at] if row["seed"] in seeds]) - mean([judged(row) for row in raw if row["seed"] in seeds])
+
+
+def rows_of(name):
+    """A row a task, codec and number of learners: what it errs, beside raw and the paper; what was sent."""
+    it, by, lines = catalogue.EXPERIMENTS[name], by_codec(name), []
+    for at, rows in by.items():
+        above, paper, paper_raw = above_raw(by, at), it.paper.get((at[0], at[2])), it.paper.get((at[0], "raw"))
+        there = f"{paper:.2f}" + (f" ({paper - paper_raw:+.2f})" if at[2] != "raw" else "") if paper is not None else ""
+        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows), "" if above is None else f"{above:+.2f}", there,
+                      *(figures(rows, key) for key in ("ratio", "conv", "conv, paper", "fc", "fc, paper", "lstm", "lstm, paper", "residual_norm",
+                                                       "noise"))])
+    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "paper (above its own)", "smaller by", "conv",
+            "conv, as the paper counts", "fc", "fc, as the paper counts", "lstm", "lstm, as the paper counts", "norm of what is owed", "noise"]
+    used = [i for i in range(len(head)) if i < 5 or any(line[i] for line in lines)]
+    return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec"]) if lines else ""
+
+
+def verdicts(name):
+    results = claims.Results(read(name + ".csv"), False)
+    for claim in catalogue.EXPERIMENTS[name].claims:
+        verdict = claims.judge(claim, results)
+        yield claim.text, "not run yet" if verdict is None else "holds" if verdict else "**does not hold**"
+
+
+def drawing(name):
+    """The experiment's figure, of the first seed; None: it has none, or too few rows for one."""
+    it = catalogue.EXPERIMENTS[name]
+    if not it.figure:
+        return None
+    x, y = it.figure
+    curves = {}
+    for row in read(name + ("-epochs.csv" if x == "epoch" else ".csv")):
+        if row["seed"] == "1" and row.get(x) and row.get(y) and float(row[y]) > 0:
+            label = f"{row['task']}, {row['learners']} learners, {row['codec']}"
+            curves.setdefault(label, []).append((float(row[x]), float(row[y]) * (100 if y == "error" else 1)))
+    titles = {"epoch": "epoch", "error": "test error, %", "ratio": "smaller by", "residual_norm": "norm of what a learner owes",
+              "noise": "|arrived - computed|² / |computed|²", "learners": "learners"}
+    return figure.draw(curves, titles[x], titles[y], x in ("ratio", "learners"), y in ("residual_norm", "noise")) if len(curves) > 1 else None
+
+
+def drawings():
+    """Figures by file name; of those that cannot be drawn, nothing."""
+    return {f"experiments/figures/{name}.svg": drawing(name) for name in PAPERS if drawing(name)}
+
+
+def experiments():
+    """A section an experiment."""
+    out = []
+    for name in PAPERS:
+        it = catalogue.EXPERIMENTS[name]
+        out += [f"## {name}", f"{it.title}. {it.text}".strip(), rows_of(name).strip(), f"![{name}](figures/{name}.svg)" if drawing(name) else "",
+                "\n".join(f"- {verdict}: {text}" for text, verdict in verdicts(name)), f"Not run: {it.not_run}." if it.not_run else ""]
+    return "\n\n".join(part for part in out if part) + "\n"
+
+
+def run_of(name):
+    """How many of the planned rows have been run, and how many there are."""
+    done = {(row["task"], row["learners"], row["codec"], row["seed"]) for row in read(name + ".csv")}
+    planned = catalogue.EXPERIMENTS[name].rows
+    return sum((row.task, str(row.learners), row.codec, str(row.seed)) in done for row in planned), len(planned)
+
+
+def overview():
+    lines = []
+    for name, it in catalogue.EXPERIMENTS.items():
+        there, planned = run_of(name)
+        by, said = by_codec(name), [verdict for _, verdict in verdicts(name)]
+        compared = [(f"{task}, {codec.split(':')[0].split('=')[-1]}: {value - it.paper[task, 'raw']:+.2f}", [at for at in by if (at[0], at[2]) == (task, codec)])
+                    for (task, codec), value in it.paper.items() if codec != "raw"]
+        lines.append([f"`{name}`", it.title, f"{there} of {planned}", "; ".join(text for text, _ in compared),
+                      "; ".join(f"{above_raw(by, at[0]):+.2f}" if at and above_raw(by, at[0]) is not None else "-" for _, at in compared),
+                      ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said)), it.not_run])
+    return table(["name", "what", "rows run", "the paper: above its raw", "here", "claims", "not run"], lines,
+                 ["what", "rows run", "claims", "not run"])
