@@ -16,7 +16,7 @@ if(NOT CRUMB_SANITIZE) # where seconds would become minutes
 	target_link_libraries(control_train PRIVATE crumb_train crumb_mpi)
 	target_link_options(control_train PRIVATE -Wl,--wrap=crumb_unpack_add)
 	add_test(NAME experiments COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/experiments.sh)
-	set_tests_properties(experiments PROPERTIES TIMEOUT 600
+	set_tests_properties(experiments PROPERTIES TIMEOUT 600 PROCESSORS 2
 		ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;CONTROL=$<TARGET_FILE:control_train>;SOURCE=${PROJECT_SOURCE_DIR}")
 endif()
 
