@@ -144,7 +144,8 @@ def overview():
     for name, it in catalogue.EXPERIMENTS.items():
         there, planned = run_of(name)
         by, said = by_codec(name), [verdict for _, verdict in verdicts(name)]
-        compared = [(f"{task}, {codec.split(':')[0].split('=')[-1]}: {value - it.paper[task, 'raw']:+.2f}", [at for at in by if (at[0], at[2]) == (task, codec)])
+        compared = [(f"{task}, {codec.split(':')[0].split('=')[-1]}: {value - it.paper[task, 'raw']:+.2f}",
+                     [at for at in by if (at[0], at[2]) == (task, codec)])
                     for (task, codec), value in it.paper.items() if codec != "raw"]
         lines.append([f"`{name}`", it.title, f"{there} of {planned}", "; ".join(text for text, _ in compared),
                       "; ".join(f"{above_raw(by, at[0]):+.2f}" if at and above_raw(by, at[0]) is not None else "-" for _, at in compared),
