@@ -119,6 +119,7 @@ V16_BINARY(lti, v16m, v16i)     /* a < b, of numbers below 2^31 */
 V16_BINARY(shrv, v16i, v16i)    /* a >> b, lane by lane, b < 32 */
 V16_UNARY(float_of, v16f, v16i) /* of a number below 2^31, rounded */
 V16_UNARY(trunc, v16i, v16f)    /* of a number in [0, 2^31), towards zero */
+V16_UNARY(ceil, v16i, v16f)     /* of a number in [0, 2^31], upwards */
 V16_UNARY(bits_of, v16i, v16f)  /* the same 32 bits */
 V16_UNARY(of_bits, v16f, v16i)
 /* clang-format on */
@@ -225,41 +226,69 @@ V16_FN v16f v16_gather(const float *table, v16i at)
 	return v16_loadf(entry);
 }
 
+/* Writes the lanes in m one after another; up to 64 bytes from dst on may be written. */
+V16_FN void v16_compress(uint8_t *dst, v16m m, v16f a)
+{
+#ifdef P_HAS_COMPRESS
+	EACH_PART(dst = p_compress(dst, m.p[k], a.p[k]))
+#else
+	uint32_t left = v16_bits(m);
+	if (left) {
+		float lane[V16];
+		for (v16_storef(lane, a); left; left &= left - 1, dst += sizeof *lane)
+			memcpy(dst, &lane[__builtin_ctz(left)], sizeof *lane);
+	}
+#endif
+}
+
 /* Writes the lower sixteen bits of the lanes in m, one after another, so that they end at end; returns where
  * they begin. Up to 32 bytes before end may be written. */
 V16_FN uint8_t *v16_compress_u16(uint8_t *end, v16m m, v16i a)
 {
+#ifdef P_HAS_COMPRESS
+	for (int k = V16_PARTS; k-- > 0;)
+		end = p_compress_u16(end, m.p[k], a.p[k]);
+	return end;
+#else
 	const uint32_t mask = v16_bits(m);
 	uint8_t *const begin = end - 2 * __builtin_popcount(mask);
-#ifdef P_HAS_COMPRESS
-	p_compress_u16(end, m.p[0], a.p[0]);
-#else
 	uint16_t lane[V16];
 	v16_store_u16(lane, v16_andi(a, v16_seti(0xFFFF)));
 	uint8_t *at = begin;
 	for (uint32_t left = mask; left; left &= left - 1, at += 2)
 		memcpy(at, &lane[__builtin_ctz(left)], 2);
-#endif
 	return begin;
+#endif
+}
+/* The same of the lanes of a in m and then those of b in n. Up to 64 bytes before end may be written. */
+V16_FN uint8_t *v16_compress_both_u16(uint8_t *end, v16m m, v16i a, v16m n, v16i b)
+{
+#ifdef P_HAS_COMPRESS_BOTH
+	return p_compress_both_u16(end, m.p[0], a.p[0], n.p[0], b.p[0]);
+#else
+	return v16_compress_u16(v16_compress_u16(end, n, b), m, a);
+#endif
 }
 /* The reverse: reads the words for the lanes in m, zeros in the others, and returns where those end that it
  * took. Up to 32 bytes may be read. */
 V16_FN const uint8_t *v16_expand_u16(const uint8_t *src, v16m m, v16i *a)
 {
-	const uint32_t mask = v16_bits(m);
 #ifdef P_HAS_COMPRESS
-	*a = (v16i){{p_expand_u16(src, m.p[0])}};
+	EACH_PART(src = p_expand_u16(src, m.p[k], &a->p[k]))
+	return src;
 #else
+	const uint32_t mask = v16_bits(m);
 	uint16_t lane[V16] = {0};
 	const uint8_t *at = src;
 	for (uint32_t left = mask; left; left &= left - 1, at += 2)
 		memcpy(&lane[__builtin_ctz(left)], at, 2);
 	*a = v16_load_u16(lane);
-#endif
 	return src + 2 * __builtin_popcount(mask);
+#endif
 }
 
-/* The lanes added from lane 0 to lane 15, starting with lane 0; and the greatest lane. */
+/* The lanes added from lane 0 to lane 15, starting with lane 0; and the greatest lane, of lanes not below 0.
+ */
 V16_FN float v16_fold(v16f a)
 {
 	float lane[V16];
@@ -271,12 +300,9 @@ V16_FN float v16_fold(v16f a)
 }
 V16_FN float v16_top(v16f a)
 {
-	float lane[V16];
-	v16_storef(lane, a);
-	float top = lane[0];
-	for (int i = 1; i < V16; i++)
-		top = lane[i] > top ? lane[i] : top;
-	return top;
+	pf top = a.p[0];
+	EACH_PART(top = p_max(top, a.p[k]))
+	return p_top(top);
 }
 
 /* ---- f16 and bf16 --------------------------------------------------------------------------- */

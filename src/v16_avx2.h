@@ -9,6 +9,7 @@
 #define V16_LANES 8
 #define P_FN      static inline V16_INLINE __attribute__((unused))
 #define P_HAS_F16
+#define P_HAS_COMPRESS
 
 typedef __m256 pf;
 typedef __m256i pi;
@@ -50,6 +51,12 @@ P_FN pf p_sub(pf a, pf b) { return _mm256_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm256_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm256_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm256_max_ps(a, b); }
+P_FN float p_top(pf a)
+{
+	const __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+	const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_max_ps(two, _mm_movehdup_ps(two)));
+}
 P_FN pf p_abs(pf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 P_FN pm p_ge(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ)); }
 P_FN pm p_gt(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ)); }
@@ -75,6 +82,7 @@ P_FN pi p_shl(pi a, int s) { return _mm256_slli_epi32(a, s); }
 P_FN pi p_shrv(pi a, pi s) { return _mm256_srlv_epi32(a, s); }
 P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
+P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* 2^31 is what does not fit, too */
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
 P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
@@ -82,6 +90,40 @@ P_FN pm p_mask(unsigned bits)
 {
 	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
 	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
+}
+/* Eight lanes' numbers are the bytes of a word: all ones for a lane in the mask; the numbers of these lanes.
+ */
+P_FN uint64_t p_bytes(unsigned bits) { return _pdep_u64(bits, 0x0101010101010101) * 255; }
+P_FN uint64_t p_lanes(unsigned bits) { return _pext_u64(0x0706050403020100, p_bytes(bits)); }
+/* Words by numbers of a byte each; zero where a number is negative. */
+P_FN __m128i p_words(__m128i words, uint64_t numbers)
+{
+	const __m128i n = _mm_cvtepi8_epi16(_mm_cvtsi64_si128((long long)numbers));
+	const __m128i bytes =
+	        _mm_add_epi16(_mm_mullo_epi16(n, _mm_set1_epi16(0x0202)), _mm_set1_epi16(0x0100));
+	return _mm_shuffle_epi8(words, bytes);
+}
+P_FN uint8_t *p_compress(uint8_t *dst, pm m, pf a)
+{
+	const unsigned bits = p_bits(m);
+	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(bits));
+	_mm256_storeu_ps((float *)dst, _mm256_permutevar8x32_ps(a, _mm256_cvtepu8_epi32(lanes)));
+	return dst + 4 * _mm_popcnt_u32(bits);
+}
+P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
+{
+	const unsigned bits = p_bits(m), count = (unsigned)_mm_popcnt_u32(bits);
+	const uint64_t last = p_lanes(bits) << ((64 - 8 * count) & 63); /* so that they end with byte 7 */
+	const __m128i words = p_narrow(_mm256_and_si256(a, _mm256_set1_epi32(0xFFFF)));
+	_mm_storeu_si128((__m128i *)(end - 16), p_words(words, last));
+	return end - 2 * count;
+}
+P_FN const uint8_t *p_expand_u16(const uint8_t *src, pm m, pi *a)
+{
+	const unsigned bits = p_bits(m);
+	const uint64_t here = p_bytes(bits), rank = _pdep_u64(0x0706050403020100, here);
+	*a = _mm256_cvtepu16_epi32(p_words(_mm_loadu_si128((const __m128i *)src), rank | ~here));
+	return src + 2 * _mm_popcnt_u32(bits);
 }
 P_FN v16t p_table(const float *entries)
 {

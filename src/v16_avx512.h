@@ -10,6 +10,7 @@
 #define P_FN      static inline V16_INLINE __attribute__((unused))
 #define P_HAS_F16
 #define P_HAS_COMPRESS
+#define P_HAS_COMPRESS_BOTH
 
 typedef __m512 pf;
 typedef __m512i pi;
@@ -41,6 +42,7 @@ P_FN pf p_sub(pf a, pf b) { return _mm512_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm512_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm512_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm512_max_ps(a, b); }
+P_FN float p_top(pf a) { return _mm512_reduce_max_ps(a); }
 P_FN pf p_abs(pf a) { return _mm512_abs_ps(a); }
 P_FN pm p_ge(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 P_FN pm p_gt(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
@@ -56,7 +58,7 @@ P_FN pi p_mulhi(pi a, pi b)
 {
 	const __m512i even = _mm512_mul_epu32(a, b);
 	const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
-	return _mm512_mask_mov_epi32(_mm512_srli_epi64(even, 32), 0xAAAA, odd);
+	return _mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
 }
 P_FN pi p_andi(pi a, pi b) { return _mm512_and_si512(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm512_or_si512(a, b); }
@@ -66,6 +68,7 @@ P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
 P_FN pi p_shrv(pi a, pi s) { return _mm512_srlv_epi32(a, s); }
 P_FN pf p_float_of(pi a) { return _mm512_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm512_cvttps_epi32(a); }
+P_FN pi p_ceil(pf a) { return _mm512_cvt_roundps_epi32(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm512_mask_mov_ps(b, m, a); }
 P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
 P_FN unsigned p_bits(pm m) { return m; }
@@ -73,15 +76,39 @@ P_FN pm p_mask(unsigned bits) { return (pm)bits; }
 P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
 P_FN pf p_lookup(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
-/* Words are compressed in a register and moved up to its end: a compressing or masked store takes some
- * machines a hundred cycles. */
-P_FN void p_compress_u16(uint8_t *end, pm m, pi a)
+/* What is compressed is compressed in a register, and words are moved up to its end: a compressing or masked
+ * store takes some machines a hundred cycles. */
+P_FN uint8_t *p_compress(uint8_t *dst, pm m, pf a)
+{
+	_mm512_storeu_ps(dst, _mm512_maskz_compress_ps(m, a));
+	return dst + 4 * _mm_popcnt_u32(m);
+}
+P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 {
 	const __m256i lane = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	const __m256i words = _mm256_maskz_compress_epi16(m, _mm512_cvtepi32_epi16(a));
 	const __m256i from = _mm256_add_epi16(lane, _mm256_set1_epi16((short)_mm_popcnt_u32(m)));
 	_mm256_storeu_si256((__m256i *)(end - 32), _mm256_permutexvar_epi16(from, words));
+	return end - 2 * _mm_popcnt_u32(m);
 }
-P_FN pi p_expand_u16(const uint8_t *src, pm m) { return _mm512_maskz_expand_epi32(m, p_load_u16(src)); }
+P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
+{
+	static const uint16_t from[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+	                                  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+	                                  0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+	                                  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+	const __mmask32 both = _mm512_kunpackw(n, m);
+	const int count = _mm_popcnt_u32(both);
+	const __m512i lanes = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(a)),
+	                                         _mm512_cvtepi32_epi16(b), 1);
+	const __m512i words = _mm512_maskz_compress_epi16(both, lanes);
+	_mm512_storeu_si512(end - 64, _mm512_permutexvar_epi16(_mm512_loadu_si512(from + count), words));
+	return end - 2 * count;
+}
+P_FN const uint8_t *p_expand_u16(const uint8_t *src, pm m, pi *a)
+{
+	*a = _mm512_maskz_expand_epi32(m, p_load_u16(src));
+	return src + 2 * _mm_popcnt_u32(m);
+}
 
 #endif

@@ -47,6 +47,7 @@ P_FN pf p_mul(pf a, pf b) { return vmulq_f32(a, b); }
 /* Not vminq and vmaxq, for which -0 is less than +0. */
 P_FN pf p_min(pf a, pf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 P_FN pf p_max(pf a, pf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
+P_FN float p_top(pf a) { return vmaxvq_f32(a); }
 P_FN pf p_abs(pf a) { return vabsq_f32(a); }
 P_FN pm p_ge(pf a, pf b) { return vcgeq_f32(a, b); }
 P_FN pm p_gt(pf a, pf b) { return vcgtq_f32(a, b); }
@@ -73,6 +74,7 @@ P_FN pi p_shr(pi a, int s) { return vshlq_u32(a, vdupq_n_s32(-s)); }
 P_FN pi p_shrv(pi a, pi s) { return vshlq_u32(a, vnegq_s32(vreinterpretq_s32_u32(s))); }
 P_FN pf p_float_of(pi a) { return vcvtq_f32_s32(vreinterpretq_s32_u32(a)); }
 P_FN pi p_trunc(pf a) { return vcvtq_u32_f32(a); }
+P_FN pi p_ceil(pf a) { return vcvtpq_u32_f32(a); }
 P_FN pf p_pick(pm m, pf a, pf b) { return vbslq_f32(m, a, b); }
 P_FN pi p_keepi(pm m, pi a) { return vandq_u32(m, a); }
 P_FN pi p_lane(void) { return (pi){1, 2, 4, 8}; } /* the bit of each */

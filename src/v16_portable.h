@@ -55,6 +55,7 @@ P_FN pf p_sub(pf a, pf b) { return a - b; }
 P_FN pf p_mul(pf a, pf b) { return a * b; }
 P_FN pf p_min(pf a, pf b) { return a < b ? a : b; }
 P_FN pf p_max(pf a, pf b) { return a > b ? a : b; }
+P_FN float p_top(pf a) { return a; }
 P_FN pf p_abs(pf a) { return p_of_bits(p_bits_of(a) & 0x7FFFFFFFu); }
 P_FN pm p_ge(pf a, pf b) { return a >= b ? ~0u : 0; }
 P_FN pm p_gt(pf a, pf b) { return a > b ? ~0u : 0; }
@@ -75,6 +76,7 @@ P_FN pi p_shl(pi a, int s) { return a << s; }
 P_FN pi p_shrv(pi a, pi s) { return a >> s; }
 P_FN pf p_float_of(pi a) { return (float)(int32_t)a; }
 P_FN pi p_trunc(pf a) { return (pi)a; }
+P_FN pi p_ceil(pf a) { return (uint32_t)a + ((float)(uint32_t)a < a); }
 P_FN pf p_pick(pm m, pf a, pf b) { return m ? a : b; }
 P_FN pi p_keepi(pm m, pi a) { return a & m; }
 P_FN unsigned p_bits(pm m) { return m & 1; }

@@ -51,6 +51,11 @@ P_FN pf p_sub(pf a, pf b) { return _mm_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm_max_ps(a, b); }
+P_FN float p_top(pf a)
+{
+	const __m128 two = _mm_max_ps(a, _mm_movehl_ps(a, a));
+	return _mm_cvtss_f32(_mm_max_ps(two, _mm_shuffle_ps(two, two, 1)));
+}
 P_FN pf p_abs(pf a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a); }
 P_FN pm p_ge(pf a, pf b) { return _mm_castps_si128(_mm_cmpge_ps(a, b)); }
 P_FN pm p_gt(pf a, pf b) { return _mm_castps_si128(_mm_cmpgt_ps(a, b)); }
@@ -89,6 +94,12 @@ P_FN pi p_shrv(pi a, pi s)
 }
 P_FN pf p_float_of(pi a) { return _mm_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm_cvttps_epi32(a); }
+P_FN pi p_ceil(pf a)
+{
+	const __m128i below = _mm_cvttps_epi32(a); /* 2^31 is what does not fit, too: -2^31 as a number */
+	const __m128 up = _mm_cmpgt_ps(a, p_abs(_mm_cvtepi32_ps(below)));
+	return _mm_sub_epi32(below, _mm_castps_si128(up));
+}
 P_FN pf p_pick(pm m, pf a, pf b)
 {
 	const __m128 mask = _mm_castsi128_ps(m);
