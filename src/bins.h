@@ -2,9 +2,9 @@
  *
  * adacomp and local differ in which elements a bin sends; residual, scale and payload (doc/FORMAT.md,
  * adacomp) are the same and stand here. Entropy-coded, the payload has no bins: elements are counted from the
- * tensor's first one, and gaps.h has their code. A bin is swept twice: G = r + g and its maximum, then the
- * choice. Groups of sixteen cover it from its start; what does not fill a group is covered by one that ends
- * with the bin and overlaps the one before.
+ * tensor's first one, and gaps.h has their code. Groups of sixteen cover a bin from its
+ * start; what does not fill a group is covered by one that ends with the bin and overlaps the one before. A
+ * bin is swept once if it fits into registers, else twice: G = r + g and its maximum, then the choice.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BINS_H
@@ -45,7 +45,12 @@ V16_FN uint32_t nothing(size_t width) { return (1u << (8 * width - 2)) - 1; }
 V16_FN uint8_t *put_symbol(uint8_t *dst, const size_t width, uint32_t offset, uint32_t negative)
 {
 	const uint32_t x = negative << (8 * width - 1) | offset;
-	memcpy(dst, &x, width);
+	if (width == 1)
+		*dst = (uint8_t)x;
+	else if (width == 2)
+		put_u16(dst, (uint16_t)x);
+	else
+		put_u32(dst, x);
 	return dst + width;
 }
 
@@ -54,31 +59,39 @@ V16_FN void mark_last(uint8_t *end) { end[-1] |= 0x40; }
 
 V16_FN struct symbol get_symbol(const uint8_t *src, const size_t width)
 {
-	uint32_t x = 0;
-	memcpy(&x, src, width);
+	const uint32_t x = width == 1 ? *src : width == 2 ? get_u16(src) : get_u32(src);
 	const uint32_t top = x >> (8 * width - 2);
 	return (struct symbol){top >> 1, top & 1, x & nothing(width)};
 }
 
-/* The symbols of the lanes in sent, whose first has that offset. May write past them, up to a whole group's.
- */
-V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint16_t sent, uint16_t negative,
+/* The symbols of the lanes in sent, whose first has that offset. */
+V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uint64_t negative,
                             uint32_t offset)
 {
-#ifdef __AVX512VBMI2__
-	if (width == 1) {
-		const __m128i lane = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-		const __m128i at = _mm_add_epi8(lane, _mm_set1_epi8((char)offset));
-		const __m128i sign = _mm_maskz_set1_epi8(negative, (char)0x80);
-		_mm_storeu_si128((__m128i *)dst, _mm_maskz_compress_epi8(sent, _mm_or_si128(at, sign)));
-		return dst + __builtin_popcount(sent);
-	}
-#endif
-	for (uint32_t left = sent; left; left &= left - 1) {
-		const uint32_t lane = (uint32_t)__builtin_ctz(left);
+	for (; sent; sent &= sent - 1) {
+		const uint32_t lane = (uint32_t)__builtin_ctzll(sent);
 		dst = put_symbol(dst, width, offset + lane, negative >> lane & 1u);
 	}
 	return dst;
+}
+
+enum { SHORT_BIN = 64 }; /* below this many elements, symbols are bytes */
+
+/* The symbols of a short bin. SHORT_BIN bytes may be written. */
+V16_FN uint8_t *put_short(uint8_t *dst, uint64_t sent, uint64_t negative)
+{
+#ifdef __AVX512VBMI2__
+	static const uint8_t offset[SHORT_BIN] = {
+	        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
+	        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
+	        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+	const __m512i sign = _mm512_maskz_set1_epi8(negative, (char)0x80);
+	const __m512i symbol = _mm512_or_si512(_mm512_loadu_si512(offset), sign);
+	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(sent, symbol));
+	return dst + __builtin_popcountll(sent);
+#else
+	return put_symbols(dst, 1, sent, negative, 0);
+#endif
 }
 
 /* ---- pack ----------------------------------------------------------------------------------- */
@@ -113,11 +126,40 @@ V16_FN uint8_t *put_chosen(uint8_t *dst, const struct bins *bins, uint16_t sent,
 	return put_symbol(dst, bins->width, offset + lane, negative >> lane & 1u);
 }
 
-/* A bin of 16 elements or more. room: a whole group's symbols fit behind the bin. */
-V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t size,
-                           const struct bins *bins, bool room, uint8_t *dst)
+/* A bin of 16 to 63 elements, behind which there is room for SHORT_BIN symbols. Four groups cover it, which
+ * overlap, and none is stored before all are loaded: so the bin is swept once, and stays in registers. */
+V16_FN struct bin pack_short_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
+                                 size_t size, const struct bins *bins, uint8_t *dst)
 {
-	const size_t width = bins->width;
+	enum { GROUPS = SHORT_BIN / V16 };
+	v16f g[GROUPS], G[GROUPS], top = v16_set(0);
+	size_t from[GROUPS];
+	uint64_t sent = 0, negative = 0;
+	for (size_t k = 0; k < GROUPS; k++) {
+		from[k] = V16 * k < size - V16 ? V16 * k : size - V16;
+		g[k] = v16_load(type, grad, first + from[k]);
+		G[k] = v16_add(v16_loadf(r + first + from[k]), g[k]);
+		top = v16_max(top, v16_abs(G[k]));
+	}
+	for (size_t k = 0; k < GROUPS; k++)
+		v16_storef(r + first + from[k], G[k]);
+	const float M = v16_top(top);
+	const v16f most = v16_set(M), f = v16_set(bins->factor);
+	for (size_t k = 0; k < GROUPS; k++) {
+		sent |= (uint64_t)sent_in(G[k], g[k], bins->choice, f, most) << from[k];
+		negative |= (uint64_t)v16_bits(v16_negative(G[k])) << from[k];
+	}
+	if (bins->choice != FIRST)
+		dst = put_short(dst, sent, negative);
+	else if (M > 0)
+		dst = put_symbols(dst, 1, sent & -sent, negative, 0);
+	return (struct bin){M, dst};
+}
+
+/* A bin of 16 elements or more. */
+V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t size,
+                           const struct bins *bins, uint8_t *dst)
+{
 	uint8_t *const begin = dst;
 	const size_t whole = size / V16 * V16, tail = size - V16;
 	float *const own = r + first;
@@ -145,14 +187,8 @@ V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype ty
 			const uint16_t fresh = (uint16_t)~v16_first(whole - tail);
 			const uint16_t sent = sent_in(tail_G, tail_g, bins->choice, f, most) & fresh;
 			const uint16_t negative = v16_bits(v16_negative(tail_G));
-			if (bins->choice == FIRST ? sent && dst == begin : room) {
+			if (sent && (bins->choice != FIRST || dst == begin))
 				dst = put_chosen(dst, bins, sent, negative, (uint32_t)tail);
-			} else if (bins->choice != FIRST) {
-				uint8_t few[4 * V16];
-				const uint8_t *end = put_symbols(few, width, sent, negative, (uint32_t)tail);
-				memcpy(dst, few, (size_t)(end - few));
-				dst += end - few;
-			}
 		}
 	} else {
 		v16_storef(own + tail, tail_G);
@@ -160,13 +196,15 @@ V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype ty
 	return (struct bin){M, dst};
 }
 
-/* A bin of any size, one element after another. */
+/* A short bin, one element after another. */
 V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                                  size_t size, const struct bins *bins, uint8_t *dst)
 {
 	uint8_t *const begin = dst;
-	float g[V16], M = 0;
-	v16_storef(g, v16_load_few(type, grad, first, size));
+	float g[SHORT_BIN], M = 0;
+	for (size_t i = 0; i < size; i += V16)
+		v16_storef(g + i, size - i < V16 ? v16_load_few(type, grad, first + i, size - i)
+		                                 : v16_load(type, grad, first + i));
 	for (size_t i = 0; i < size; i++) {
 		r[first + i] += g[i];
 		M = fabsf(r[first + i]) > M ? fabsf(r[first + i]) : M;
@@ -185,10 +223,11 @@ V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dt
 V16_FN void settle(float *r, const uint8_t *src, const uint8_t *end, const size_t width, size_t bin,
                    float scale)
 {
+	const float by[2] = {scale, -scale}; /* signs are random, and a branch would be mispredicted */
 	for (size_t first = 0; src < end; src += width) {
 		const struct symbol s = get_symbol(src, width);
 		if (s.offset != nothing(width))
-			r[first + s.offset] -= s.negative ? -scale : scale;
+			r[first + s.offset] -= by[s.negative];
 		first += s.last ? bin : 0;
 	}
 }
@@ -203,9 +242,10 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	double sum = 0, run = 0;
 	for (size_t b = 0, i = 0; b < count; b++, i += bin) {
 		const size_t size = n - i < bin ? n - i : bin;
-		const struct bin done =
-		        size < V16 ? pack_small_bin(r, grad, type, i, size, bins, at)
-		                   : pack_bin(r, grad, type, i, size, bins, i + size + V16 <= n, at);
+		const bool wide = size >= V16 && (bins->width > 1 || i + SHORT_BIN <= n);
+		const struct bin done = !wide             ? pack_small_bin(r, grad, type, i, size, bins, at)
+		                        : bins->width > 1 ? pack_bin(r, grad, type, i, size, bins, at)
+		                                          : pack_short_bin(r, grad, type, i, size, bins, at);
 		uint8_t *const end =
 		        done.end > at ? done.end : put_symbol(at, bins->width, nothing(bins->width), 0);
 		mark_last(end);
@@ -222,24 +262,16 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	return (size_t)(at - dst);
 }
 
-V16_FN size_t bins_pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
-                             const enum bins_choice choice, float factor, uint8_t *dst)
-{
-	switch (symbol_width((size_t)p->codec.value[BIN])) {
-	case 1:
-		return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, 1}, dst);
-	case 2:
-		return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, 2}, dst);
-	default:
-		return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, 4}, dst);
-	}
-}
-
+/* One loop for all types but f32 and for the largest bins: these are rarer. */
 V16_FN size_t bins_pack_symbols(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                                 const enum bins_choice choice, float factor, uint8_t *dst)
 {
-#define BINS_PACK(TYPE) bins_pack_type(p, grad, TYPE, choice, factor, dst)
-	V16_BY_TYPE(type, BINS_PACK);
+	const size_t width = symbol_width((size_t)p->codec.value[BIN]);
+	if (type == CRUMB_F32 && width == 1)
+		return bins_pack_width(p, grad, CRUMB_F32, &(struct bins){choice, factor - 1, 1}, dst);
+	if (type == CRUMB_F32 && width == 2)
+		return bins_pack_width(p, grad, CRUMB_F32, &(struct bins){choice, factor - 1, 2}, dst);
+	return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, width}, dst);
 }
 
 /* Entropy-coded, symbols are written behind where the gaps may go. */
@@ -273,12 +305,52 @@ V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, enum crumb_dty
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
+/* Of symbols of a byte, checks those at src that have many behind them, many at a time, each beside the one
+ * before. Returns where these end, or NULL if one is wrong, and adds the bins that they end. That offsets are
+ * below n shows in the last bin alone, whose symbols, if all is well, are not among them. */
+V16_FN const uint8_t *check_bytes(const uint8_t *src, const uint8_t *end, size_t bin, uint64_t *bins)
+{
+	enum { LANES = V16_LANES < 4 ? 16 : 4 * V16_LANES, TIMES = 16 };
+	typedef uint8_t lanes __attribute__((vector_size(LANES), aligned(1), may_alias));
+	const lanes most = (lanes){0} + (uint8_t)(bin - 1);
+	while (end - src > SHORT_BIN + LANES * TIMES) {
+		lanes bad = {0}, last = {0};
+		for (size_t k = 0; k < TIMES; k++) {
+			const lanes symbol = *(const lanes *)(src + LANES * k),
+			            before = *(const lanes *)(src + LANES * k - 1), offset = symbol & 63,
+			            inside = (lanes)((before & 64) == 0), none = (lanes)(offset == 63);
+			bad |= none & (inside | (symbol ^ 0x7F));
+			bad |= ~none & (lanes)(offset > most);
+			bad |= inside & (lanes)(offset <= (before & 63));
+			last += symbol >> 6 & 1;
+		}
+		uint64_t wrong = 0;
+		for (int k = 0; k < LANES; k++) {
+			wrong |= bad[k];
+			*bins += last[k];
+		}
+		if (wrong)
+			return NULL;
+		src += LANES * TIMES;
+	}
+	return src;
+}
+
 /* Every bin appears, its offsets ascend inside it, and only *last* ends it. */
 V16_FN bool check_symbols(const uint8_t *src, const uint8_t *end, const size_t width, size_t bin, uint64_t n)
 {
 	uint64_t first = 0; /* of the current bin */
 	uint32_t least = 0; /* that the next offset may be */
+	const uint8_t *const begin = src;
 	for (; src < end; src += width) {
+		if (width == 1 && src == begin + 1) {
+			uint64_t bins = 0;
+			if (!(src = check_bytes(src, end, bin, &bins)))
+				return false;
+			const struct symbol before = get_symbol(src - 1, 1);
+			least = before.last ? 0 : before.offset + 1;
+			first += bins * bin;
+		}
 		const struct symbol s = get_symbol(src, width);
 		if (first >= n)
 			return false;
@@ -317,14 +389,14 @@ static inline bool bins_check(const struct frame *frame)
 
 V16_FN void unpack_width(const struct frame *frame, const size_t width, float weight, float *acc)
 {
-	const float v = weight * get_f32(frame->payload);
+	const float v = weight * get_f32(frame->payload), by[2] = {v, -v};
 	const size_t bin = get_u32(frame->payload + 4);
 	const uint8_t *end = frame->payload + frame->size;
 	size_t first = 0;
 	for (const uint8_t *src = frame->payload + 8; src < end; src += width) {
 		const struct symbol s = get_symbol(src, width);
 		if (s.offset != nothing(width))
-			acc[first + s.offset] += s.negative ? -v : v;
+			acc[first + s.offset] += by[s.negative];
 		first += s.last ? bin : 0;
 	}
 }

@@ -1,0 +1,89 @@
+/* Payloads of bins that are long enough for many symbols to be looked at together: judged as one by one.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "cases.h"
+#include "frame.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = 20011, HEAD = CRUMB_HEADER_BYTES + 8 };
+
+/* doc/FORMAT.md, adacomp: every bin appears, offsets ascend in it, and its last symbol says so. */
+static bool well_formed(const uint8_t *symbol, size_t size, size_t bin)
+{
+	size_t first = 0, least = 0;
+	for (size_t i = 0; i < size; i++) {
+		const size_t offset = symbol[i] & 63;
+		if (first >= N || (offset == 63 && (symbol[i] != 0x7F || least)))
+			return false;
+		if (offset < 63 && (offset < least || offset >= bin || first + offset >= N))
+			return false;
+		least = symbol[i] & 64 ? 0 : offset + 1;
+		first += symbol[i] & 64 ? bin : 0;
+	}
+	return first >= N && !least;
+}
+
+static void symbols_are_judged_one_by_one(void **state)
+{
+	(void)state;
+	static const char *const specs[] = {"adacomp:bin=50", "adacomp:bin=63", "adacomp:bin=1"};
+	static float g[N], acc[N];
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	uint64_t random = 1;
+	size_t good = 0, all = 0;
+	case_fill(g, N, CASE_GAUSS, 1);
+	for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+		crumb_codec codec;
+		assert_int_equal(crumb_parse(&codec, specs[s], NULL), 0);
+		crumb_packer *p = case_packer(&codec, N, 0);
+		size_t len;
+		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+		for (int trial = 0; trial < 500; trial++) {
+			size_t end = len;
+			uint8_t *bad = malloc(len + 1);
+			memcpy(bad, frame, len);
+			const size_t at = HEAD + case_random(&random) % (len - HEAD - 1);
+			switch (trial % 6) {
+			case 0:
+				bad[at] ^= (uint8_t)(1u << case_random(&random) % 8);
+				break;
+			case 1:
+				bad[at] = (uint8_t)case_random(&random);
+				break;
+			case 2:
+				bad[at] = bad[at + 1];
+				break;
+			case 3: /* a bin ends here, and not there */
+				bad[at] ^= 64;
+				bad[HEAD + case_random(&random) % (len - HEAD)] ^= 64;
+				break;
+			case 4: /* a bin too many */
+				bad[end++] = 0x7F;
+				break;
+			default:
+				bad[at] ^= 128;
+			}
+			crumb_frame_seal(bad, frame[5], frame[6], N, end - CRUMB_HEADER_BYTES);
+			const bool want = well_formed(bad + HEAD, end - HEAD, (size_t)codec.value[0]);
+			for (size_t c = 0; c < isas; c++) {
+				assert_int_equal(crumb_set_isa(isa[c]), 0);
+				assert_int_equal(crumb_unpack_add(bad, end, 1, acc, N) >= 0, want);
+			}
+			good += want;
+			all++;
+			free(bad);
+		}
+		free(frame);
+		free(p);
+	}
+	crumb_set_isa(NULL);
+	assert_true(good > all / 10 && good < all / 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_are_judged_one_by_one)};
+	return cmocka_run_group_tests_name("bins", tests, NULL, NULL);
+}
