@@ -75,6 +75,14 @@ size_t crumb_gaps_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t coun
 	return end(&w, dst);
 }
 
+size_t crumb_gaps_of_list(uint8_t *dst, const uint8_t *list, size_t n, size_t count)
+{
+	struct writer w = writer_of(dst, n, count);
+	for (size_t i = 0; i < count; i++)
+		put(&w, get_u32(list + 4 * i) >> 1, ~get_u32(list + 4 * i) & 1);
+	return end(&w, dst);
+}
+
 size_t crumb_gaps_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, size_t width, size_t bin,
                           size_t n)
 {

@@ -15,9 +15,11 @@ enum { GAPS_HEAD = 5 }; /* the number of elements, and the parameter */
 /* Room to write the gaps of any of n elements; what is written has at most 5 + ceil(n / 4) bytes. */
 static inline size_t gaps_room(size_t n) { return 4 * divide_up(n, 16) + 16; }
 
-/* Both write the gaps of what another payload says and return their bytes. Fewer than 2^32 elements are sent.
+/* All write the gaps of what another payload says and return their bytes. Fewer than 2^32 elements are sent.
  * map: two bits an element, 1 for plus, 2 for minus; it shows count elements. */
 size_t crumb_gaps_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t count);
+/* list: of each element its number times two, and 1 for plus. */
+size_t crumb_gaps_of_list(uint8_t *dst, const uint8_t *list, size_t n, size_t count);
 /* symbols, or 0 if there are more elements: size bytes of bins, a symbol of width bytes each (bins.h). Three
  * bytes behind them may be read. */
 size_t crumb_gaps_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, size_t width, size_t bin,

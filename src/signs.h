@@ -67,6 +67,21 @@ static inline size_t signs_close(uint8_t *dst, size_t n, size_t count, bool entr
 	return plain;
 }
 
+/* The same of a list, no longer than the map, that stands where the map would. */
+static inline size_t signs_close_list(uint8_t *dst, const uint8_t *list, size_t n, size_t count, bool entropy,
+                                      uint16_t *flags)
+{
+	if (entropy) {
+		const size_t size = crumb_gaps_of_list(dst, list, n, count);
+		if (size < 4 * count) {
+			*flags |= SIGNS_GAPS;
+			return size;
+		}
+	}
+	memcpy(dst, list, 4 * count);
+	return 4 * count;
+}
+
 /* Of the flags, those that say how signs stand in the payload. */
 static inline unsigned signs_form(unsigned flags) { return flags & (SIGNS_MAP | SIGNS_GAPS); }
 

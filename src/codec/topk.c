@@ -38,16 +38,14 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 /* ---- which: the k-th greatest magnitude ----------------------------------------------------- */
 
-/* Of the elements whose magnitude's bits above shift + width are those of prefix, counts the next width bits.
+/* Of the n floats' magnitudes whose bits above shift + width are those of prefix, counts the next width bits.
  */
-static void count_digits(const float *x, size_t n, uint32_t prefix, unsigned shift, unsigned width,
+static void count_digits(const uint8_t *x, size_t n, uint32_t prefix, unsigned shift, unsigned width,
                          uint32_t *count)
 {
 	memset(count, 0, sizeof *count << width);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t bits;
-		memcpy(&bits, &x[i], sizeof bits);
-		bits &= 0x7FFFFFFF;
+		const uint32_t bits = get_u32(x + 4 * i) & 0x7FFFFFFF;
 		if (bits >> shift >> width == prefix)
 			count[bits >> shift & ((1u << width) - 1)]++;
 	}
@@ -55,7 +53,7 @@ static void count_digits(const float *x, size_t n, uint32_t prefix, unsigned shi
 
 /* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
  * lies. */
-static float greatest(const float *x, size_t n, size_t k)
+static float greatest(const uint8_t *x, size_t n, size_t k)
 {
 	static const unsigned width[3] = {11, 10, 10};
 	uint32_t count[1 << 11], found = 0;
@@ -73,20 +71,73 @@ static float greatest(const float *x, size_t n, size_t k)
 	return m;
 }
 
-V16_FN void add(float *r, const void *grad, const enum crumb_dtype type, size_t n)
+/* ---- candidates: the few that may be among the k greatest ------------------------------------ */
+
+/* Values, and the numbers of their elements unless number is NULL. */
+struct candidates {
+	uint8_t *number, *value;
+	size_t room, count;
+};
+
+enum { SAMPLE_GROUPS = 4096 };
+
+/* A magnitude that k elements of r + grad reach, and some more, going by a sixteenth of them or less; or
+ * infinity. Sampled groups are not evenly spaced: tensors repeat. */
+static float guess(const float *r, const void *grad, enum crumb_dtype type, size_t n, size_t k,
+                   const struct candidates *c)
 {
-	size_t i = 0;
-	for (; i + V16 <= n; i += V16)
-		v16_storef(r + i, v16_add(v16_loadf(r + i), v16_load(type, grad, i)));
-	if (i < n)
-		v16_storef_few(r + i,
-		               v16_add(v16_loadf_few(r + i, n - i), v16_load_few(type, grad, i, n - i)),
-		               n - i);
+	const size_t most = c->room / V16 < n / (V16 * V16) ? c->room / V16 : n / (V16 * V16),
+	             groups = most < SAMPLE_GROUPS ? most : SAMPLE_GROUPS;
+	if (!groups)
+		return INFINITY;
+	const size_t step = n / groups, all = V16 * groups;
+	for (size_t g = 0; g < groups; g++) {
+		const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
+		float x[V16];
+		v16_storef(x, v16_add(v16_loadf(r + i), v16_load(type, grad, i)));
+		memcpy(c->value + sizeof x * g, x, sizeof x);
+	}
+	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
+	const double share = (double)all * (double)k / (double)n;
+	const size_t rank = (size_t)(share + 6 * sqrt(share)) + 4;
+	const float m = rank < all ? greatest(c->value, all, rank) : 0;
+	return m > 0 ? m : INFINITY;
 }
 
-static void add_any(float *r, const void *grad, enum crumb_dtype type, size_t n)
+/* r += grad. What is then of magnitude t or more, unless t is infinite, becomes candidates; they are all
+ * there if they are at most room - V16. */
+V16_FN void add(float *r, const void *grad, const enum crumb_dtype type, size_t n, float t,
+                struct candidates *c)
 {
-#define ADD(TYPE) add(r, grad, TYPE, n)
+	static const uint32_t first[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	const size_t last = c->room - V16; /* from which sixteen may be written */
+	v16i number = v16_loadi(first);
+	size_t count = 0;
+	for (size_t i = 0; i < n; i += V16) {
+		const bool whole = n - i >= V16;
+		const v16f g = whole ? v16_load(type, grad, i) : v16_load_few(type, grad, i, n - i);
+		const v16f x = v16_add(whole ? v16_loadf(r + i) : v16_loadf_few(r + i, n - i), g);
+		if (whole)
+			v16_storef(r + i, x);
+		else
+			v16_storef_few(r + i, x, n - i);
+		if (t < INFINITY) {
+			const v16m m = v16_ge(v16_abs(x), v16_set(t));
+			const size_t at = 4 * (count < last ? count : last);
+			v16_compress(c->value + at, m, x);
+			if (c->number)
+				v16_compress(c->number + at, m, v16_of_bits(number));
+			number = v16_addi(number, v16_seti(V16));
+			count += (size_t)__builtin_popcount(v16_bits(m));
+		}
+	}
+	c->count = count;
+}
+
+static void add_any(float *r, const void *grad, enum crumb_dtype type, size_t n, float t,
+                    struct candidates *c)
+{
+#define ADD(TYPE) add(r, grad, TYPE, n, t, c)
 	V16_BY_TYPE(type, ADD);
 }
 
@@ -102,7 +153,7 @@ V16_FN v16f group(const float *r, size_t i, size_t n)
 	return n - i < V16 ? v16_loadf_few(r + i, n - i) : v16_loadf(r + i);
 }
 
-/* The sums of the elements, times factor, that are at least m > 0 and at most -m. */
+/* The sums of the elements of r, times factor, that are at least m > 0 and at most -m. */
 static void sides(const float *r, size_t n, float m, float factor, struct side *plus, struct side *minus)
 {
 	const v16f t = v16_set(m), minus_t = v16_set(-m), by = v16_set(factor);
@@ -124,23 +175,63 @@ static void sides(const float *r, size_t n, float m, float factor, struct side *
 	}
 }
 
+/* The same sums, to the bit, of candidates that are all sent. */
+static void sides_of(const struct candidates *c, float factor, struct side *plus, struct side *minus)
+{
+	float lane[2][V16] = {{0}};
+	size_t count[2] = {0, 0};
+	*plus = *minus = (struct side){0, 0};
+	for (size_t j = 0, block = 0; j <= c->count; j++) {
+		const size_t i = j < c->count ? get_u32(c->number + 4 * j) : SIZE_MAX;
+		if (i / SUM_BLOCK != block) {
+			plus->sum += v16_fold(v16_loadf(lane[0]));
+			minus->sum += v16_fold(v16_loadf(lane[1]));
+			memset(lane, 0, sizeof lane);
+			block = i / SUM_BLOCK;
+		}
+		if (j < c->count) {
+			const float x = get_f32(c->value + 4 * j);
+			lane[x < 0][i % V16] += x * factor;
+			count[x < 0]++;
+		}
+	}
+	plus->count = count[0];
+	minus->count = count[1];
+}
+
+struct means {
+	float plus, minus;
+	size_t count; /* of elements */
+};
+
 static float mean(const struct side *side, double factor)
 {
 	return side->count ? (float)(side->sum / (double)side->count * factor) : 0;
 }
 
-static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst, uint16_t *flags)
+/* Of candidates, unless c is NULL. */
+static struct means means_of(const float *r, size_t n, float m, const struct candidates *c)
 {
 	struct side plus, minus;
 	double factor = 1;
-	sides(r, n, m, 1, &plus, &minus);
-	if (!isfinite(plus.sum) || !isfinite(minus.sum)) {
+	for (;;) {
+		if (c)
+			sides_of(c, (float)(1 / factor), &plus, &minus);
+		else
+			sides(r, n, m, (float)(1 / factor), &plus, &minus);
+		if (factor > 1 || (isfinite(plus.sum) && isfinite(minus.sum)))
+			break;
 		factor = 0x1p32;
-		sides(r, n, m, 0x1p-32f, &plus, &minus);
 	}
-	const float up_mean = mean(&plus, factor), down_mean = mean(&minus, factor);
-	const v16f t = v16_set(m), minus_t = v16_set(-m), ups = v16_set(up_mean), downs = v16_set(down_mean);
-	uint8_t *const list = put_f32(put_f32(dst, up_mean), down_mean);
+	return (struct means){mean(&plus, factor), mean(&minus, factor), plus.count + minus.count};
+}
+
+static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst, uint16_t *flags)
+{
+	const struct means mean = means_of(r, n, m, NULL);
+	const v16f t = v16_set(m), minus_t = v16_set(-m), ups = v16_set(mean.plus),
+	           downs = v16_set(mean.minus);
+	uint8_t *const list = put_f32(put_f32(dst, mean.plus), mean.minus);
 	uint8_t *map = signs_map(list, n);
 	for (size_t i = 0; i < n; i += V16) {
 		const v16f x = group(r, i, n);
@@ -152,27 +243,52 @@ static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst,
 		else
 			v16_storef(r + i, left);
 	}
-	return 8 + signs_close(list, n, plus.count + minus.count, entropy, flags);
+	return 8 + signs_close(list, n, mean.count, entropy, flags);
+}
+
+/* The same of candidates, which are fewer than the map has words. Their numbers, on their way, become the
+ * list. */
+static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candidates *c, uint8_t *dst,
+                       uint16_t *flags)
+{
+	enum { AHEAD = 16 };
+	size_t count = 0;
+	for (size_t j = 0; j < c->count; j++) { /* without a branch that could be mispredicted */
+		const float x = get_f32(c->value + 4 * j);
+		put_u32(c->number + 4 * count, get_u32(c->number + 4 * j));
+		put_f32(c->value + 4 * count, x);
+		count += fabsf(x) >= m;
+	}
+	c->count = count;
+	const struct means mean = means_of(r, n, m, c);
+	for (size_t j = 0; j < count; j++) {
+		const size_t i = get_u32(c->number + 4 * j);
+		const float x = get_f32(c->value + 4 * j);
+		__builtin_prefetch(r + get_u32(c->number + 4 * (j + AHEAD < count ? j + AHEAD : j)), 1);
+		r[i] = x - (x < 0 ? mean.minus : mean.plus);
+		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
+	}
+	uint8_t *const list = put_f32(put_f32(dst, mean.plus), mean.minus);
+	return 8 + signs_close_list(list, c->number, n, count, entropy, flags);
 }
 
 /* ---- exact: numbers of 32 bits, and then their values --------------------------------------- */
 
-V16_FN size_t count_above(const float *r, size_t n, float m, bool equal)
+/* How many of n floats are of a magnitude above m, or equal to it. */
+static size_t count_above(const uint8_t *x, size_t n, float m, bool equal)
 {
 	size_t count = 0;
-	for (size_t i = 0; i < n; i += V16) {
-		const v16f size = v16_abs(group(r, i, n));
-		const v16m above = equal ? v16_ge(size, v16_set(m)) : v16_gt(size, v16_set(m));
-		count += (size_t)__builtin_popcount(v16_bits(above));
+	for (size_t i = 0; i < n; i++) {
+		const float size = fabsf(get_f32(x + 4 * i));
+		count += equal ? size >= m : size > m;
 	}
 	return count;
 }
 
-/* All above m, and of those that equal it the first ones, at most k together. */
-static size_t pack_exact(float *r, size_t n, float m, size_t k, uint8_t *dst)
+/* All above m, which are so many, and of those that equal it the first ones, count together. */
+static size_t pack_exact(float *r, size_t n, float m, size_t count, size_t above, uint8_t *dst)
 {
-	const size_t least = count_above(r, n, m, true), count = least < k ? least : k;
-	size_t equal = count - count_above(r, n, m, false);
+	size_t equal = count - above;
 	uint8_t *at = dst, *value = dst + 4 * count;
 	for (size_t i = 0; i < n; i += V16) {
 		uint32_t left = v16_bits(v16_ge(v16_abs(group(r, i, n)), v16_set(m)));
@@ -195,14 +311,24 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
                    uint16_t *flags)
 {
 	const size_t n = p->n, k = kept(&p->codec, n);
+	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	add_any(r, grad, type, n);
-	const float kth = greatest(r, n, k);
+	struct candidates c =
+	        exact ? (struct candidates){NULL, dst, 2 * k, 0}
+	              : (struct candidates){signs_map(dst + 8, n), dst + 8, signs_map_bytes(n) / 4, 0};
+	const float t = n <= INT32_MAX ? guess(r, grad, type, n, k, &c) : INFINITY;
+	add_any(r, grad, type, n, t, &c);
+	const bool few = c.count >= k && c.count + V16 <= c.room;
+	const uint8_t *const among = few ? c.value : (const uint8_t *)r;
+	const size_t size = few ? c.count : n;
+	const float kth = greatest(among, size, k);
 	const float m = kth > 0 ? kth : 0x1p-149f; /* where fewer than k are not zero, all of these */
-	if (p->codec.value[VALUE] != EXACT)
-		return pack_mean(r, n, m, p->codec.value[CODING] != SIGNS_PLAIN, dst, flags);
-	*flags = FLAG_EXACT;
-	return pack_exact(r, n, m, k, dst);
+	if (exact) {
+		const size_t least = count_above(among, size, m, true);
+		*flags = FLAG_EXACT;
+		return pack_exact(r, n, m, least < k ? least : k, count_above(among, size, m, false), dst);
+	}
+	return few ? pack_few(r, n, m, entropy, &c, dst, flags) : pack_mean(r, n, m, entropy, dst, flags);
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */

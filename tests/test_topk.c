@@ -1,0 +1,122 @@
+/* topk on tensors that are long enough to be sampled: the elements that a sort finds, whatever the sample
+ * said.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "cases.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { N = (1 << 16) + 5, STEPS = 2, MISLEADING = CASE_KINDS, KINDS };
+
+static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction=0.01,coding=entropy",
+                                    "topk:fraction=0.01,value=exact", "topk:fraction=0.2"};
+
+/* Great where topk looks first, so that it expects too many others to be as great. */
+static void mislead(float *g)
+{
+	enum { GROUPS = N / 256, STEP = N / GROUPS };
+	for (size_t k = 0; k < 8; k++) {
+		float *group = g + k * STEP + (uint32_t)k * 0x9E3779B9u % (STEP - 15);
+		for (int i = 0; i < 16; i++)
+			group[i] *= 1000;
+	}
+}
+
+static int descending(const void *a, const void *b)
+{
+	const float x = *(const float *)a, y = *(const float *)b;
+	return (x < y) - (x > y);
+}
+
+static float greatest(const float *x, size_t k)
+{
+	static float size[N];
+	for (size_t i = 0; i < N; i++)
+		size[i] = fabsf(x[i]);
+	qsort(size, N, sizeof *size, descending);
+	return size[k - 1];
+}
+
+/* sent: what a frame says; of exact values the first of equal ones are sent. */
+static void judge(const float *owed, const float *sent, const float *left, size_t k, bool exact)
+{
+	const float least = fmaxf(greatest(owed, k), 0x1p-149f);
+	size_t above = 0;
+	double sum[2] = {0, 0}, count[2] = {0, 0};
+	for (size_t i = 0; i < N; i++) {
+		above += fabsf(owed[i]) > least;
+		if (fabsf(owed[i]) >= least) {
+			sum[owed[i] < 0] += owed[i];
+			count[owed[i] < 0]++;
+		}
+	}
+	for (size_t i = 0, equal = 0; i < N; i++) {
+		const bool tie = fabsf(owed[i]) == least,
+		           chosen = fabsf(owed[i]) > least || (tie && (!exact || equal < k - above));
+		equal += tie;
+		const double mean = sum[owed[i] < 0] / count[owed[i] < 0];
+		if (!chosen)
+			assert_true(sent[i] == 0);
+		else if (exact)
+			assert_true(sent[i] == owed[i]);
+		else
+			assert_true(fabs(sent[i] - mean) <= 1e-4 * fabs(mean));
+		assert_true(left[i] == owed[i] - sent[i]);
+	}
+}
+
+static void what_a_sort_finds(void **state)
+{
+	(void)state;
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	static float g[N], owed[N], sent[N];
+	for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+		for (int kind = 0; kind < KINDS; kind++) {
+			crumb_codec codec;
+			crumb_packer *p[CASE_ISAS];
+			assert_int_equal(crumb_parse(&codec, specs[s], NULL), 0);
+			for (size_t c = 0; c < isas; c++)
+				p[c] = case_packer(&codec, N, 0);
+			for (int step = 0; step < STEPS; step++) {
+				uint8_t *first = NULL;
+				case_fill(g, N, kind == MISLEADING ? CASE_GAUSS : (enum case_kind)kind,
+				          (uint64_t)step);
+				if (kind == MISLEADING)
+					mislead(g);
+				for (size_t i = 0; i < N; i++)
+					owed[i] = crumb_packer_residual(p[0])[i] + g[i];
+				for (size_t c = 0, size = 0; c < isas; c++) {
+					size_t len;
+					assert_int_equal(crumb_set_isa(isa[c]), 0);
+					uint8_t *frame = case_pack(p[c], g, CRUMB_F32, &len);
+					memset(sent, 0, sizeof sent);
+					assert_int_equal(crumb_unpack_add(frame, len, 1, sent, N), len);
+					if (c) {
+						assert_int_equal(len, size);
+						assert_memory_equal(frame, first, len);
+						assert_memory_equal(crumb_packer_residual(p[c]),
+						                    crumb_packer_residual(p[0]), sizeof g);
+						free(frame);
+					} else {
+						judge(owed, sent, crumb_packer_residual(p[0]),
+						      (size_t)((double)codec.value[0] * N),
+						      codec.value[1] != 0);
+						first = frame;
+						size = len;
+					}
+				}
+				free(first);
+			}
+			for (size_t c = 0; c < isas; c++)
+				free(p[c]);
+		}
+	crumb_set_isa(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_sort_finds)};
+	return cmocka_run_group_tests_name("topk", tests, NULL, NULL);
+}
