@@ -55,12 +55,17 @@ static size_t symbol_count(size_t n) { return LEVELS_BLOCK * divide_up(n, LEVELS
 
 V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, unsigned bits)
 {
-	for (size_t g = 0; g < groups; g += GROUPS) {
-		v16i code[GROUPS];
-		codes = get_block(codes, code, GROUPS, bits);
-		for (size_t k = 0; k < GROUPS; k++, symbol += V16)
-			v16_store_u8(symbol, code[k]);
-	}
+	typedef uint8_t bytes __attribute__((vector_size(V16), aligned(1), may_alias));
+	const bytes *plane = (const bytes *)codes;
+	bytes *to = (bytes *)symbol;
+	for (size_t g = 0; g < groups; g += GROUPS, plane += bits)
+		for (unsigned k = 0; k < GROUPS; k++) {
+			const unsigned byte = bits * k / 8, bit = bits * k % 8;
+			bytes x = plane[byte] >> (uint8_t)bit;
+			if (bit + bits > 8)
+				x |= plane[byte + 1] << (uint8_t)(8 - bit);
+			*to++ = x & (uint8_t)((1u << bits) - 1);
+		}
 }
 static void symbols_of_2(const uint8_t *codes, size_t groups, uint8_t *symbol)
 {
@@ -178,19 +183,20 @@ static struct rounding rounding_to(const struct levels *levels)
 }
 
 /* The codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. Evenly spaced levels are integers,
- * or lie half-way between them, in units of their distance. */
-V16_FN v16i round_even(v16f y, v16f u, const struct rounding *r)
+ * or lie half-way between them, in units of their distance. All is added up in units of 2^-24 of this, as
+ * integers: the size, rounded up, carries into the next level if it exceeds u, or below zero, where up is
+ * towards 1, too, 1 - u. */
+V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 {
-	const uint32_t middle = r->count / 2, odd = r->count & 1;
+	const uint32_t middle = r->count / 2, odd = r->count & 1, most = (1u << 24) - 1;
 	const v16f size = v16_min(v16_abs(y), v16_set(1));
-	const v16f at = v16_add(v16_mul(size, v16_set(r->half)), v16_set(odd ? 0 : 0.5f));
-	const v16i below = v16_trunc(at);
-	const v16f rest = v16_mul(v16_sub(at, v16_float_of(below)), v16_set(0x1p24f));
-	const v16m negative = v16_negative(y);
-	u = v16_pick(negative, v16_sub(v16_set(0x1p24f - 1), u), u); /* up is towards 1 for these, too */
-	const v16i q = v16_addi(below, v16_keepi(v16_gt(rest, u), v16_seti(1)));
-	const v16i up = v16_addi(q, v16_seti(middle - !odd)), down = v16_subi(v16_seti(middle), q);
-	return v16_bits_of(v16_pick(negative, v16_of_bits(down), v16_of_bits(up)));
+	const v16i at =
+	        v16_ceil(v16_add(v16_mul(size, v16_set(r->half * 0x1p24f)), v16_set(odd ? 0 : 0x1p23f)));
+	const v16i plus = v16_subi(v16_seti((middle - !odd) << 24 | most), u),
+	           minus = v16_subi(v16_seti(middle << 24 | most), u);
+	const v16f code =
+	        v16_pick(v16_negative(y), v16_of_bits(v16_subi(minus, at)), v16_of_bits(v16_addi(plus, at)));
+	return v16_shr(v16_bits_of(code), 24);
 }
 
 /* k + step where y is at least that level, else k. */
@@ -239,8 +245,9 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 				__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (at + bucket));
 				const v16f v = whole ? v16_load(type, grad, at)
 				                     : v16_load_few(type, grad, at, end - at);
-				const v16f y = v16_mul(v16_mul(v, lift), inverse), u = rng_next(&chance);
-				code[g] = even ? round_even(y, u, r) : round_table(y, u, r);
+				const v16f y = v16_mul(v16_mul(v, lift), inverse);
+				const v16i u = rng_bits(&chance);
+				code[g] = even ? round_even(y, u, r) : round_table(y, v16_float_of(u), r);
 				if (!whole)
 					code[g] = v16_keepi(v16_mask(v16_first(end - at)), code[g]);
 			}
