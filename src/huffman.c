@@ -91,13 +91,18 @@ static struct code code_of(const uint32_t count[SYMBOLS_MOST])
 	return code;
 }
 
-/* By two symbols, a + 16 b: the length of their codes in bits 0 to 5, these from bit 6 on. */
-static void pairs_of(uint32_t pair[256], const struct code *code)
+/* By two symbols, a + 16 b: their codes, and the length of these. */
+struct pairs {
+	uint32_t bits[256];
+	uint8_t length[256];
+};
+
+static void pairs_of(struct pairs *pairs, const struct code *code)
 {
 	for (unsigned i = 0; i < 256; i++) {
 		const unsigned a = i % 16, b = i / 16;
-		const uint32_t bits = code->of[a].bits | (uint32_t)code->of[b].bits << code->of[a].length;
-		pair[i] = bits << 6 | (uint32_t)(code->of[a].length + code->of[b].length);
+		pairs->bits[i] = code->of[a].bits | (uint32_t)code->of[b].bits << code->of[a].length;
+		pairs->length[i] = (uint8_t)(code->of[a].length + code->of[b].length);
 	}
 }
 
@@ -106,15 +111,6 @@ struct writer {
 	uint64_t bits;
 	unsigned count;
 };
-
-/* Adds four symbols, at most 44 bits. */
-static inline void add(struct writer *w, const uint8_t *symbol, const uint32_t pair[256])
-{
-	const uint32_t four = get_u32(symbol), both = four | four >> 4;
-	const uint64_t first = pair[both & 255], second = pair[both >> 16 & 255];
-	w->bits |= (first >> 6 | second >> 6 << (first & 63)) << w->count;
-	w->count += (first + second) & 63;
-}
 
 /* Stores the bits, of which fewer than eight stay. Writes eight bytes, whatever there is. */
 static inline void flush(struct writer *w)
@@ -125,15 +121,21 @@ static inline void flush(struct writer *w)
 	w->count %= 8;
 }
 
-/* Of a multiple of sixteen symbols; brief: no code has more than 7 bits, so that eight fit in. */
-static inline struct writer write_run(struct writer w, const uint8_t *symbol, size_t size,
-                                      const uint32_t pair[256], const bool brief)
+/* Of a multiple of four pairs of symbols. */
+static inline struct writer write_run(struct writer w, const uint8_t *pair, size_t size,
+                                      const struct pairs *pairs)
 {
-	for (size_t i = 0; i < size; i += 8) {
-		add(&w, symbol + i, pair);
-		if (!brief)
+	for (const uint8_t *const end = pair + size; pair < end; pair += 4) {
+		const unsigned first = pairs->length[pair[0]], second = pairs->length[pair[2]];
+		const uint64_t low = pairs->bits[pair[0]] | (uint64_t)pairs->bits[pair[1]] << first;
+		const uint64_t high = pairs->bits[pair[2]] | (uint64_t)pairs->bits[pair[3]] << second;
+		const unsigned length = second + pairs->length[pair[3]];
+		w.bits |= low << w.count;
+		w.count += first + pairs->length[pair[1]];
+		if (w.count + length >= 64) /* eight long codes */
 			flush(&w);
-		add(&w, symbol + i + 4, pair);
+		w.bits |= high << w.count;
+		w.count += length;
 		flush(&w);
 	}
 	return w;
@@ -143,19 +145,16 @@ size_t crumb_huffman_encode(uint8_t *dst, size_t most, const uint8_t *codes, siz
                             const struct symbols *s, const uint32_t count[SYMBOLS_MOST])
 {
 	enum { RUN_GROUPS = SYMBOLS_RUN / GROUP };
-	uint8_t coded[SYMBOLS_BLOCK_BYTES + 16], symbol[SYMBOLS_RUN];
+	uint8_t coded[SYMBOLS_BLOCK_BYTES + 16], symbol[SYMBOLS_RUN], pair[SYMBOLS_RUN / 2];
 	const struct code code = code_of(count);
 	const size_t around = length_bytes(s->count) + 2 * (SYMBOLS_STREAMS - 1);
 	uint64_t bits = 0;
-	bool brief = true;
-	for (int j = 0; j < SYMBOLS_MOST; j++) {
+	for (int j = 0; j < SYMBOLS_MOST; j++)
 		bits += (uint64_t)count[j] * code.of[j].length;
-		brief = brief && code.of[j].length <= 7;
-	}
 	if (around + bits / 8 >= most)
 		return 0;
-	uint32_t pair[256];
-	pairs_of(pair, &code);
+	struct pairs pairs;
+	pairs_of(&pairs, &code);
 	uint16_t size[SYMBOLS_STREAMS];
 	struct writer w = {coded, 0, 0};
 	for (size_t t = 0; t < SYMBOLS_STREAMS; t++) {
@@ -163,8 +162,9 @@ size_t crumb_huffman_encode(uint8_t *dst, size_t most, const uint8_t *codes, siz
 		for (size_t g = t * RUN_GROUPS; g < groups; g += SYMBOLS_STREAMS * RUN_GROUPS) {
 			const size_t here = groups - g < RUN_GROUPS ? groups - g : RUN_GROUPS;
 			s->get(codes + s->width * g, here, symbol);
-			w = brief ? write_run(w, symbol, GROUP * here, pair, true)
-			          : write_run(w, symbol, GROUP * here, pair, false);
+			for (size_t i = 0; i < GROUP / 2 * here; i++)
+				pair[i] = (uint8_t)(symbol[2 * i] | symbol[2 * i + 1] << 4);
+			w = write_run(w, pair, GROUP / 2 * here, &pairs);
 		}
 		w.at += w.count != 0;
 		w.bits = w.count = 0;

@@ -61,19 +61,18 @@ static inline struct rans_encoder rans_encoder_of(const struct rans_model *m)
 	return e;
 }
 
-/* Codes a group; its words go before at. */
-V16_FN uint8_t *rans_put(uint8_t *at, v16i *state, v16t reciprocals, v16t rests, v16i symbol)
+/* Codes a group, but for the lower sixteen bits of the lanes that it returns, whose words go out first. */
+V16_FN v16m rans_put(v16i *state, v16t reciprocals, v16t rests, v16i symbol)
 {
 	const v16i rest = rans_entry(rests, symbol);
 	const v16i g = v16_andi(rest, v16_seti(RANS_TOTAL - 1)), shift = v16_shr(rest, 28);
 	const v16i c = v16_andi(v16_shr(rest, 12), v16_seti(0xFFFF));
 	const v16i most = v16_subi(v16_seti((1u << 31) - 1), v16_shl(g, 19)); /* f * 2^19 - 1 */
 	const v16m full = v16_lti(most, *state);
-	at = v16_compress_u16(at, full, *state);
 	const v16i x = v16_bits_of(v16_pick(full, v16_of_bits(v16_shr(*state, 16)), v16_of_bits(*state)));
 	const v16i q = v16_shrv(v16_mulhi(x, rans_entry(reciprocals, symbol)), shift);
 	*state = v16_addi(v16_addi(x, c), v16_muli(q, g));
-	return at;
+	return full;
 }
 
 /* Codes the groups of a block: frequencies, words, states. Returns the size, which is below most, or 0 if it
@@ -97,9 +96,13 @@ static inline size_t rans_encode(uint8_t *dst, size_t most, const uint8_t *codes
 		left -= g;
 		s->get(codes + s->width * left, g, symbol);
 		while (g && at >= least) {
+			const v16i a = even, b = odd;
+			v16m odd_out = v16_mask(0);
 			if (g % 2 == 0)
-				at = rans_put(at, &odd, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
-			at = rans_put(at, &even, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
+				odd_out = rans_put(&odd, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
+			const v16m even_out =
+			        rans_put(&even, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
+			at = v16_compress_both_u16(at, even_out, a, odd_out, b);
 		}
 		if (at < least)
 			return 0;
