@@ -17,7 +17,7 @@ enum { CLIP, BUCKET, SHARED, CODING }; /* the keys */
 enum { ENTROPY = BITS + 1 };           /* the third coding */
 enum { BLOCKS = ENTROPY, GAPS };       /* as what it stands in a frame */
 enum { FLAG_CODING = 3, FLAG_SHARED = 4, FLAG_SUM = 0x100 };
-enum { MOST_LEARNERS = 32767, MOST_BUCKET = 1 << 20 };
+enum { MOST_LEARNERS = 32767, MOST_BUCKET = 1 << 20, MOST_AHEAD = 1 << 16 };
 static const char *const codings[] = {"trits", "bits", "entropy", NULL};
 static const char *const no_yes[] = {"0", "1", NULL};
 
@@ -139,6 +139,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	const bool shared = value[SHARED] != 0;
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[BUCKET]), 1);
+	const size_t ahead = bucket <= MOST_AHEAD ? bucket : 0; /* it stays in a cache until it is needed */
 	struct digits out = {digits, coding, 0, v16_seti(0)};
 	rng r;
 
@@ -151,6 +152,8 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		for (; i < end; i += V16) {
 			if (i % RNG_BLOCK == 0)
 				r = rng_at(p->seed, p->step, i);
+			/* The next bucket comes from memory while this one is computed. */
+			__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (i + ahead));
 			const v16f g = end - i < V16
 			                       ? v16_load_few(type, grad, i, end - i)
 			                       : v16_load(type, grad, i); /* few at the tensor's end only */
