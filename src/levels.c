@@ -504,6 +504,38 @@ V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t fi
 	}
 }
 
+/* Of whole blocks of the bucket at hand. */
+V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, size_t end,
+                       const unsigned bits)
+{
+	const v16t table = v16_table(d->value);
+	for (; i < end; i += LEVELS_BLOCK, src += V16 * bits) {
+		v16i x = get_lanes(src, bits);
+		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16) {
+			const v16f value = v16_lookup(table, v16_andi(x, v16_seti((1u << bits) - 1)));
+			v16_storef(acc, v16_add(v16_loadf(acc), value));
+			x = v16_shr(x, (int)bits);
+		}
+	}
+}
+
+static void add_fixed(struct decoding *d, size_t first, size_t end)
+{
+	const unsigned bits = d->parts->codes.bits;
+	for (size_t stop; bits <= 4 && end - first >= LEVELS_BLOCK; first = stop) {
+		const uint8_t *src = d->parts->codes.low + plane_bytes(bits, first);
+		open_bucket(d, first);
+		stop = first + ((d->end < end ? d->end : end) - first) / LEVELS_BLOCK * LEVELS_BLOCK;
+		if (bits == 4)
+			add_blocks(d, src, first, stop, 4);
+		else if (bits == 3)
+			add_blocks(d, src, first, stop, 3);
+		else
+			add_blocks(d, src, first, stop, 2);
+	}
+	decode_fixed(d, add_block, first, end);
+}
+
 /* Whether codes at fixed width are below the number of levels, 2^bits or one less, and those after the last
  * element 0. */
 static bool check_fixed(struct decoding *d)
@@ -549,7 +581,7 @@ void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *
 	parts_of(frame, &p);
 	struct decoding d = {.parts = &p, .n = frame->n, .weight = weight, .acc = acc};
 	if (p.coding == LEVELS_FIXED)
-		decode_fixed(&d, add_block, first, end);
+		add_fixed(&d, first, end);
 	else
 		decode_symbols(&d, add_symbols);
 }
