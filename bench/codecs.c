@@ -10,6 +10,7 @@
  * bits at fixed width, an element each, with so many bits of entropy.
  *
  * SPDX-License-Identifier: MIT */
+#include "coders.h"
 #include "command.h"
 #include "learner.h"
 #include "npy.h"
@@ -211,39 +212,6 @@ static int measure_rules(struct speed *speed, const char *data)
 
 /* ---- coders ---- */
 
-#define CODER(isa)                                                                                    \
-	size_t crumb_symbols_encode_##isa(uint8_t *, const uint8_t *, size_t, const struct symbols *, \
-	                                  enum symbols_coder);                                        \
-	bool crumb_symbols_decode_##isa(const uint8_t *, size_t, size_t, const struct symbols *,      \
-	                                enum symbols_coder, symbols_put *, void *);
-CODER(sse2)
-CODER(avx2)
-CODER(avx512)
-CODER(neon)
-#undef CODER
-
-static const struct isa_coder {
-	const char *isa;
-	size_t (*encode)(uint8_t *, const uint8_t *, size_t, const struct symbols *, enum symbols_coder);
-	bool (*decode)(const uint8_t *, size_t, size_t, const struct symbols *, enum symbols_coder,
-	               symbols_put *, void *);
-} isa_coders[] = {
-#define CODER(isa) {#isa, crumb_symbols_encode_##isa, crumb_symbols_decode_##isa},
-        CODER(portable)
-#ifdef CRUMB_HAVE_SSE2
-                CODER(sse2)
-#endif
-#ifdef CRUMB_HAVE_AVX2
-                        CODER(avx2)
-#endif
-#ifdef CRUMB_HAVE_AVX512
-                                CODER(avx512)
-#endif
-#ifdef CRUMB_HAVE_NEON
-                                        CODER(neon)
-#endif
-};
-
 /* Alphabets, and by how much each symbol is less probable than the one before. */
 static const struct source {
 	unsigned count;
@@ -297,7 +265,7 @@ static double draw(uint8_t *codes, size_t n, const struct source *source)
 
 static int measure_coders(struct speed *speed, bool quick)
 {
-	const size_t n = speed->n, most = sizeof isa_coders / sizeof *isa_coders;
+	const size_t n = speed->n, most = ISA_CODERS;
 	struct coder_subject c = {.n = n, .symbols = {16, 8, nibbles_get}};
 	c.codes = command_memory(symbols_fixed(&c.symbols, n));
 	c.coded = command_memory(symbols_bound(&c.symbols, n));

@@ -23,25 +23,18 @@
 #include <string.h>
 #include <plan.h>
 #include <policy.h>
+#include <seconds.h>
 #include <transport.h>
-#include "data.h"
-#include "init.h"
-#include "net.h"
-#include "optimizer.h"
 #include "ring.h"
-#include "stopwatch.h"
-#include "worker.h"
+#include "training.h"
 
-enum { BATCH = 32, WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
+enum { WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
 
 struct bench {
 	struct transport *net;
-	struct data data;
-	struct net model;
-	struct worker *worker;
+	struct training training;
 	double mbit, delay_us;
 	size_t steps;
-	float *param, *velocity, *grad, *mean;
 };
 
 struct seconds {
@@ -52,16 +45,6 @@ static void die(const struct bench *b, const char *why)
 {
 	fprintf(stderr, "exchange: rank %u: %s\n", b->net->rank, why);
 	crumb_mpi_abort(b->net, 1);
-}
-
-static float *floats(const struct bench *b)
-{
-	float *x = aligned_alloc(64, (b->model.parameters * sizeof *x + 63) / 64 * 64);
-
-	if (!x)
-		die(b, "out of memory");
-	memset(x, 0, b->model.parameters * sizeof *x);
-	return x;
 }
 
 /* Bytes that have left this machine's eth0, headers and all; 0 where there is none. */
@@ -108,11 +91,12 @@ static void setting_open(struct bench *b, struct setting *s, const char *text)
 	if (!plan || !s->down || crumb_policy_parse(&up, s->up, NULL) ||
 	    (!exact && crumb_policy_parse(&down, s->down, NULL)))
 		die(b, "a setting is \"ring\" or \"PLAN UP DOWN\"");
-	const size_t cuts = crumb_slices_cut(b->model.slice, b->model.slice_count, plan->longest, NULL);
+	const size_t cuts =
+	        crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, plan->longest, NULL);
 	s->slice = calloc(cuts, sizeof *s->slice);
 	if (!s->slice)
 		die(b, "out of memory");
-	crumb_slices_cut(b->model.slice, b->model.slice_count, plan->longest, s->slice);
+	crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, plan->longest, s->slice);
 	const struct crumb_exchange_config config = {.slices = s->slice,
 	                                             .slice_count = cuts,
 	                                             .plan = plan,
@@ -135,16 +119,16 @@ static void setting_close(struct setting *s)
 
 static void exchange(struct bench *b, struct setting *s)
 {
-	const float *const grads[] = {b->grad};
+	const float *const grads[] = {b->training.grad};
 	float share[64];
 
 	if (!s->x) {
-		ring_mean(b->grad, b->model.parameters);
+		ring_mean(b->training.grad, b->training.model.parameters);
 		return;
 	}
 	for (unsigned r = 0; r < b->net->ranks; r++)
 		share[r] = 1.0f / (float)b->net->ranks;
-	if (crumb_exchange_mean(s->x, grads, share, b->mean) < 0)
+	if (crumb_exchange_mean(s->x, grads, share, b->training.mean) < 0)
 		die(b, crumb_exchange_why(s->x));
 }
 
@@ -152,44 +136,22 @@ static void exchange(struct bench *b, struct setting *s)
 static void step(struct bench *b, struct setting *s, size_t number, double *exchange_seconds,
                  double *step_seconds)
 {
-	uint32_t index[BATCH];
-	double loss;
-
-	for (size_t i = 0; i < BATCH; i++)
-		index[i] = (uint32_t)(((number * b->net->ranks + b->net->rank) * BATCH + i) %
-		                      b->data.train.count);
 	ring_barrier();
-	const double begin = stopwatch_now();
-	if (worker_gradient(b->worker, b->param, index, BATCH, b->grad, &loss) < 0)
-		die(b, worker_why(b->worker));
+	const double begin = crumb_seconds();
+	if (training_compute(&b->training, b->net, number) < 0)
+		die(b, worker_why(b->training.worker));
 	ring_barrier();
-	const double computed = stopwatch_now();
+	const double computed = crumb_seconds();
 	exchange(b, s);
-	const double exchanged = stopwatch_now();
-	const struct optimizer sgd = {.type = OPTIMIZER_SGD};
-	const struct optimizer_step move = {.rate = 0.01, .momentum = 0.9, .number = 1};
-	float *const moment[OPTIMIZER_MOST_MOMENTS] = {b->velocity};
-	optimizer_move(&sgd, &move, b->param, moment, s->x ? b->mean : b->grad, 0, b->model.parameters);
-	*step_seconds = ring_most(stopwatch_now() - begin);
+	const double exchanged = crumb_seconds();
+	training_move(&b->training, s->x ? b->training.mean : b->training.grad, 0.01);
+	*step_seconds = ring_most(crumb_seconds() - begin);
 	*exchange_seconds = ring_most(exchanged - computed);
-}
-
-static int by_size(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n)
-{
-	qsort(x, n, sizeof *x, by_size);
-	return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
 static void run(struct bench *b, const char *text, struct seconds *seconds)
 {
-	const double ranks = b->net->ranks, bytes = 4.0 * (double)b->model.parameters;
+	const double ranks = b->net->ranks, bytes = 4.0 * (double)b->training.model.parameters;
 	const double byte_seconds = b->mbit > 0 ? 8e-6 / b->mbit : 0;
 	const double closed = 2 * (ranks - 1) * (bytes / ranks * byte_seconds + 1e-6 * b->delay_us);
 	struct crumb_exchange_stats stats = {0};
@@ -197,8 +159,7 @@ static void run(struct bench *b, const char *text, struct seconds *seconds)
 	double before = 0;
 
 	setting_open(b, &s, text);
-	init_parameters(&b->model, 1, b->param);
-	memset(b->velocity, 0, b->model.parameters * sizeof *b->velocity);
+	training_begin(&b->training);
 	const size_t warm = s.x ? WARM : WARM_RING;
 	for (size_t i = 0; i < warm + b->steps; i++) {
 		const size_t k = i < warm ? 0 : i - warm;
@@ -216,9 +177,10 @@ static void run(struct bench *b, const char *text, struct seconds *seconds)
 	if (b->net->rank == 0) {
 		const double steps = (double)b->steps;
 		printf("%s,%zu,%u,%g,%g,%s,\"%s\",\"%s\",%zu,%.6f,%.6f,%.6f,%.0f,%.0f,%.6f,%.6f,%.6f\n",
-		       b->model.model->name, b->model.parameters, b->net->ranks, b->mbit, b->delay_us * 1e-3,
-		       s.plan, s.up, s.down, b->steps, median(seconds->exchange, b->steps),
-		       median(seconds->step, b->steps), closed, own, out,
+		       b->training.model.model->name, b->training.model.parameters, b->net->ranks, b->mbit,
+		       b->delay_us * 1e-3, s.plan, s.up, s.down, b->steps,
+		       crumb_seconds_median(seconds->exchange, b->steps),
+		       crumb_seconds_median(seconds->step, b->steps), closed, own, out,
 		       (stats.check_seconds + stats.pack_seconds) / steps, stats.swap_seconds / steps,
 		       stats.unpack_seconds / steps);
 		fflush(stdout);
@@ -254,31 +216,17 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], "transfer")) {
 		transfer(&b, (size_t)atol(argv[2]));
 	} else {
-		const struct model *model = argc > 5 ? model_find(argv[1]) : NULL;
-		if (!model || atol(argv[4]) < 1 || atol(argv[4]) > MOST_STEPS || b.net->ranks > 64)
+		if (argc < 6 || atol(argv[4]) < 1 || atol(argv[4]) > MOST_STEPS || b.net->ranks > 64)
 			die(&b,
 			    "usage: exchange MODEL MBIT DELAY_US STEPS SETTING... | exchange transfer BYTES");
 		b.mbit = atof(argv[2]);
 		b.delay_us = atof(argv[3]);
 		b.steps = (size_t)atol(argv[4]);
-		if (data_open(&b.data, "digits", why, sizeof why) < 0 ||
-		    net_open(&b.model, model, b.data.shape, why, sizeof why) < 0)
+		if (training_open(&b.training, argv[1], why, sizeof why) < 0)
 			die(&b, why);
-		b.worker = worker_open(&b.model, &b.data);
-		if (!b.worker)
-			die(&b, "out of memory");
-		b.param = floats(&b);
-		b.velocity = floats(&b);
-		b.grad = floats(&b);
-		b.mean = floats(&b);
 		for (int i = 5; i < argc; i++)
 			run(&b, argv[i], &seconds);
-		worker_close(b.worker);
-		data_close(&b.data);
-		free(b.param);
-		free(b.velocity);
-		free(b.grad);
-		free(b.mean);
+		training_close(&b.training);
 	}
 	crumb_mpi_close(&b.net);
 	return 0;

@@ -23,23 +23,17 @@
 #include <transport.h>
 #include <trial.h>
 #include <tuner.h>
-#include "data.h"
-#include "init.h"
-#include "net.h"
-#include "optimizer.h"
 #include "ring.h"
-#include "worker.h"
+#include "training.h"
 
-enum { BATCH = 32, WARM = 2, MOST_STEPS = 1000, MOST_RANKS = 64, AUTO_WARM = 6 };
+enum { WARM = 2, MOST_STEPS = 1000, MOST_RANKS = 64, AUTO_WARM = 6 };
 
 struct bench {
 	struct transport *net;
-	struct data data;
-	struct net model;
-	struct worker *worker;
+	struct training training;
 	const char *mbit, *delay_us;
 	size_t steps, number; /* of the next step's samples */
-	float *param, *velocity, *grad, *mean, share[MOST_RANKS];
+	float share[MOST_RANKS];
 	struct crumb_slice *part;
 	size_t parts;
 	struct crumb_auto_setting setting;
@@ -52,43 +46,20 @@ static void die(const struct bench *b, const char *why)
 	crumb_mpi_abort(b->net, 1);
 }
 
-static void *memory(const struct bench *b, size_t bytes)
-{
-	void *x = aligned_alloc(64, (bytes + 64) / 64 * 64);
-
-	if (!x)
-		die(b, "out of memory");
-	return memset(x, 0, bytes);
-}
-
 /* ---- a step --------------------------------------------------------------------------------- */
 
 static void compute(struct bench *b)
 {
-	uint32_t index[BATCH];
-	double loss;
-
-	for (size_t i = 0; i < BATCH; i++)
-		index[i] = (uint32_t)(((b->number * b->net->ranks + b->net->rank) * BATCH + i) %
-		                      b->data.train.count);
-	b->number++;
-	if (worker_gradient(b->worker, b->param, index, BATCH, b->grad, &loss) < 0)
-		die(b, worker_why(b->worker));
+	if (training_compute(&b->training, b->net, b->number++) < 0)
+		die(b, worker_why(b->training.worker));
 }
 
-static void move(struct bench *b, const float *mean)
-{
-	const struct optimizer sgd = {.type = OPTIMIZER_SGD};
-	const struct optimizer_step step = {.rate = 0.001, .momentum = 0.9, .number = 1};
-	float *const moment[OPTIMIZER_MOST_MOMENTS] = {b->velocity};
-
-	optimizer_move(&sgd, &step, b->param, moment, mean, 0, b->model.parameters);
-}
+static void move(struct bench *b, const float *mean) { training_move(&b->training, mean, 0.001); }
 
 /* The median step of an exchange; x NULL: MPI's all-reduce. */
 static double time_steps(struct bench *b, struct crumb_exchange *x, struct crumb_tuner *tuner)
 {
-	const float *const grads[] = {b->grad};
+	const float *const grads[] = {b->training.grad};
 	const size_t warm = tuner ? AUTO_WARM : WARM;
 	double seconds[MOST_STEPS];
 	char why[CRUMB_WHY_MAX];
@@ -100,10 +71,10 @@ static double time_steps(struct bench *b, struct crumb_exchange *x, struct crumb
 		if (tuner && crumb_tuner_step(tuner, grads, why, sizeof why) < 0)
 			die(b, why);
 		if (!x)
-			ring_mean(b->grad, b->model.parameters);
-		else if (crumb_exchange_mean(x, grads, b->share, b->mean) < 0)
+			ring_mean(b->training.grad, b->training.model.parameters);
+		else if (crumb_exchange_mean(x, grads, b->share, b->training.mean) < 0)
 			die(b, crumb_exchange_why(x));
-		move(b, x ? b->mean : b->grad);
+		move(b, x ? b->training.mean : b->training.grad);
 		seconds[i < warm ? 0 : i - warm] = crumb_seconds() - begin;
 	}
 	return crumb_seconds_median(seconds, b->steps);
@@ -113,10 +84,11 @@ static double time_steps(struct bench *b, struct crumb_exchange *x, struct crumb
 
 static void measure(struct bench *b)
 {
-	struct trial *trial = crumb_trial_open(&b->setting, b->model.slice, b->model.slice_count);
+	struct trial *trial =
+	        crumb_trial_open(&b->setting, b->training.model.slice, b->training.model.slice_count);
 	struct crumb_auto_measured mine = {.threads = 1}, all[MOST_RANKS];
-	const struct crumb_exchange_config config = {.slices = b->model.slice,
-	                                             .slice_count = b->model.slice_count,
+	const struct crumb_exchange_config config = {.slices = b->training.model.slice,
+	                                             .slice_count = b->training.model.slice_count,
 	                                             .learners = b->net->ranks,
 	                                             .seed = 1,
 	                                             .net = b->net};
@@ -132,11 +104,11 @@ static void measure(struct bench *b)
 		ring_barrier();
 		const double begin = crumb_seconds();
 		compute(b);
-		move(b, b->grad);
+		move(b, b->training.grad);
 		seconds[i] = ring_most(crumb_seconds() - begin); /* the others wait for that rank */
-		crumb_trial_step(trial, b->grad);
+		crumb_trial_step(trial, b->training.grad);
 	}
-	if (crumb_probe(&link, b->net, 4.0 * (double)b->model.parameters))
+	if (crumb_probe(&link, b->net, 4.0 * (double)b->training.model.parameters))
 		die(b, b->net->why);
 	mine.compute = crumb_seconds_median(seconds, TRIAL_STEPS);
 	mine.link = link;
@@ -151,7 +123,8 @@ static void measure(struct bench *b)
 static double predict_ring(const struct bench *b)
 {
 	const struct crumb_auto_measured *m = &b->measured;
-	const struct crumb_load load = crumb_load_ring(b->net->ranks, 4.0 * (double)b->model.parameters);
+	const struct crumb_load load =
+	        crumb_load_ring(b->net->ranks, 4.0 * (double)b->training.model.parameters);
 
 	return m->compute + load.messages * m->link.latency +
 	       load.bytes / crumb_link_rate(&m->link, load.bytes / load.messages);
@@ -166,10 +139,10 @@ static void print(const struct bench *b, const char *plan, const char *up, const
 
 	if (b->net->rank > 0)
 		return;
-	printf("%s,%zu,%u,%s,%s,%.1f,%.3f,%s,\"%s\",\"%s\",%.6f,", b->model.model->name, b->model.parameters,
-	       b->net->ranks, b->mbit, b->delay_us,
-	       8e-6 * crumb_link_rate(&m->link, 4.0 * (double)b->model.parameters), 1e3 * m->link.latency,
-	       plan, up, down, m->compute);
+	printf("%s,%zu,%u,%s,%s,%.1f,%.3f,%s,\"%s\",\"%s\",%.6f,", b->training.model.model->name,
+	       b->training.model.parameters, b->net->ranks, b->mbit, b->delay_us,
+	       8e-6 * crumb_link_rate(&m->link, 4.0 * (double)b->training.model.parameters),
+	       1e3 * m->link.latency, plan, up, down, m->compute);
 	if (predicted > 0)
 		printf("%.6f", predicted);
 	printf(",%.6f\n", measured);
@@ -178,8 +151,7 @@ static void print(const struct bench *b, const char *plan, const char *up, const
 
 static void begin(struct bench *b)
 {
-	init_parameters(&b->model, 1, b->param);
-	memset(b->velocity, 0, b->model.parameters * sizeof *b->velocity);
+	training_begin(&b->training);
 	b->number = 0;
 }
 
@@ -195,15 +167,15 @@ static void run_fixed(struct bench *b, enum crumb_auto_way way, size_t line)
 		choice.menu[kind] = (unsigned char)line;
 	crumb_auto_policies(&b->setting, &choice, &up, &down, &exact);
 	const struct plan *plan = crumb_auto_plan(&choice);
-	const struct crumb_exchange_config config = {.slices = plan->longest ? b->part : b->model.slice,
-	                                             .slice_count =
-	                                                     plan->longest ? b->parts : b->model.slice_count,
-	                                             .plan = plan,
-	                                             .policy = &up,
-	                                             .down = exact ? NULL : &down,
-	                                             .learners = b->net->ranks,
-	                                             .seed = 1,
-	                                             .net = b->net};
+	const struct crumb_exchange_config config = {
+	        .slices = plan->longest ? b->part : b->training.model.slice,
+	        .slice_count = plan->longest ? b->parts : b->training.model.slice_count,
+	        .plan = plan,
+	        .policy = &up,
+	        .down = exact ? NULL : &down,
+	        .learners = b->net->ranks,
+	        .seed = 1,
+	        .net = b->net};
 	if (crumb_exchange_open(&x, &config, why, sizeof why) < 0)
 		die(b, why);
 	begin(b);
@@ -215,8 +187,8 @@ static void run_fixed(struct bench *b, enum crumb_auto_way way, size_t line)
 
 static void run_auto(struct bench *b)
 {
-	const struct crumb_exchange_config config = {.slices = b->model.slice,
-	                                             .slice_count = b->model.slice_count,
+	const struct crumb_exchange_config config = {.slices = b->training.model.slice,
+	                                             .slice_count = b->training.model.slice_count,
 	                                             .learners = b->net->ranks,
 	                                             .seed = 1,
 	                                             .net = b->net};
@@ -262,25 +234,18 @@ static void run_all(struct bench *b)
 
 static void open_all(struct bench *b, char **argv)
 {
-	const struct model *model = model_find(argv[1]);
-	char why[512] = "no such network";
 	const size_t longest = crumb_plan_find("shard")->longest;
+	char why[512];
 
-	const char *data = model && model->input.channels == 3 ? "colour-digits" : "digits";
-	if (!model || data_open(&b->data, data, why, sizeof why) < 0 ||
-	    net_open(&b->model, model, b->data.shape, why, sizeof why) < 0)
+	if (training_open(&b->training, argv[1], why, sizeof why) < 0)
 		die(b, why);
-	const size_t bytes = b->model.parameters * sizeof(float);
-	b->worker = worker_open(&b->model, &b->data);
-	b->param = memory(b, bytes);
-	b->velocity = memory(b, bytes);
-	b->grad = memory(b, bytes);
-	b->mean = memory(b, bytes);
-	b->parts = crumb_slices_cut(b->model.slice, b->model.slice_count, longest, NULL);
-	b->part = memory(b, b->parts * sizeof *b->part);
-	crumb_slices_cut(b->model.slice, b->model.slice_count, longest, b->part);
-	if (!b->worker || crumb_auto_setting(&b->setting, b->model.slice, b->model.slice_count, b->part,
-	                                     b->parts, b->net->ranks, b->net->ranks))
+	b->parts = crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, longest, NULL);
+	b->part = calloc(b->parts, sizeof *b->part);
+	if (!b->part)
+		die(b, "out of memory");
+	crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, longest, b->part);
+	if (crumb_auto_setting(&b->setting, b->training.model.slice, b->training.model.slice_count, b->part,
+	                       b->parts, b->net->ranks, b->net->ranks))
 		die(b, "out of memory");
 	for (unsigned r = 0; r < b->net->ranks; r++)
 		b->share[r] = 1.0f / (float)b->net->ranks;
@@ -303,12 +268,7 @@ int main(int argc, char **argv)
 	b.delay_us = argv[3];
 	open_all(&b, argv);
 	run_all(&b);
-	worker_close(b.worker);
-	data_close(&b.data);
-	free(b.param);
-	free(b.velocity);
-	free(b.grad);
-	free(b.mean);
+	training_close(&b.training);
 	free(b.part);
 	crumb_mpi_close(&b.net);
 	return 0;

@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
+#include <seconds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -119,8 +120,8 @@ static int64_t time_rounds(struct outcome *outcome, const struct gradient *grad,
 		pack[round] = 4e-9 * (double)(n * repeats) / (packed - start);
 		unpack[round] = 4e-9 * (double)(n * repeats) / (timing_now() - packed);
 	}
-	outcome->pack_gbps = timing_median(pack, ROUNDS);
-	outcome->unpack_gbps = timing_median(unpack, ROUNDS);
+	outcome->pack_gbps = crumb_seconds_median(pack, ROUNDS);
+	outcome->unpack_gbps = crumb_seconds_median(unpack, ROUNDS);
 	return result;
 }
 

@@ -7,6 +7,7 @@
 #include "timing.h"
 #include "workload.h"
 
+#include <seconds.h>
 #include <stdlib.h>
 
 enum { ELEMENTS = 1 << 22, ROUNDS = 7, WARM_STEPS = 40 }; /* a residual settles in as many steps */
@@ -30,8 +31,8 @@ static int measure(struct price *price, struct learner *learner, const float *gr
 	if (length < 0 || unpacked < 0)
 		return command_fail("%s", crumb_strerror((int)(length < 0 ? length : unpacked)));
 	*price = (struct price){.bytes = (double)(length - CRUMB_HEADER_BYTES) / ELEMENTS,
-	                        .pack = timing_median(pack_seconds, ROUNDS) / ELEMENTS,
-	                        .unpack = timing_median(unpack_seconds, ROUNDS) / ELEMENTS};
+	                        .pack = crumb_seconds_median(pack_seconds, ROUNDS) / ELEMENTS,
+	                        .unpack = crumb_seconds_median(unpack_seconds, ROUNDS) / ELEMENTS};
 	const crumb_span frame = {learner->frame, (size_t)length};
 	price->sums = agrees && crumb_sum_bound(1, ELEMENTS) <= ELEMENTS * sizeof *acc &&
 	              crumb_sum(&frame, 1, acc, ELEMENTS * sizeof *acc) > 0;

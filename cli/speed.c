@@ -8,6 +8,7 @@
 #include "timing.h"
 #include "workload.h"
 
+#include <seconds.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +64,7 @@ int speed_measure(struct speed *speed, const struct speed_subject *subject, doub
 	if (result < 0)
 		return command_fail("%s", crumb_strerror((int)result));
 	for (int k = 0; k < SPEED_KERNELS; k++)
-		gbps[k] = timing_median(sample[k], (size_t)speed->rounds);
+		gbps[k] = crumb_seconds_median(sample[k], (size_t)speed->rounds);
 	return STATUS_OK;
 }
 

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "timing.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 double timing_now(void)
@@ -11,18 +10,6 @@ double timing_now(void)
 	struct timespec now;
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static int compare(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
-double timing_median(double *sample, size_t n)
-{
-	qsort(sample, n, sizeof *sample, compare);
-	return sample[n / 2];
 }
 
 size_t timing_repeats(size_t n)

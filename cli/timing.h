@@ -9,9 +9,6 @@
 /* This thread's CPU time in seconds. */
 double timing_now(void);
 
-/* Sorts the n samples. */
-double timing_median(double *sample, size_t n);
-
 /* How often to repeat something on n elements within one timing, so that the clock's own cost does not show;
  * n >= 1. */
 size_t timing_repeats(size_t n);

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "exchange.h"
+#include "seconds.h"
 #include "transport.h"
 
 enum { FIRST = 4096, PIECE = 1 << 30, TAG_SWAP = 1, TAG_LEAVE = 2 };
@@ -46,14 +47,6 @@ struct mpi {
 	size_t room, count;      /* of outgoing */
 	int dead;
 };
-
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* Keeps the first reason. */
 static int die(struct mpi *mpi, int error, const char *what)
@@ -264,7 +257,7 @@ static int time_out(struct mpi *mpi)
 static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in)
 {
 	struct mpi *mpi = (struct mpi *)net;
-	const double deadline = now() + net->timeout;
+	const double deadline = crumb_seconds() + net->timeout;
 	int error = mpi->dead, taken = 0;
 
 	for (unsigned r = 0; r < net->ranks && !error; r++)
@@ -282,7 +275,7 @@ static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in
 			                               MPI_STATUSES_IGNORE));
 		if (error || (come && taken))
 			break;
-		if (net->timeout > 0 && now() > deadline)
+		if (net->timeout > 0 && crumb_seconds() > deadline)
 			return time_out(mpi);
 		rest(polls);
 	}

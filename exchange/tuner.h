@@ -2,10 +2,10 @@
  * auto.h makes of it.
  *
  * Steps go raw until the first choice, before step 4 (counted from 0); it may change before steps 40, 400,
- * 4000 and so on. In the four steps before each, codecs are timed on the gradient; then the link is probed
- * and learners tell each other what they measured, and all take the slowest. A choice that rests on measured
- * time is another one on another day; so it has a text, which as a script takes the same steps again without
- * measuring.
+ * 4000 and so on. In the four steps before each, codecs are timed on the gradient; then the link is probed,
+ * which takes seconds, and learners tell each other what they measured, and all take the slowest. A choice
+ * that rests on measured time is another one on another day; so it has a text, which as a script takes the
+ * same steps again without measuring.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TUNER_H

@@ -4,4 +4,5 @@ foreach(test laws vectors golden spec frame rng random levels fit sum entropy th
 	target_include_directories(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 	target_compile_definitions(test_${test} PRIVATE GOLDEN_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden")
 endforeach()
+target_include_directories(test_entropy PRIVATE ${PROJECT_SOURCE_DIR}/bench)
 target_compile_definitions(test_entropy PRIVATE ${isa_macros})

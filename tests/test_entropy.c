@@ -3,48 +3,14 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cases.h"
+#include "coders.h"
 #include "frame.h"
 #include "gaps.h"
-#include "symbols.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FUNCTIONS(isa)                                                                                \
-	size_t crumb_symbols_encode_##isa(uint8_t *, const uint8_t *, size_t, const struct symbols *, \
-	                                  enum symbols_coder);                                        \
-	bool crumb_symbols_decode_##isa(const uint8_t *, size_t, size_t, const struct symbols *,      \
-	                                enum symbols_coder, symbols_put *, void *);
-FUNCTIONS(sse2)
-FUNCTIONS(avx2)
-FUNCTIONS(avx512)
-FUNCTIONS(neon)
-
-/* The portable one first. */
-static const struct {
-	const char *isa;
-	size_t (*encode)(uint8_t *, const uint8_t *, size_t, const struct symbols *, enum symbols_coder);
-	bool (*decode)(const uint8_t *, size_t, size_t, const struct symbols *, enum symbols_coder,
-	               symbols_put *, void *);
-} coders[] = {
-#define CODER(isa) {#isa, crumb_symbols_encode_##isa, crumb_symbols_decode_##isa},
-        CODER(portable)
-#ifdef CRUMB_HAVE_SSE2
-                CODER(sse2)
-#endif
-#ifdef CRUMB_HAVE_AVX2
-                        CODER(avx2)
-#endif
-#ifdef CRUMB_HAVE_AVX512
-                                CODER(avx512)
-#endif
-#ifdef CRUMB_HAVE_NEON
-                                        CODER(neon)
-#endif
-};
-enum { CODERS = sizeof coders / sizeof *coders };
-
-static bool here(size_t c) { return crumb_set_isa(coders[c].isa) == 0; }
+static bool here(size_t c) { return crumb_set_isa(isa_coders[c].isa) == 0; }
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
@@ -147,7 +113,7 @@ static struct coded code(const uint8_t *symbol, size_t n, unsigned count, enum s
 	const size_t bound = symbols_bound(&x.s, n);
 	uint8_t *dst = malloc(bound), *codes = dst + symbols_marks(&x.s, n);
 	write_codes(codes, symbol, n, &x.s);
-	x.size = coders[c].encode(dst, codes, n, &x.s, coder);
+	x.size = isa_coders[c].encode(dst, codes, n, &x.s, coder);
 	assert_true(x.size <= bound);
 	x.bytes = realloc(dst, x.size);
 	return x;
@@ -171,10 +137,10 @@ static void take(void *to, size_t first, const uint8_t *symbol, size_t count)
 static bool decode(uint8_t *out, const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                    enum symbols_coder coder, size_t c)
 {
-	if (!coders[c].decode(src, size, n, s, coder, NULL, NULL))
+	if (!isa_coders[c].decode(src, size, n, s, coder, NULL, NULL))
 		return false;
 	struct seen seen = {out, 0};
-	assert_true(coders[c].decode(src, size, n, s, coder, take, &seen));
+	assert_true(isa_coders[c].decode(src, size, n, s, coder, take, &seen));
 	assert_int_equal(seen.n, n);
 	return true;
 }
@@ -190,7 +156,7 @@ static void symbols_come_back(void **state)
 				const size_t n = lengths[l];
 				draw(want, n, sources[i].count, sources[i].ratio, n);
 				struct coded first = {0};
-				for (size_t c = 0; c < CODERS; c++) {
+				for (size_t c = 0; c < ISA_CODERS; c++) {
 					if (!here(c))
 						continue;
 					const struct coded x = code(want, n, sources[i].count, coder, c);
@@ -286,8 +252,8 @@ static void damage_is_seen_alike(void **state)
 				                              : size < 60 ? size
 				                                          : 60)] ^=
 				        (uint8_t)(1u << case_random(&random) % 8);
-			bool good[CODERS];
-			for (size_t c = 0; c < CODERS; c++) {
+			bool good[ISA_CODERS];
+			for (size_t c = 0; c < ISA_CODERS; c++) {
 				if (!here(c))
 					continue;
 				good[c] = decode(c ? other : out, bytes, size, n, &x.s, coder, c);
@@ -313,11 +279,11 @@ static void a_flipped_bit_is_refused(void **state)
 	draw(want, n, 16, 0.8, 1);
 	const struct coded x = code(want, n, 16, SYMBOLS_ENTROPY, 0);
 	assert_int_equal(get_u16(x.bytes), x.size - 2);
-	for (size_t c = 0; c < CODERS; c++) {
+	for (size_t c = 0; c < ISA_CODERS; c++) {
 		size_t taken = 0;
 		for (size_t bit = 16; here(c) && bit < 8 * x.size; bit++) {
 			x.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
-			taken += coders[c].decode(x.bytes, x.size, n, &x.s, SYMBOLS_ENTROPY, NULL, NULL);
+			taken += isa_coders[c].decode(x.bytes, x.size, n, &x.s, SYMBOLS_ENTROPY, NULL, NULL);
 			x.bytes[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		}
 		assert_true(taken < 8 * x.size / 100);
@@ -335,7 +301,7 @@ static void symbols_past_the_last_are_refused(void **state)
 	for (size_t l = 0; l < 2; l++)
 		for (size_t k = 0; k < 2; k++)
 			for (enum symbols_coder coder = SYMBOLS_ENTROPY; coder <= SYMBOLS_HUFFMAN; coder++)
-				for (size_t c = 0; c < CODERS; c++) {
+				for (size_t c = 0; c < ISA_CODERS; c++) {
 					const size_t n = length[l];
 					if (!here(c))
 						continue;
@@ -428,7 +394,7 @@ static void coded_frames_are_the_plain_ones(void **state)
 				uint8_t *first = pack(pairs[i].coded, g, n, &short_len);
 				assert_true(short_len <= len);
 				seen[i] |= 1u << (flags_of(first) & 7);
-				for (size_t c = 0; c < CODERS; c++) {
+				for (size_t c = 0; c < ISA_CODERS; c++) {
 					if (!here(c))
 						continue;
 					frame = pack(pairs[i].coded, g, n, &again_len);
@@ -540,7 +506,7 @@ static void hostile_frames_do_no_harm(void **state)
 				        (uint8_t)(1u << case_random(&random) % 8);
 			crumb_frame_seal(bad, frame[5], frame[6], N, size);
 			int64_t answer = 0;
-			for (size_t c = 0; c < CODERS; c++) {
+			for (size_t c = 0; c < ISA_CODERS; c++) {
 				if (!here(c))
 					continue;
 				float *const to = c ? acc : first;

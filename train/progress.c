@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "progress.h"
-#include "stopwatch.h"
 
+#include <seconds.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -21,7 +21,7 @@ void progress_begin(struct progress *p, bool quiet, const char *codec, size_t ba
 	        .batch = batch,
 	        .epochs = epochs,
 	        .steps = steps,
-	        .began = stopwatch_now(),
+	        .began = crumb_seconds(),
 	};
 	if (!quiet)
 		fprintf(stderr, "%s\n", codec);
@@ -35,7 +35,7 @@ static void wipe(const struct progress *p)
 
 void progress_step(struct progress *p)
 {
-	const double now = stopwatch_now();
+	const double now = crumb_seconds();
 	p->done++;
 	if (!p->terminal || now - p->drawn < 0.1)
 		return;

@@ -10,10 +10,10 @@
 #include "progress.h"
 #include "random.h"
 #include "split.h"
-#include "stopwatch.h"
 #include "worker.h"
 
 #include <math.h>
+#include <seconds.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,12 +310,12 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 {
 	const struct options *o = t->setting->options;
 	const size_t chunks = (t->setting->net->parameters + OPTIMIZER_CHUNK - 1) / OPTIMIZER_CHUNK;
-	const double begin = stopwatch_now();
+	const double begin = crumb_seconds();
 	if (run_tasks(t, gradient_task, t->own, why, cap) < 0 || tune(t, why, cap) < 0)
 		return -1;
-	const double computed = stopwatch_now();
+	const double computed = crumb_seconds();
 	const int error = crumb_exchange_mean(t->exchange, (const float *const *)t->grad, t->share, t->mean);
-	const double exchanged = stopwatch_now();
+	const double exchanged = crumb_seconds();
 	report->compute_seconds += computed - begin;
 	if (error == CRUMB_ENONFINITE)
 		return 0;
@@ -330,7 +330,7 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 	t->moves++;
 	if (run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
-	report->compute_seconds += stopwatch_now() - exchanged;
+	report->compute_seconds += crumb_seconds() - exchanged;
 	for (size_t l = 0; l < t->own; l++)
 		t->mine[l].loss += t->loss[l];
 	return 0;
@@ -446,7 +446,7 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 {
 	const struct train_setting *s = t->setting;
 	const size_t steps = steps_per_epoch(s);
-	const double begin = stopwatch_now();
+	const double begin = crumb_seconds();
 	*report = (struct report){.epoch = epoch};
 	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
 	random_order(&random, t->order, s->data->train.count);
@@ -467,7 +467,7 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	}
 	if (tell(t, report, why, cap) < 0)
 		return -1;
-	report->wall_seconds = stopwatch_now() - begin;
+	report->wall_seconds = crumb_seconds() - begin;
 	return 0;
 }
 

@@ -1,0 +1,74 @@
+/* What bench/exchange.c and bench/predict.c train alike.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "training.h"
+#include "init.h"
+#include "optimizer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <transport.h>
+
+/* Parameters, of which there are less than 64 bytes too much. */
+static float *floats(const struct training *t)
+{
+	const size_t bytes = (t->model.parameters * sizeof(float) + 63) / 64 * 64;
+	float *x = aligned_alloc(64, bytes);
+
+	return x ? memset(x, 0, bytes) : NULL;
+}
+
+int training_open(struct training *t, const char *name, char *why, size_t cap)
+{
+	const struct model *model = model_find(name);
+	const char *data = model && model->input.channels == 3 ? "colour-digits" : "digits";
+
+	snprintf(why, cap, "no network %s", name);
+	if (!model || data_open(&t->data, data, why, cap) < 0 ||
+	    net_open(&t->model, model, t->data.shape, why, cap) < 0)
+		return -1;
+	t->worker = worker_open(&t->model, &t->data);
+	t->param = floats(t);
+	t->velocity = floats(t);
+	t->grad = floats(t);
+	t->mean = floats(t);
+	snprintf(why, cap, "out of memory");
+	return t->worker && t->param && t->velocity && t->grad && t->mean ? 0 : -1;
+}
+
+void training_close(struct training *t)
+{
+	worker_close(t->worker);
+	data_close(&t->data);
+	free(t->param);
+	free(t->velocity);
+	free(t->grad);
+	free(t->mean);
+}
+
+void training_begin(struct training *t)
+{
+	init_parameters(&t->model, 1, t->param);
+	memset(t->velocity, 0, t->model.parameters * sizeof *t->velocity);
+}
+
+int training_compute(struct training *t, const struct transport *net, size_t number)
+{
+	uint32_t index[TRAINING_BATCH];
+	double loss;
+
+	for (size_t i = 0; i < TRAINING_BATCH; i++)
+		index[i] = (uint32_t)(((number * net->ranks + net->rank) * TRAINING_BATCH + i) %
+		                      t->data.train.count);
+	return worker_gradient(t->worker, t->param, index, TRAINING_BATCH, t->grad, &loss);
+}
+
+void training_move(struct training *t, const float *mean, double rate)
+{
+	const struct optimizer sgd = {.type = OPTIMIZER_SGD};
+	const struct optimizer_step step = {.rate = rate, .momentum = 0.9, .number = 1};
+	float *const moment[OPTIMIZER_MOST_MOMENTS] = {t->velocity};
+
+	optimizer_move(&sgd, &step, t->param, moment, mean, 0, t->model.parameters);
+}
