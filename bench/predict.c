@@ -1,11 +1,13 @@
 /* How well steps are predicted, and how well auto chooses, on this network, in one run:
  *
- *   mpirun -n N predict MODEL MBIT DELAY_US STEPS     a line of CSV for each way to exchange
+ *   mpirun -n N predict MODEL MBIT DELAY_US     a line of CSV for each way to exchange
  *
- * Each rank is one learner with a batch of 32 drawn digits, and computes with one thread. First all that the
- * closed form wants is measured: computation, the link by crumb_probe, codecs by crumb_trial. Then each way
- * takes WARM and STEPS steps, one after another as in training: MPI's all-reduce, auto's menu in the plans
- * that it weighs, and auto.
+ * Each rank is one learner with a batch of 32 drawn digits, and computes with one thread. First what the
+ * closed form wants is measured: the link by crumb_probe, codecs by crumb_trial. Then take turns, so that
+ * what else the machine does meets all of them alike: computation alone, MPI's all-reduce, auto's menu in the
+ * plans that it weighs, and auto, which chooses before its first turn. A turn begins with the weights of the
+ * first step, but with what is owed from the turn before, and is a step to warm up and as many as
+ * TURN_SECONDS allow.
  *
  * The line: model, its parameters, ranks, rate and delay as given, rate and latency as measured (Mbit/s, ms),
  * plan, policies of learners and of the mean, seconds of computation; of a step, as predicted and the median
@@ -26,18 +28,32 @@
 #include "ring.h"
 #include "training.h"
 
-enum { WARM = 2, MOST_STEPS = 1000, MOST_RANKS = 64, AUTO_WARM = 6 };
+enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 8 }; /* auto, too, chooses once */
+static const double TURN_SECONDS = 3;
+
+/* One way to exchange, with its open exchange; none: MPI's all-reduce, or without a plan, computation alone.
+ */
+struct way {
+	struct crumb_exchange *x;
+	struct crumb_tuner *tuner; /* of auto */
+	struct crumb_auto_choice choice;
+	const char *plan, *up, *down;
+	double seconds[TURNS * STEPS]; /* of each step that counts */
+	size_t taken;
+};
 
 struct bench {
 	struct transport *net;
 	struct training training;
 	const char *mbit, *delay_us;
-	size_t steps, number; /* of the next step's samples */
+	size_t number; /* of the next step's samples */
 	float share[MOST_RANKS];
 	struct crumb_slice *part;
 	size_t parts;
 	struct crumb_auto_setting setting;
 	struct crumb_auto_measured measured;
+	struct way way[MOST_WAYS];
+	size_t ways;
 };
 
 static void die(const struct bench *b, const char *why)
@@ -56,28 +72,37 @@ static void compute(struct bench *b)
 
 static void move(struct bench *b, const float *mean) { training_move(&b->training, mean, 0.001); }
 
-/* The median step of an exchange; x NULL: MPI's all-reduce. */
-static double time_steps(struct bench *b, struct crumb_exchange *x, struct crumb_tuner *tuner)
+static void begin(struct bench *b)
+{
+	training_begin(&b->training);
+	b->number = 0;
+}
+
+static double take_step(struct bench *b, struct way *way)
 {
 	const float *const grads[] = {b->training.grad};
-	const size_t warm = tuner ? AUTO_WARM : WARM;
-	double seconds[MOST_STEPS];
 	char why[CRUMB_WHY_MAX];
+	const double start = crumb_seconds();
 
+	compute(b);
+	if (way->tuner && crumb_tuner_step(way->tuner, grads, why, sizeof why) < 0)
+		die(b, why);
+	if (way->x && crumb_exchange_mean(way->x, grads, b->share, b->training.mean) < 0)
+		die(b, crumb_exchange_why(way->x));
+	if (!way->x && way->plan)
+		ring_mean(b->training.grad, b->training.model.parameters);
+	move(b, way->x ? b->training.mean : b->training.grad);
+	const double seconds = crumb_seconds() - start;
+	return way->plan ? seconds : ring_most(seconds); /* the others would wait for that rank */
+}
+
+static void take_turn(struct bench *b, struct way *way)
+{
+	begin(b);
 	ring_barrier();
-	for (size_t i = 0; i < warm + b->steps; i++) {
-		const double begin = crumb_seconds();
-		compute(b);
-		if (tuner && crumb_tuner_step(tuner, grads, why, sizeof why) < 0)
-			die(b, why);
-		if (!x)
-			ring_mean(b->training.grad, b->training.model.parameters);
-		else if (crumb_exchange_mean(x, grads, b->share, b->training.mean) < 0)
-			die(b, crumb_exchange_why(x));
-		move(b, x ? b->training.mean : b->training.grad);
-		seconds[i < warm ? 0 : i - warm] = crumb_seconds() - begin;
-	}
-	return crumb_seconds_median(seconds, b->steps);
+	const double warm = ring_most(take_step(b, way));
+	for (size_t i = 0; i < STEPS && (i == 0 || (double)(i + 1) * warm < TURN_SECONDS); i++)
+		way->seconds[way->taken++] = take_step(b, way);
 }
 
 /* ---- what predictions rest on --------------------------------------------------------------- */
@@ -94,23 +119,16 @@ static void measure(struct bench *b)
 	                                             .net = b->net};
 	struct crumb_exchange *x;
 	struct crumb_link link;
-	double seconds[TRIAL_STEPS];
 	char why[CRUMB_WHY_MAX];
 
 	if (!trial || crumb_exchange_open(&x, &config, why, sizeof why))
 		die(b, "out of memory");
-	compute(b);
 	for (size_t i = 0; i < TRIAL_STEPS; i++) {
-		ring_barrier();
-		const double begin = crumb_seconds();
-		compute(b);
-		move(b, b->training.grad);
-		seconds[i] = ring_most(crumb_seconds() - begin); /* the others wait for that rank */
+		take_step(b, &(struct way){.plan = NULL});
 		crumb_trial_step(trial, b->training.grad);
 	}
 	if (crumb_probe(&link, b->net, 4.0 * (double)b->training.model.parameters))
 		die(b, b->net->why);
-	mine.compute = crumb_seconds_median(seconds, TRIAL_STEPS);
 	mine.link = link;
 	crumb_trial_prices(trial, &mine);
 	if (crumb_exchange_tell(x, &mine, sizeof mine, all))
@@ -120,51 +138,24 @@ static void measure(struct bench *b)
 	crumb_trial_close(trial);
 }
 
-static double predict_ring(const struct bench *b)
-{
-	const struct crumb_auto_measured *m = &b->measured;
-	const struct crumb_load load =
-	        crumb_load_ring(b->net->ranks, 4.0 * (double)b->training.model.parameters);
-
-	return m->compute + load.messages * m->link.latency +
-	       load.bytes / crumb_link_rate(&m->link, load.bytes / load.messages);
-}
-
 /* ---- ways ----------------------------------------------------------------------------------- */
 
-static void print(const struct bench *b, const char *plan, const char *up, const char *down, double predicted,
-                  double measured)
+static struct way *add(struct bench *b, const struct way *way)
 {
-	const struct crumb_auto_measured *m = &b->measured;
-
-	if (b->net->rank > 0)
-		return;
-	printf("%s,%zu,%u,%s,%s,%.1f,%.3f,%s,\"%s\",\"%s\",%.6f,", b->training.model.model->name,
-	       b->training.model.parameters, b->net->ranks, b->mbit, b->delay_us,
-	       8e-6 * crumb_link_rate(&m->link, 4.0 * (double)b->training.model.parameters),
-	       1e3 * m->link.latency, plan, up, down, m->compute);
-	if (predicted > 0)
-		printf("%.6f", predicted);
-	printf(",%.6f\n", measured);
-	fflush(stdout);
+	b->way[b->ways] = *way;
+	return &b->way[b->ways++];
 }
 
-static void begin(struct bench *b)
+static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 {
-	training_begin(&b->training);
-	b->number = 0;
-}
-
-static void run_fixed(struct bench *b, enum crumb_auto_way way, size_t line)
-{
-	struct crumb_auto_choice choice = {.way = way};
+	struct crumb_auto_choice choice = {.way = kind};
 	struct crumb_exchange *x;
 	struct policy up, down;
 	char why[CRUMB_WHY_MAX];
 	bool exact;
 
-	for (int kind = 0; kind < CRUMB_KINDS; kind++)
-		choice.menu[kind] = (unsigned char)line;
+	for (int k = 0; k < CRUMB_KINDS; k++)
+		choice.menu[k] = (unsigned char)line;
 	crumb_auto_policies(&b->setting, &choice, &up, &down, &exact);
 	const struct plan *plan = crumb_auto_plan(&choice);
 	const struct crumb_exchange_config config = {
@@ -178,14 +169,14 @@ static void run_fixed(struct bench *b, enum crumb_auto_way way, size_t line)
 	        .net = b->net};
 	if (crumb_exchange_open(&x, &config, why, sizeof why) < 0)
 		die(b, why);
-	begin(b);
-	const double measured = time_steps(b, x, NULL);
-	print(b, plan->name, crumb_auto_menu(line), exact ? "exact" : crumb_auto_menu(line),
-	      crumb_auto_predict(&b->setting, &b->measured, &choice), measured);
-	crumb_exchange_close(x);
+	add(b, &(struct way){.x = x,
+	                     .plan = plan->name,
+	                     .up = crumb_auto_menu(line),
+	                     .down = exact ? "exact" : crumb_auto_menu(line),
+	                     .choice = choice});
 }
 
-static void run_auto(struct bench *b)
+static void add_auto(struct bench *b)
 {
 	const struct crumb_exchange_config config = {.slices = b->training.model.slice,
 	                                             .slice_count = b->training.model.slice_count,
@@ -193,43 +184,84 @@ static void run_auto(struct bench *b)
 	                                             .seed = 1,
 	                                             .net = b->net};
 	static struct crumb_script script = {.measures = true};
-	struct crumb_exchange *x;
-	struct crumb_tuner *tuner;
+	static char up[512];
+	struct way *way = add(b, &(struct way){.plan = "auto", .up = up});
 	char why[CRUMB_WHY_MAX];
 
-	if (crumb_tuner_open(&tuner, &x, &config, &script, why, sizeof why) < 0)
+	if (crumb_tuner_open(&way->tuner, &way->x, &config, &script, why, sizeof why) < 0)
 		die(b, why);
 	begin(b);
-	const double measured = time_steps(b, x, tuner);
-	const struct crumb_tuned *tuned = crumb_tuner_tell(tuner);
-	char up[512];
+	for (int i = 0; i < CHOOSING; i++)
+		take_step(b, way);
+	const struct crumb_tuned *tuned = crumb_tuner_tell(way->tuner);
 	snprintf(up, sizeof up, "auto: %s %s", tuned->plan, tuned->up);
-	print(b, "auto", up, tuned->down, 0, measured);
+	way->down = tuned->down;
 	if (b->net->rank == 0)
 		fprintf(stderr, "%s\n", tuned->line);
-	crumb_tuner_close(tuner);
-	crumb_exchange_close(x);
 }
 
-static void run_all(struct bench *b)
+static void open_ways(struct bench *b)
 {
 	static const struct {
 		enum crumb_auto_way way;
 		size_t line;
-	} ways[] = {{CRUMB_AUTO_SHARD, 0},
-	            {CRUMB_AUTO_GATHER, 1},
-	            {CRUMB_AUTO_SHARD, 2},
-	            {CRUMB_AUTO_GATHER, 3},
-	            {CRUMB_AUTO_SHARD_PACKED, 3}};
+	} fixed[] = {{CRUMB_AUTO_SHARD, 0},
+	             {CRUMB_AUTO_GATHER, 1},
+	             {CRUMB_AUTO_SHARD, 2},
+	             {CRUMB_AUTO_GATHER, 3},
+	             {CRUMB_AUTO_SHARD_PACKED, 3}};
 
 	begin(b);
 	measure(b);
-	begin(b);
-	const double ring = time_steps(b, NULL, NULL);
-	print(b, "all-reduce", "raw", "exact", predict_ring(b), ring);
-	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
-		run_fixed(b, ways[i].way, ways[i].line);
-	run_auto(b);
+	add(b, &(struct way){.plan = NULL});
+	add(b, &(struct way){.plan = "all-reduce", .up = "raw", .down = "exact"});
+	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+		add_fixed(b, fixed[i].way, fixed[i].line);
+	add_auto(b);
+}
+
+/* Seconds of a step as predicted; of auto's, 0. */
+static double predict(const struct bench *b, const struct way *way)
+{
+	const struct crumb_auto_measured *m = &b->measured;
+
+	if (way->tuner)
+		return 0;
+	if (way->x)
+		return crumb_auto_predict(&b->setting, m, &way->choice);
+	const struct crumb_load load =
+	        crumb_load_ring(b->net->ranks, 4.0 * (double)b->training.model.parameters);
+	return m->compute + load.messages * m->link.latency +
+	       load.bytes / crumb_link_rate(&m->link, load.bytes / load.messages);
+}
+
+static void print(const struct bench *b, struct way *way)
+{
+	const struct crumb_auto_measured *m = &b->measured;
+	const double predicted = predict(b, way);
+
+	printf("%s,%zu,%u,%s,%s,%.1f,%.3f,%s,\"%s\",\"%s\",%.6f,", b->training.model.model->name,
+	       b->training.model.parameters, b->net->ranks, b->mbit, b->delay_us,
+	       8e-6 * crumb_link_rate(&m->link, 4.0 * (double)b->training.model.parameters),
+	       1e3 * m->link.latency, way->plan, way->up, way->down, m->compute);
+	if (predicted > 0)
+		printf("%.6f", predicted);
+	printf(",%.6f\n", crumb_seconds_median(way->seconds, way->taken));
+}
+
+static void run_all(struct bench *b)
+{
+	open_ways(b);
+	for (int turn = 0; turn < TURNS; turn++)
+		for (size_t i = 0; i < b->ways; i++)
+			take_turn(b, &b->way[i]);
+	b->measured.compute = crumb_seconds_median(b->way[0].seconds, b->way[0].taken);
+	for (size_t i = 1; i < b->ways && b->net->rank == 0; i++)
+		print(b, &b->way[i]);
+	for (size_t i = 0; i < b->ways; i++) {
+		crumb_tuner_close(b->way[i].tuner);
+		crumb_exchange_close(b->way[i].x);
+	}
 }
 
 static void open_all(struct bench *b, char **argv)
@@ -261,9 +293,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	b.net->timeout = 300;
-	b.steps = argc == 5 ? (size_t)atol(argv[4]) : 0;
-	if (b.steps < 1 || b.steps > MOST_STEPS || b.net->ranks > MOST_RANKS)
-		die(&b, "usage: predict MODEL MBIT DELAY_US STEPS");
+	if (argc != 4 || b.net->ranks > MOST_RANKS)
+		die(&b, "usage: predict MODEL MBIT DELAY_US");
 	b.mbit = argv[2];
 	b.delay_us = argv[3];
 	open_all(&b, argv);

@@ -120,7 +120,7 @@ struct reference {
 	crumb_codec codec[SLICES], down_codec[SLICES];
 	bool exact; /* what agrees on a scaler comes down as integers */
 	float *grad[LEARNERS];
-	float *mean;
+	float *mean[STEPS];
 	uint64_t frame_bytes[CRUMB_KINDS]; /* over all learners and steps */
 	uint64_t down_bytes[CRUMB_KINDS];  /* over all steps; not when exact */
 };
@@ -153,7 +153,8 @@ static struct reference *reference_open(const struct policy *policy, bool owned,
 	}
 	for (size_t l = 0; l < LEARNERS; l++)
 		ref->grad[l] = must(malloc(total * sizeof(float)));
-	ref->mean = must(malloc(total * sizeof(float)));
+	for (unsigned step = 0; step < STEPS; step++)
+		ref->mean[step] = must(calloc(total, sizeof(float)));
 	return ref;
 }
 
@@ -166,7 +167,8 @@ static void reference_close(struct reference *ref)
 	}
 	for (size_t s = 0; s < SLICES; s++)
 		free(ref->down[s]);
-	free(ref->mean);
+	for (unsigned step = 0; step < STEPS; step++)
+		free(ref->mean[step]);
 	free(ref);
 }
 
@@ -205,12 +207,12 @@ static void mean_of_integers(const float *frame, size_t n, float *mean)
 	}
 }
 
-static void reference_slice(struct reference *ref, size_t s, const float *share)
+static void reference_slice(struct reference *ref, size_t s, const float *share, float *mean)
 {
 	const size_t n = slices[s].n, cap = crumb_bound(&ref->codec[s], n);
 	const size_t due = crumb_agree_count(ref->packer[0][s]);
 	float *stat = must(malloc((LEARNERS * due + 1) * sizeof *stat));
-	float *decoded = must(calloc(LEARNERS * n + 1, sizeof *decoded)), *mean = ref->mean + slices[s].at;
+	float *decoded = must(calloc(LEARNERS * n + 1, sizeof *decoded));
 	uint8_t *frame = must(malloc(cap)), *sum = must(malloc(crumb_sum_bound(1, n)));
 	bool sums = false; /* whether frames of this codec can be added */
 
@@ -243,10 +245,9 @@ static const float *reference_step(struct reference *ref, const float *share, un
 {
 	for (size_t l = 0; l < LEARNERS; l++)
 		make_gradient(ref->grad[l], l, step);
-	memset(ref->mean, 0, total * sizeof(float));
 	for (size_t s = 0; s < SLICES; s++)
-		reference_slice(ref, s, share);
-	return ref->mean;
+		reference_slice(ref, s, share, ref->mean[step] + slices[s].at);
+	return ref->mean[step];
 }
 
 /* ---- ranks as threads ----------------------------------------------------------------------- */
@@ -404,58 +405,67 @@ static void assert_bits(const float *got, const float *expected, const char *tex
 
 /* ---- laws ----------------------------------------------------------------------------------- */
 
-static void assert_same_bits(struct job job, const char *text)
+static void assert_same_bits(const struct job *job, const struct reference *ref, const char *text)
 {
 	struct rank_run run[MOST_RANKS];
-	const bool owned = job.plan && job.plan->assign;
-	struct reference *ref = reference_open(job.policy, owned, job.down);
 	double owed = 0, expected_owed = 0;
 	uint64_t bytes[CRUMB_KINDS] = {0};
 
-	run_job(&job, run);
-	for (unsigned step = 0; step < STEPS; step++) {
-		const float *expected = reference_step(ref, job.share, step);
-		for (unsigned r = 0; r < job.ranks; r++) {
+	run_job(job, run);
+	for (unsigned step = 0; step < STEPS; step++)
+		for (unsigned r = 0; r < job->ranks; r++) {
 			assert_int_equal(run[r].error[step], 0);
-			assert_bits(run[r].mean[step], expected, text, &job);
+			assert_bits(run[r].mean[step], ref->mean[step], text, job);
 		}
-	}
 	for (size_t l = 0; l < LEARNERS; l++)
 		for (size_t s = 0; s < SLICES; s++) {
 			const float *residual = crumb_packer_residual(ref->packer[l][s]);
 			for (size_t i = 0; residual && i < slices[s].n; i++)
 				expected_owed += (double)residual[i] * residual[i];
 		}
-	for (unsigned r = 0; r < job.ranks; r++) {
+	for (unsigned r = 0; r < job->ranks; r++) {
 		owed += run[r].owed;
 		for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 			bytes[kind] += run[r].stats.bytes[kind];
-			if (owned && job.down)
+			if (job->plan && job->plan->assign && job->down)
 				assert_int_equal(run[r].stats.down[kind], ref->down_bytes[kind]);
 		}
 		assert_int_equal(run[r].stats.link_messages,
-		                 STEPS * (job.ranks - 1) * (job.plan ? job.plan->swaps : 2));
+		                 STEPS * (job->ranks - 1) * (job->plan ? job->plan->swaps : 2));
 	}
 	assert_true(fabs(owed - expected_owed) <= 1e-9 * owed);
 	assert_memory_equal(bytes, ref->frame_bytes, sizeof bytes);
-	free_job(run, job.ranks);
-	reference_close(ref);
+	free_job(run, job->ranks);
+}
+
+static struct reference *reference_of(const struct job *job)
+{
+	struct reference *ref = reference_open(job->policy, job->plan && job->plan->assign, job->down);
+
+	for (unsigned step = 0; step < STEPS; step++)
+		reference_step(ref, job->share, step);
+	return ref;
 }
 
 /* On any number of ranks and threads, with equal shares and others, and without a transport. */
 static void same_bits_of(struct job job, const char *text, bool defaults)
 {
+	struct reference *ref = reference_of(&job);
+
 	for (job.ranks = 1; job.ranks <= MOST_RANKS; job.ranks++)
 		for (job.threads = 1; job.threads <= 3; job.threads++)
 			if (defaults || (job.ranks == 3 && job.threads == 2))
-				assert_same_bits(job, text);
+				assert_same_bits(&job, ref, text);
+	reference_close(ref);
 	job.ranks = 2;
 	job.threads = 2;
 	job.share = uneven_share;
-	assert_same_bits(job, text);
+	ref = reference_of(&job);
+	assert_same_bits(&job, ref, text);
 	job.ranks = 1;
 	job.alone = true;
-	assert_same_bits(job, text);
+	assert_same_bits(&job, ref, text);
+	reference_close(ref);
 }
 
 static void same_bits_law(const struct policy *policy, const char *text, bool defaults)
