@@ -83,14 +83,17 @@ P_FN pi p_ori(pi a, pi b) { return _mm_or_si128(a, b); }
 P_FN pi p_xori(pi a, pi b) { return _mm_xor_si128(a, b); }
 P_FN pi p_shr(pi a, int s) { return _mm_srli_epi32(a, s); }
 P_FN pi p_shl(pi a, int s) { return _mm_slli_epi32(a, s); }
+/* SSE2 shifts all lanes by one number: by each in turn, of which the lane that it was meant for stays. */
 P_FN pi p_shrv(pi a, pi s)
 {
-	uint32_t x[4], by[4];
-	p_storei(x, a);
-	p_storei(by, s);
-	for (int i = 0; i < 4; i++)
-		x[i] >>= by[i];
-	return p_loadi(x);
+	const __m128i odd = _mm_srli_epi64(s, 32), even = _mm_srli_epi64(_mm_slli_epi64(s, 32), 32);
+	const __m128 x0 = _mm_castsi128_ps(_mm_srl_epi32(a, even));
+	const __m128 x1 = _mm_castsi128_ps(_mm_srl_epi32(a, odd));
+	const __m128 x2 = _mm_castsi128_ps(_mm_srl_epi32(a, _mm_unpackhi_epi64(even, even)));
+	const __m128 x3 = _mm_castsi128_ps(_mm_srl_epi32(a, _mm_unpackhi_epi64(odd, odd)));
+	const __m128 low = _mm_shuffle_ps(x0, x1, _MM_SHUFFLE(1, 1, 0, 0));
+	const __m128 high = _mm_shuffle_ps(x2, x3, _MM_SHUFFLE(3, 3, 2, 2));
+	return _mm_castps_si128(_mm_shuffle_ps(low, high, _MM_SHUFFLE(2, 0, 2, 0)));
 }
 P_FN pf p_float_of(pi a) { return _mm_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm_cvttps_epi32(a); }
@@ -115,9 +118,9 @@ P_FN pm p_mask(unsigned bits)
 P_FN v16t p_table(const float *entries) { return entries; }
 P_FN pf p_lookup(v16t t, pi at)
 {
-	uint32_t i[4];
-	p_storei(i, at);
-	return _mm_setr_ps(t[i[0]], t[i[1]], t[i[2]], t[i[3]]);
+	const uint64_t low = (uint64_t)_mm_cvtsi128_si64(at);
+	const uint64_t high = (uint64_t)_mm_cvtsi128_si64(_mm_unpackhi_epi64(at, at));
+	return _mm_setr_ps(t[(uint32_t)low], t[low >> 32], t[(uint32_t)high], t[high >> 32]);
 }
 P_FN pf p_lookup8(v16t t, pi at) { return p_lookup(t, at); }
 
