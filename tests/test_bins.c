@@ -1,8 +1,9 @@
-/* Payloads of bins that are long enough for many symbols to be looked at together: judged as one by one.
+/* Bins: what is sent of one, and payloads that are long enough for many symbols to be looked at together.
  *
  * SPDX-License-Identifier: MIT */
 #include "cases.h"
 #include "frame.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +83,48 @@ static void symbols_are_judged_one_by_one(void **state)
 	assert_true(good > all / 10 && good < all / 2);
 }
 
+/* A gradient of zeros lifts nothing: of every bin goes what is owed most. */
+static void the_greatest_of_a_bin_is_sent(void **state)
+{
+	(void)state;
+	static const char *const specs[] = {"adacomp:bin=50", "adacomp:bin=500", "adacomp:bin=7",
+	                                    "local:bin=50"};
+	static float g[N], owed[N], acc[N];
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	for (size_t c = 0; c < isas; c++)
+		for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
+			crumb_codec codec;
+			assert_int_equal(crumb_set_isa(isa[c]), 0);
+			assert_int_equal(crumb_parse(&codec, specs[s], NULL), 0);
+			crumb_packer *p = case_packer(&codec, N, 0);
+			const size_t bin = (size_t)codec.value[0];
+			size_t len;
+			case_fill(g, N, CASE_GAUSS, 1);
+			free(case_pack(p, g, CRUMB_F32, &len));
+			memcpy(owed, crumb_packer_residual(p), sizeof owed);
+			memset(g, 0, sizeof g);
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+			memset(acc, 0, sizeof acc);
+			assert_true(crumb_unpack_add(frame, len, 1, acc, N) > 0);
+			for (size_t first = 0; first < N; first += bin) {
+				const size_t end = first + bin < N ? first + bin : N;
+				float most = 0;
+				for (size_t i = first; i < end; i++)
+					most = fmaxf(most, fabsf(owed[i]));
+				for (size_t i = first; i < end; i++)
+					assert_int_equal(fabsf(acc[i]) > 0,
+					                 most > 0 && fabsf(owed[i]) >= most);
+			}
+			free(frame);
+			free(p);
+		}
+	crumb_set_isa(NULL);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_are_judged_one_by_one)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_are_judged_one_by_one),
+	                                   cmocka_unit_test(the_greatest_of_a_bin_is_sent)};
 	return cmocka_run_group_tests_name("bins", tests, NULL, NULL);
 }
