@@ -150,7 +150,8 @@ EXPERIMENTS = {
                 owes_by_gradient("cifar10-cnn, 2 epochs, by layer", 8, local(), than=ADACOMP, factor=1.5),
                 owes_by_gradient("cifar10-cnn, 2 epochs, by layer", 8, local(500, 5000), than=adacomp(500, 5000), factor=1.5)],
         text="The paper plots the 95th percentiles of residual and gradient of a layer. Here: of the second convolution, over two epochs, of "
-             "the first learner; and over all epochs the norm of what a learner owes, all layers together.",
+             "the first learner; and over all epochs the norm of what a learner owes, all layers together. At the end the residual's percentile is two "
+             "to five times the gradient's with AdaComp, ten to fifty times with local selection.",
         figure=("epoch", "residual_norm"), layer=(2, ["gradient_p95", "residual_p95"])),
     "mxnet-2bit": Experiment(
         "MXNet's 2-bit codec: how the threshold decides",
