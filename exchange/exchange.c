@@ -352,6 +352,13 @@ crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s
 	return x->piece[l * x->slices + s].packer;
 }
 
+crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t s)
+{
+	const struct piece *piece = &x->piece[l * x->slices + s];
+
+	return piece->length > 0 ? (crumb_span){piece->frame, (size_t)piece->length} : (crumb_span){NULL, 0};
+}
+
 const char *crumb_exchange_why(const struct crumb_exchange *x) { return x->why; }
 
 crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s) { return x->descent[s].packer; }

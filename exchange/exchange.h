@@ -126,6 +126,10 @@ const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *exchange, s
 /* The packer of this rank's l-th learner for slice s, to look at what it owes. */
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *exchange, size_t l, size_t s);
 
+/* The frame that this rank's l-th learner sent of slice s in the last step, until the next one; of no bytes
+ * where there was none, or it was skipped. */
+crumb_span crumb_exchange_frame(const struct crumb_exchange *exchange, size_t l, size_t s);
+
 /* The packer of the mean of slice s, NULL where there is none: the plan is gather, or another rank averages
  * this slice. */
 crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *exchange, size_t s);

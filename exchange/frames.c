@@ -38,11 +38,12 @@ static void join(struct crumb_exchange *x, const struct section *section, struct
 	letter->body = (size_t)(end - length);
 	for (size_t l = 0; l < x->own; l++)
 		for (size_t k = 0; k < section->count; k++, length += sizeof(uint64_t)) {
-			const struct piece *piece = &x->piece[l * x->slices + x->order[section->first + k]];
+			struct piece *piece = &x->piece[l * x->slices + x->order[section->first + k]];
 			const uint64_t bytes = (uint64_t)piece->length;
 			memcpy(length, &bytes, sizeof bytes);
 			if (end != piece->slot)
 				memmove(end, piece->slot, bytes);
+			piece->frame = end;
 			end += bytes;
 		}
 	letter->len = (size_t)(end - letter->data);

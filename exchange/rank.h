@@ -18,7 +18,8 @@ struct piece {
 	uint8_t *slot; /* where it packs; its frame moves down to the ones before it when all are packed */
 	size_t slot_size;
 	int64_t length; /* of its frame, or an error */
-	uint64_t sent;  /* elements of it, where this step counts them */
+	const uint8_t *frame;
+	uint64_t sent; /* elements of it, where this step counts them */
 };
 
 /* One slice over all learners. */

@@ -7,6 +7,7 @@ QUICK_POINTS = 25  # of test error: after a second of training, of which raw's i
 
 
 QUICK_NATS = 1  # of test loss
+QUICK_CLIP = 4  # times as much that clipping takes: of few samples, and of the first steps
 
 
 def arrives(codec):
@@ -27,10 +28,10 @@ class Unfaithful(Exception):
 
 
 class Results:
-    """The rows of an experiment."""
+    """The rows of an experiment, and those of its layers."""
 
-    def __init__(self, rows, quick):
-        self.rows, self.quick = rows, quick
+    def __init__(self, rows, quick, layers=()):
+        self.rows, self.quick, self.layers = rows, quick, layers
 
     def mean(self, field, task, learners, codec):
         """Over seeds; None where there is no such row."""
@@ -38,6 +39,13 @@ class Results:
         if self.quick and not all(map(faithful, own)):
             raise Unfaithful
         return sum(float(row[field] or "nan") for row in own) / len(own) if own else None
+
+
+    def convolutions(self, task, learners, codec):
+        """The rows of convolutions, probe after probe; None where there are none."""
+        there = self.mean("error", task, learners, codec) is not None
+        own = [row for row in self.layers if (row["task"], row["learners"], row["codec"], row["kind"]) == (task, str(learners), codec, "conv")]
+        return own if there and own else None
 
 
 def near(task, learners, codec, points, ratio):
@@ -86,6 +94,34 @@ def owes(task, learners, codec, than, factor):
         return None if None in owed else owed[0] >= factor * owed[1]
 
     return Claim(f"{task}, {learners} learners: what is owed at the end is {factor} times as much with `{codec}` as with `{than}`", holds)
+
+
+def owes_by_gradient(task, learners, codec, than, factor):
+    """At the last probe, both at their 95th percentile; the mean over convolutions."""
+    def holds(results):
+        owed = []
+        for rows in (results.convolutions(task, learners, c) for c in (codec, than)):
+            last = [float(row["residual_p95"]) / float(row["gradient_p95"]) for row in rows or [] if row["step"] == rows[-1]["step"]]
+            owed.append(sum(last) / len(last) if last else None)
+        return None if None in owed else owed[0] >= factor * owed[1]
+
+    return Claim(f"{task}, {learners} learners: what convolutions owe at the end, by their gradient, is {factor} times as much with `{codec}` "
+                 f"as with `{than}`", holds, quick=False)
+
+
+def clipped(task, learners, codec, percent, degrees):
+    """The mean over convolutions and probes."""
+    def holds(results):
+        rows = results.convolutions(task, learners, codec)
+        if rows is None:
+            return None
+        shorter, turned = (sum(values) / len(rows) for values in ([100 * (1 - float(row["clip_length"])) for row in rows],
+                                                                  [float(row["clip_degrees"]) for row in rows]))
+        room = QUICK_CLIP if results.quick else 1
+        return 0 < shorter <= room * percent and 0 < turned <= room * degrees
+
+    return Claim(f"{task}, {learners} learners: clipping in `{codec}` takes at most {percent} % of a convolution's length, and turns it by at most "
+                 f"{degrees} degrees", holds)
 
 
 def judge(claim, results):

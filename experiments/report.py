@@ -95,7 +95,7 @@ def rows_of(name):
 
 
 def verdicts(name):
-    results = claims.Results(read(name + ".csv"), False)
+    results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"))
     for claim in catalogue.EXPERIMENTS[name].claims:
         verdict = claims.judge(claim, results)
         yield claim.text, "not run yet" if verdict is None else "holds" if verdict else "**does not hold**"
@@ -117,9 +117,54 @@ def drawing(name):
     return figure.draw(curves, titles[x], titles[y], x in ("ratio", "learners"), y in ("residual_norm", "noise")) if len(curves) > 1 else None
 
 
+def layer_drawing(name):
+    """The figure of one layer, of the first seed; None: there is none."""
+    if not catalogue.EXPERIMENTS[name].layer:
+        return None
+    curves, (layer, fields) = {}, catalogue.EXPERIMENTS[name].layer
+    histograms = any(field.endswith("_histogram") for field in fields)
+    for row in read(name + "-layers.csv"):
+        for field in fields if (row["slice"], row["seed"]) == (str(layer), "1") else []:
+            part, what = field.split("_")
+            label = f"{part}, {row['learners']} learners, {row['codec']}"
+            points = curves.setdefault(label, []) if row[field] else []
+            if row[field] and histograms:
+                points += densities(row[field], float(row[part + "_max"]), float(row["gradient_max"]))
+            elif row[field] and float(row[field]) > 0:
+                points.append((float(row["step"]), float(row[field])))
+    titles = ("element", "share of the elements, by bins as wide") if histograms else ("step", "95th percentile of absolute values")
+    return figure.draw(curves, *titles, y_log=True) if curves else None
+
+
+def densities(histogram, most, widest):
+    """Middles of bins, and the share that bins would have that are as wide as those of the widest histogram."""
+    counts = [int(count) for count in histogram.split()]
+    return [(most * ((2 * i + 1) / len(counts) - 1), count / sum(counts) * widest / most) for i, count in enumerate(counts) if count]
+
+
 def drawings():
     """Figures by file name; of those that cannot be drawn, nothing."""
-    return {f"experiments/figures/{name}.svg": drawing(name) for name in PAPERS if drawing(name)}
+    figures = {name + more: draw(name) for name in PAPERS for more, draw in (("", drawing), ("-layers", layer_drawing))}
+    return {f"experiments/figures/{name}.svg": drawn for name, drawn in figures.items() if drawn}
+
+
+def layers_of(name):
+    """A row a layer, number of learners and codec: means over probes; percentiles of the last one."""
+    by, lines = {}, []
+    for row in read(name + "-layers.csv"):
+        by.setdefault((row["learners"], row["codec"], row["slice"], row["kind"]), []).append(row)
+    for (learners, codec, layer, kind), rows in by.items():
+        def of(field, digits=3, times=1):
+            values = [times * float(row[field]) for row in rows if row[field]]
+            return f"{mean(values):.{digits}g}" if values else ""
+        shorter = f"{100 * (1 - mean([float(row['clip_length']) for row in rows])):.2f}" if rows[0]["clip_length"] else ""
+        lines.append([learners, f"`{codec}`", f"{layer}, {kind}", of("sent", times=100), of("bin_sent"), of("arrived_zeros", times=100), of("error"),
+                      of("variance"), *(f"{float(rows[-1][field]):.3g}" if rows[-1][field] else "" for field in ("gradient_p95", "residual_p95")),
+                      shorter, of("clip_degrees")])
+    head = ["learners", "codec", "slice", "sent, %", "sent in a bin", "arrives as 0, %", "error of the codec", "variance of coordinates",
+            "gradient, 95 %, at the end", "residual, 95 %, at the end", "clipped: shorter by %", "turned by degrees"]
+    used = [i for i in range(len(head)) if any(line[i] for line in lines)]
+    return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec", "slice"]) if lines else ""
 
 
 def experiments():
@@ -128,6 +173,7 @@ def experiments():
     for name in PAPERS:
         it = catalogue.EXPERIMENTS[name]
         out += [f"## {name}", f"{it.title}. {it.text}".strip(), rows_of(name).strip(), f"![{name}](figures/{name}.svg)" if drawing(name) else "",
+                layers_of(name).strip(), f"![{name}, one layer](figures/{name}-layers.svg)" if layer_drawing(name) else "",
                 "\n".join(f"- {verdict}: {text}" for text, verdict in verdicts(name)), f"Not run: {it.not_run}." if it.not_run else ""]
     return "\n\n".join(part for part in out if part) + "\n"
 

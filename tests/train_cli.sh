@@ -192,6 +192,14 @@ for name in "down", "log":
         e = json.loads(line)
         if e["event"] != "probe":
             continue
+        assert [f"{layer['slice']} {layer['kind']}" for layer in e["layers"]] == ["0 conv", "2 conv", "4 fc", "6 last"], e
+        for layer in e["layers"]:
+            keys = {"raw": set(), "half": set(), "adacomp:bin=50": {"residual"}, "terngrad:clip=0": {"clipped", "clip_length", "clip_cosine"}}
+            assert layer["codec"] == (e["codec"] if layer["kind"] != "last" or "terngrad" not in e["codec"] else "raw"), layer
+            assert layer.keys() - {"slice", "kind", "codec", "sent", "bin_sent", "error", "variance", "gradient", "arrived"} == keys[layer["codec"]], layer
+            for part in layer.keys() & {"gradient", "arrived", "residual", "clipped"}:
+                sizes = [layer[part][key] for key in ("p50", "p90", "p95", "p99", "p99.9", "max")]
+                assert sizes == sorted(sizes) and len(layer[part]["histogram"]) == 41 and 0 <= layer[part]["zeros"] <= 1, layer
         slope, cosine, drift = (e["arrived"][key] for key in ("slope", "cosine", "drift"))
         kept = e["codec"] not in ("half", "terngrad:clip=0")
         assert e["step"] % 5 == 0 and e["epoch"] == 1 + (e["step"] - 1) // 12, e
@@ -219,7 +227,7 @@ while read -r codec error; do
 	holds "$codec trains" awk "/^raw /{raw = \$2} END{exit !($error <= raw + 5)}" errors
 done <errors
 
-# ---- the same numbers from any number of threads, others from another seed ----
+# ---- the same numbers from any number of threads and whoever looks on, others from another seed ----
 cat >strip.py <<'END'
 import json, sys
 for line in open(sys.argv[1]):
@@ -229,13 +237,14 @@ for line in open(sys.argv[1]):
 END
 run() {
 	check "$*" $small --dropout 0.2 --warmup 0.5 --codec adacomp --codec terngrad --log log "$@"
-	python3 strip.py log
+	grep -v '"probe"' log >events
+	python3 strip.py events
 }
 run --threads 1 >one
 holds "there are events" test "$(wc -l <one)" = 6
-for threads in 2 3; do
-	run --threads $threads >many
-	holds "$threads threads as one" cmp one many
+for more in "--threads 2 --probe 5" "--threads 3"; do
+	run $more >many
+	holds "$more: as one thread" cmp one many
 done
 run --seed 2 >other
 holds "another seed, other numbers" sh -c "! cmp -s one other"

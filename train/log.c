@@ -163,16 +163,63 @@ int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char
 	return fflush(log->file) || fseek(log->file, log->end, SEEK_SET) ? failed(log, why, cap) : 0;
 }
 
-int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, const struct arrived *arrived,
-              char *why, size_t cap)
+static void put_spread(FILE *to, const char *name, const struct spread *spread)
 {
-	if (!log->file)
+	fprintf(to, ", \"%s\": {", name);
+	for (size_t k = 0; k < SPREAD_PERCENTILES; k++)
+		if (spread_permille[k] < 1000)
+			fprintf(to, "\"p%g\": %.10g, ", spread_permille[k] / 10.0, spread->percentile[k]);
+		else
+			fprintf(to, "\"max\": %.10g", spread->percentile[k]);
+	put_number(to, "zeros", spread->zeros);
+	fprintf(to, ", \"histogram\": [");
+	for (size_t i = 0; i < SPREAD_BINS; i++)
+		fprintf(to, "%s%llu", i > 0 ? ", " : "", (unsigned long long)spread->bin[i]);
+	fprintf(to, "]}");
+}
+
+static void put_layer(FILE *to, const struct layer_probe *layer)
+{
+	char codec[CRUMB_SPEC_MAX];
+	crumb_print(&layer->codec, codec, sizeof codec);
+	fprintf(to, "{\"slice\": %zu, \"kind\": \"%s\", \"codec\": \"%s\"", layer->slice,
+	        crumb_kind_name(layer->kind), codec);
+	put_number(to, "sent", layer->sent);
+	put_number(to, "bin_sent", layer->bin_sent);
+	put_number(to, "error", layer->error);
+	put_number(to, "variance", layer->variance);
+	put_spread(to, "gradient", &layer->gradient);
+	put_spread(to, "arrived", &layer->arrived);
+	if (layer->owes)
+		put_spread(to, "residual", &layer->residual);
+	if (layer->clips) {
+		put_spread(to, "clipped", &layer->clipped);
+		put_number(to, "clip_length", layer->clip_length);
+		put_number(to, "clip_cosine", layer->clip_cosine);
+	}
+	fprintf(to, "}");
+}
+
+int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, const struct arrived *arrived,
+              const struct layer_probe *layer, size_t layers, char *why, size_t cap)
+{
+	FILE *to = log->file;
+	if (!to)
 		return 0;
 	put_head(log, "probe", codec);
-	fprintf(log->file, ", \"epoch\": %zu, \"step\": %zu, \"arrived\": {", epoch, step);
-	put_numbers(log->file, 3, (const char *const[]){"slope", "cosine", "drift"},
-	            (const double[]){arrived->slope, arrived->cosine, arrived->drift});
-	fprintf(log->file, "}");
+	fprintf(to, ", \"epoch\": %zu, \"step\": %zu", epoch, step);
+	if (arrived) {
+		fprintf(to, ", \"arrived\": {");
+		put_numbers(to, 3, (const char *const[]){"slope", "cosine", "drift"},
+		            (const double[]){arrived->slope, arrived->cosine, arrived->drift});
+		fprintf(to, "}");
+	}
+	fprintf(to, ", \"layers\": [");
+	for (size_t i = 0; i < layers; i++) {
+		fputs(i > 0 ? ", " : "", to);
+		put_layer(to, &layer[i]);
+	}
+	fprintf(to, "]");
 	return end_line(log, why, cap);
 }
 

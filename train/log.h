@@ -17,8 +17,18 @@
  * - steps, skipped: taken, and left out as a gradient was not finite
  * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests too
  *
- * Between them, "probe" events every so many steps where they are asked for, with epoch and step (since the
- * start of the run) and, in "arrived", what arrival.h says of slope, cosine and drift.
+ * Between them, "probe" events every so many steps where they are asked for, in the log of the rank that has
+ * the first learner, with epoch and step (since the start of the run) and
+ *
+ * - arrived: what arrival.h says of slope, cosine and drift, over the steps since the last probe; where there
+ * is one rank only
+ * - layers: of each slice of weights what layer_probe.h says, of the first learner and this step; none where
+ * it was skipped. slice (counted from 0, biases too), kind, codec; sent: share of the elements; bin_sent:
+ * elements sent a bin, null: the codec has none; error: of what the codec made of it, squared distance by
+ * squared length; variance: of normalised coordinates; and of gradient, arrived (the frame, decoded),
+ * residual (where the codec keeps one) and clipped (where it clips: TernGrad) p50, p90, p95, p99, p99.9 and
+ * max of the absolute values, zeros (their share), and histogram: 41 counts from -max to max, equally wide.
+ * clip_length: of clipped, by the gradient's; clip_cosine: of the angle between the two
  *
  * While a run is under way the last line is a "step" event, in place of the one before, with epoch and step:
  * the one that this rank has begun (from 0, since the start of the run). A run that fails leaves a "failed"
@@ -36,6 +46,7 @@
 #include <stdio.h>
 #include "options.h"
 #include "arrival.h"
+#include "layer_probe.h"
 #include "report.h"
 
 struct crumb_tuned; /* tuner.h */
@@ -54,8 +65,9 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 /* Goes on where the log once ended (0: from its start): cuts off what was written since. */
 int log_resume(struct log *log, long end, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
+/* arrived may be NULL. */
 int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, const struct arrived *arrived,
-              char *why, size_t cap);
+              const struct layer_probe *layer, size_t layers, char *why, size_t cap);
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap);
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);
 int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap);

@@ -6,6 +6,7 @@
 #include "checkpoint.h"
 #include "dump.h"
 #include "init.h"
+#include "layer_probe.h"
 #include "optimizer.h"
 #include "progress.h"
 #include "random.h"
@@ -70,7 +71,8 @@ struct train {
 	size_t step;                           /* since the start of the run */
 	uint64_t moves;                        /* of the parameters: steps that were not skipped */
 	struct progress progress;
-	struct arrival *arrival; /* NULL: nobody asked */
+	struct arrival *arrival;   /* NULL: nobody asked, or there are other ranks */
+	struct layer_probe *probe; /* by layer; NULL: nobody asked, or the first learner is not here */
 	/* for the tasks of one step */
 	const uint32_t *batch;
 	double rate;
@@ -108,6 +110,7 @@ static void train_close(struct train *t)
 		free(t->grad[l]);
 	crumb_tuner_close(t->tuner);
 	arrival_close(t->arrival);
+	free(t->probe);
 	crumb_exchange_close(t->exchange);
 	free(t->worker);
 	free(t->param);
@@ -346,13 +349,30 @@ static int dump(const struct train *t, size_t step, char *why, size_t cap)
 	return dump_gradient(folder, s->net, t->grad[0], step, why, cap);
 }
 
-/* To the log, what was seen of the last steps, where so many have passed. */
-static int read_arrival(struct train *t, size_t epoch, char *why, size_t cap)
+/* To the log, what is seen of the last steps and, where it was not skipped, of the last one. */
+static int probe(struct train *t, size_t epoch, bool skipped, char *why, size_t cap)
 {
-	if (!t->arrival || t->step % t->setting->options->probe > 0)
+	const struct net *net = t->setting->net;
+	struct arrived arrived;
+	size_t layers = 0;
+	if (!t->probe || t->step % t->setting->options->probe > 0)
 		return 0;
-	const struct arrived arrived = arrival_read(t->arrival);
-	return log_probe(t->setting->log, t->codec, epoch, t->step, &arrived, why, cap);
+	for (size_t s = 0; s < net->slice_count && !skipped; s++) {
+		if (!layer_probe_wants(&net->slice[s]))
+			continue;
+		struct layer_probe *seen = &t->probe[layers++];
+		const int error =
+		        layer_probe(seen, t->exchange, t->slice, t->slices, s, &net->slice[s], t->grad[0]);
+		if (error < 0) {
+			snprintf(why, cap, "--probe: %s",
+			         error == CRUMB_EMEMORY ? "out of memory" : crumb_strerror(error));
+			return -1;
+		}
+	}
+	if (t->arrival)
+		arrived = arrival_read(t->arrival);
+	return log_probe(t->setting->log, t->codec, epoch, t->step, t->arrival ? &arrived : NULL, t->probe,
+	                 layers, why, cap);
 }
 
 /* What a test takes: the parameters or their average, and the statistics of batch normalisation that these
@@ -455,13 +475,14 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	crumb_exchange_reset_stats(t->exchange);
 	memset(t->mine, 0, (t->own + 1) * sizeof *t->mine);
 	for (size_t i = 0; i < steps; i++) {
+		const uint64_t moves = t->moves;
 		t->batch = t->order + i * s->options->batch;
 		if (log_step(s->log, t->codec, epoch, t->step, why, cap) < 0 ||
 		    step(t, (double)(epoch - 1) + (double)i / (double)steps, report, why, cap) < 0)
 			return -1;
 		t->step++;
 		if (dump(t, (epoch - 1) * steps + i + 1, why, cap) < 0 ||
-		    read_arrival(t, epoch, why, cap) < 0)
+		    probe(t, epoch, t->moves == moves, why, cap) < 0)
 			return -1;
 		progress_step(&t->progress);
 	}
@@ -609,19 +630,20 @@ static int resume(struct train *t, struct report *run, char *why, size_t cap)
 	return log_resume(t->setting->log, past.log_end, why, cap);
 }
 
-static int open_arrival(struct train *t, char *why, size_t cap)
+static int open_probe(struct train *t, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
-	if (!s->options->probe)
+	const bool alone = !s->ranks || s->ranks->ranks == 1;
+	if (!s->options->probe || t->first > 0 || t->own == 0)
 		return 0;
-	if (s->ranks && s->ranks->ranks > 1) {
-		snprintf(why, cap, "--probe looks at all learners, so there can be one rank only");
-		return -1;
-	}
-	t->arrival = arrival_open(t->exchange, t->slice, t->slices, t->own, t->share, s->net->parameters);
-	if (!t->arrival)
-		snprintf(why, cap, "out of memory");
-	return t->arrival ? 0 : -1;
+	t->probe = calloc(s->net->slice_count, sizeof *t->probe);
+	if (alone)
+		t->arrival =
+		        arrival_open(t->exchange, t->slice, t->slices, t->own, t->share, s->net->parameters);
+	if (t->probe && (t->arrival || !alone))
+		return 0;
+	snprintf(why, cap, "out of memory");
+	return -1;
 }
 
 static int run_epochs(struct train *t, struct report *run, char *why, size_t cap)
@@ -659,7 +681,7 @@ int train_run(const struct train_setting *setting, size_t codec, struct report *
 	if (result == 0)
 		result = resume(&t, run, why, cap);
 	if (result == 0)
-		result = open_arrival(&t, why, cap);
+		result = open_probe(&t, why, cap);
 	if (result == 0)
 		result = run_epochs(&t, run, why, cap);
 	if (result < 0)

@@ -54,8 +54,16 @@ check "its script" ranks 3 "$CRUMB_TRAIN" $options --codec "$script"
 numbers log >got
 holds "gives the same numbers" cmp want got
 
-ranks 2 "$CRUMB_TRAIN" --probe 5 --log log >stdout 2>stderr
-holds "probes of several ranks are refused" grep -q -e '--probe looks at all learners' stderr
+# ---- probes: the first learner's layers are those of one process ----
+options="--data digits:600 --epochs 1 --learners 3 --batch 60 --plan shard --codec adacomp --codec terngrad:shared=1 --probe 10 --log log"
+layers() { grep -o '"layers": .*' log; }
+check "--probe, alone" "$CRUMB_TRAIN" $options
+layers >one
+check "--probe, 3 ranks" ranks 3 "$CRUMB_TRAIN" $options
+layers >many
+holds "one probe a codec" test "$(wc -l <one)" = 2
+holds "the same layers" cmp one many
+holds "and nothing of what arrived, or on other ranks" sh -c "! grep -q '\"arrived\": {\"slope' log && ! grep -q '\"probe\"' log.1 log.2"
 check "mpirun --help" ranks 3 "$CRUMB_TRAIN" --help
 holds "is printed once" test "$(grep -c '^Usage' stdout)" = 1
 
