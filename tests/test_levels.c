@@ -326,6 +326,33 @@ static void what_has_no_spread_is_defined(void **state)
 	}
 }
 
+/* Of a table that a frame carries no level may be another's equal, nor below the one before. */
+static void levels_of_a_frame_ascend(void **state)
+{
+	(void)state;
+	enum { N = 300, TABLE = CRUMB_HEADER_BYTES + 8 };
+	crumb_codec codec;
+	float g[N], out[N], level[2];
+	assert_int_equal(crumb_parse(&codec, "alq", NULL), 0);
+	case_fill(g, N, CASE_GAUSS, 1);
+	crumb_packer *p = case_packer(&codec, N, 1);
+	size_t len;
+	uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+	memcpy(level, frame + TABLE + 4, sizeof level);
+	assert_true(level[0] < level[1] && level[1] < 1);
+	for (int trial = 0; trial < 3; trial++) {
+		const float other[] = {level[1],
+		                       trial ? nextafterf(level[1], trial == 1 ? -2 : 2) : level[1]};
+		memcpy(frame + TABLE + 4, other, sizeof other);
+		crumb_frame_seal(frame, frame[5], frame[6], N, len - CRUMB_HEADER_BYTES);
+		memset(out, 0, sizeof out);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, out, N),
+		                 trial == 2 ? (int64_t)len : CRUMB_EFRAME);
+	}
+	free(frame);
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -335,6 +362,7 @@ int main(void)
 	        cmocka_unit_test(learners_end_with_the_same_levels),
 	        cmocka_unit_test(levels_that_judge_worse_are_not_taken),
 	        cmocka_unit_test(what_has_no_spread_is_defined),
+	        cmocka_unit_test(levels_of_a_frame_ascend),
 	};
 	return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
 }
