@@ -4,6 +4,7 @@
 #include "cases.h"
 #include "frame.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -122,9 +123,44 @@ static void the_greatest_of_a_bin_is_sent(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* Of equal ones, local sends the first, wherever in a bin they begin. */
+static void local_sends_the_first_of_equals(void **state)
+{
+	(void)state;
+	static const size_t bins[] = {7, 50, 500};
+	static float g[N], acc[N];
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	uint64_t random = 1;
+	for (size_t c = 0; c < 3 * isas; c++) {
+		const size_t bin = bins[c % 3];
+		size_t top[N / 7 + 1], len;
+		char spec[32];
+		crumb_codec codec;
+		for (size_t i = 0; i < N; i++) {
+			if (i % bin == 0)
+				top[i / bin] = i + case_random(&random) % (N - i < bin ? N - i : bin);
+			g[i] = (i < top[i / bin] ? 0.5f : 1) * (case_random(&random) % 2 ? 1.0f : -1.0f);
+		}
+		snprintf(spec, sizeof spec, "local:bin=%zu", bin);
+		assert_int_equal(crumb_set_isa(isa[c / 3]), 0);
+		assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+		crumb_packer *p = case_packer(&codec, N, 0);
+		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+		memset(acc, 0, sizeof acc);
+		assert_true(crumb_unpack_add(frame, len, 1, acc, N) > 0);
+		for (size_t i = 0; i < N; i++)
+			assert_int_equal(fabsf(acc[i]) > 0, i == top[i / bin]);
+		free(frame);
+		free(p);
+	}
+	crumb_set_isa(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_are_judged_one_by_one),
-	                                   cmocka_unit_test(the_greatest_of_a_bin_is_sent)};
+	                                   cmocka_unit_test(the_greatest_of_a_bin_is_sent),
+	                                   cmocka_unit_test(local_sends_the_first_of_equals)};
 	return cmocka_run_group_tests_name("bins", tests, NULL, NULL);
 }
