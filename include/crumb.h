@@ -32,6 +32,7 @@ extern "C" {
 #define CRUMB_MAX_FACTS     6   /* most facts that a frame carries for its decoder */
 #define CRUMB_SPEC_MAX      256 /* a canonical spec and its terminating zero fit in this */
 #define CRUMB_HEADER_BYTES  32  /* a frame is a header and a payload */
+#define CRUMB_RANGE         640 /* where a range of elements begins or ends, unless at the end: a multiple */
 
 #if defined(__GNUC__)
 #define CRUMB_API __attribute__((visibility("default")))
@@ -169,6 +170,27 @@ typedef struct crumb_span {
  * span is one frame. Checks all frames before it touches acc. 0, or an error. */
 CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc,
                                    size_t n);
+
+/* A frame that crumb_check has found in order, as it stands in the caller's bytes: these have to stay what
+ * and where they are for as long as it is used. */
+typedef struct crumb_checked {
+	const void *payload;
+	size_t size; /* bytes of the payload */
+	uint64_t n;  /* elements */
+	uint32_t id;
+	uint32_t flags;
+} crumb_checked;
+
+/* Checks a frame as crumb_unpack_add does, and adds nothing. Returns its length. */
+CRUMB_API int64_t crumb_check(crumb_checked *frame, const void *src, size_t len);
+
+/* The elements first to end - 1 of what crumb_unpack_add_all adds, of frames that were checked, and are not
+ * checked again: so threads can share a long tensor, a range each. Any ranges that make up the whole leave
+ * the same bits. acc: all n elements. first and end: multiples of CRUMB_RANGE, or n, and first <= end <= n. A
+ * range of a frame whose codes have fixed width costs its share; of any other frame, what comes before the
+ * range has to be passed over, too. 0; or CRUMB_EINVAL or CRUMB_ELENGTH, and nothing is added. */
+CRUMB_API int crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc,
+                              size_t n, size_t first, size_t end);
 
 typedef struct crumb_frame {
 	crumb_codec codec; /* id, and the keys that the frame carries; the others at their defaults */

@@ -387,38 +387,73 @@ static inline bool bins_check(const struct frame *frame)
 	                    : check_symbols(src, end, 4, bin, frame->n);
 }
 
-V16_FN void unpack_width(const struct frame *frame, const size_t width, float weight, float *acc)
+/* What follows the symbols of so many bins. Eight bytes are passed over at a time while they cannot end more
+ * bins than are left. */
+V16_FN const uint8_t *skip_bins(const uint8_t *src, const size_t width, size_t bins)
+{
+	const uint64_t lasts = width == 1   ? 0x4040404040404040
+	                       : width == 2 ? 0x4000400040004000
+	                                    : 0x4000000040000000;
+	for (uint64_t word; bins >= sizeof word / width; src += sizeof word) {
+		memcpy(&word, src, sizeof word);
+		bins -= (size_t)__builtin_popcountll(word & lasts);
+	}
+	for (; bins; src += width)
+		bins -= get_symbol(src, width).last;
+	return src;
+}
+
+/* Where a reader of symbols stands: before those of the bin that begins at element number at. */
+struct bin_reader {
+	const uint8_t *src;
+	size_t at;
+};
+
+/* Adds the bins that begin before element number until; of those that may reach out of the range from first
+ * to end - 1, what lies in it. */
+V16_FN void add_bins(struct bin_reader *reader, size_t until, const size_t width, size_t bin,
+                     const float by[2], float *acc, const bool may, size_t first, size_t end)
+{
+	struct bin_reader r = *reader;
+	for (; r.at < until; r.src += width) {
+		const struct symbol s = get_symbol(r.src, width);
+		if (s.offset != nothing(width) && (!may || r.at + s.offset - first < end - first))
+			acc[r.at + s.offset] += by[s.negative];
+		r.at += s.last ? bin : 0;
+	}
+	*reader = r;
+}
+
+V16_FN void unpack_width(const struct frame *frame, const size_t width, float weight, float *acc,
+                         size_t first, size_t end)
 {
 	const float v = weight * get_f32(frame->payload), by[2] = {v, -v};
-	const size_t bin = get_u32(frame->payload + 4);
-	const uint8_t *end = frame->payload + frame->size;
-	size_t first = 0;
-	for (const uint8_t *src = frame->payload + 8; src < end; src += width) {
-		const struct symbol s = get_symbol(src, width);
-		if (s.offset != nothing(width))
-			acc[first + s.offset] += by[s.negative];
-		first += s.last ? bin : 0;
-	}
+	const size_t bin = get_u32(frame->payload + 4), before = first / bin * bin;
+	const size_t inside = end == frame->n ? end : end / bin * bin;
+	struct bin_reader r = {skip_bins(frame->payload + 8, width, first / bin), before};
+	if (before < first)
+		add_bins(&r, before + 1, width, bin, by, acc, true, first, end);
+	add_bins(&r, inside, width, bin, by, acc, false, first, end);
+	add_bins(&r, end, width, bin, by, acc, true, first, end);
 }
 
 static inline void bins_unpack_add(const struct frame *frame, float weight, float *acc, size_t first,
                                    size_t end)
 {
-	(void)first, (void)end;
 	if (frame->flags & BINS_GAPS) {
 		const float v = weight * get_f32(frame->payload);
-		crumb_gaps_add(frame->payload + 4, frame->size - 4, frame->n, v, -v, acc);
+		crumb_gaps_add(frame->payload + 4, frame->size - 4, frame->n, v, -v, acc, first, end);
 		return;
 	}
 	switch (symbol_width(get_u32(frame->payload + 4))) {
 	case 1:
-		unpack_width(frame, 1, weight, acc);
+		unpack_width(frame, 1, weight, acc, first, end);
 		break;
 	case 2:
-		unpack_width(frame, 2, weight, acc);
+		unpack_width(frame, 2, weight, acc, first, end);
 		break;
 	default:
-		unpack_width(frame, 4, weight, acc);
+		unpack_width(frame, 4, weight, acc, first, end);
 	}
 }
 

@@ -43,8 +43,6 @@ struct frame {
 	const uint8_t *payload;
 };
 
-enum { CODEC_RANGE = 640 }; /* a multiple of every block in which codes of fixed width come */
-
 struct codec {
 	crumb_codec_info info;
 	/* Whether a combination of values, each in its range, is one that the codec takes; NULL: any. */
@@ -59,9 +57,11 @@ struct codec {
 	/* Whether flags and payload are well-formed; n > 0. The three below are called on such frames only.
 	 */
 	bool (*check)(const struct frame *frame);
-	/* acc[i] += weight * decoded[i], for i from first to end - 1: all n, or, of frames that divide, any
-	 * range that begins at a multiple of CODEC_RANGE and ends at one or at n. divides NULL: none does. */
+	/* acc[i] += weight * decoded[i], for i from first < end to end - 1; first is a multiple of
+	 * CRUMB_RANGE, which is one of every block in which codes of fixed width come, and end is one or n.
+	 */
 	void (*unpack_add)(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
+	/* Whether a range costs no more than its share, however short it is; NULL: never. */
 	bool (*divides)(const struct frame *frame);
 	/* Sets codec values, sent and facts; the rest is done. */
 	void (*describe)(const struct frame *frame, crumb_frame *out);

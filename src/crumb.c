@@ -146,24 +146,24 @@ int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, 
 	return length;
 }
 
-/* Adds count frames of n elements. Where several that divide follow each other all of them add to one range,
- * which stays in the cache, before any adds to the next. */
-static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t n)
+/* Adds elements first to end - 1 of count frames. Where several that divide follow each other all of them add
+ * to one short range, which stays in the cache, before any adds to the next. */
+static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
+                    size_t end)
 {
-	enum { RANGE = 24 * CODEC_RANGE };
-	for (size_t done = 0, end; done < count; done = end) {
-		for (end = done; end < count; end++) {
-			const struct codec *c = crumb_codec_find(frame[end].id);
-			if (!c->divides || !c->divides(&frame[end]))
+	enum { SHORT = 24 * CRUMB_RANGE };
+	for (size_t done = 0, next; done < count; done = next) {
+		for (next = done; next < count; next++) {
+			const struct codec *c = crumb_codec_find(frame[next].id);
+			if (!c->divides || !c->divides(&frame[next]))
 				break;
 		}
-		const size_t range = end - done > 1 ? RANGE : n;
-		end += end == done;
-		for (size_t first = 0, last; first < n; first = last) {
-			last = n - first < range ? n : first + range;
-			for (size_t f = done; f < end; f++)
-				crumb_codec_find(frame[f].id)
-				        ->unpack_add(&frame[f], weight[f], acc, first, last);
+		const size_t range = next - done > 1 ? SHORT : end - first;
+		next += next == done;
+		for (size_t i = first, last; i < end; i = last) {
+			last = end - i < range ? end : i + range;
+			for (size_t f = done; f < next; f++)
+				crumb_codec_find(frame[f].id)->unpack_add(&frame[f], weight[f], acc, i, last);
 		}
 	}
 }
@@ -185,7 +185,38 @@ int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t c
 			return CRUMB_ELENGTH;
 	}
 	if (n)
-		add_all(open, weight, count, acc, n);
+		add_all(open, weight, count, acc, 0, n);
+	return 0;
+}
+
+int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
+{
+	if (!out || !src)
+		return CRUMB_EINVAL;
+	struct frame frame;
+	const int64_t length = crumb_frame_open(&frame, src, len);
+	if (length >= 0)
+		*out = (crumb_checked){frame.payload, frame.size, frame.n, frame.id, frame.flags};
+	return length;
+}
+
+int crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc, size_t n,
+                    size_t first, size_t end)
+{
+	if (!frames || !weight || (!acc && n) || count > MOST_FRAMES || first > end || end > n ||
+	    (first % CRUMB_RANGE && first < n) || (end % CRUMB_RANGE && end < n))
+		return CRUMB_EINVAL;
+	struct frame open[MOST_FRAMES];
+	for (size_t f = 0; f < count; f++) {
+		const crumb_checked *c = &frames[f];
+		if (!isfinite(weight[f]))
+			return CRUMB_EINVAL;
+		if (c->n != n)
+			return CRUMB_ELENGTH;
+		open[f] = (struct frame){c->id, (uint16_t)c->flags, c->n, c->size, c->payload};
+	}
+	if (first < end)
+		add_all(open, weight, count, acc, first, end);
 	return 0;
 }
 

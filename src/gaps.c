@@ -169,13 +169,15 @@ bool crumb_gaps_check(const uint8_t *src, size_t size, uint64_t n)
 	return divide_up(g.bit, 8) == g.size && (g.bit % 8 == 0 || g.bits[g.bit / 8] >> g.bit % 8 == 0);
 }
 
-void crumb_gaps_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc)
+void crumb_gaps_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc,
+                    size_t first, size_t end)
 {
 	const float value[2] = {plus, minus};
 	struct gaps g;
 	size_t at;
 	unsigned negative;
 	if (crumb_gaps_open(&g, src, size, n))
-		for (; g.left && next(&g, &at, &negative); g.left--)
-			acc[at] += value[negative];
+		for (; g.left && next(&g, &at, &negative) && at < end; g.left--)
+			if (at >= first)
+				acc[at] += value[negative];
 }

@@ -38,8 +38,9 @@ bool crumb_gaps_open(struct gaps *g, const uint8_t *src, size_t size, uint64_t n
 bool crumb_gaps_next(struct gaps *g, size_t *at, unsigned *negative);
 
 bool crumb_gaps_check(const uint8_t *src, size_t size, uint64_t n);
-/* acc += plus or minus, of a checked payload. */
-void crumb_gaps_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc);
+/* acc += plus or minus for elements first to end - 1, of a checked payload. */
+void crumb_gaps_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc,
+                    size_t first, size_t end);
 
 static inline uint64_t gaps_sent(const uint8_t *src) { return get_u32(src); }
 

@@ -110,22 +110,38 @@ static inline bool signs_check(const uint8_t *src, size_t size, size_t n, unsign
 	return true;
 }
 
-/* acc += plus or minus where the payload says so. */
+/* The first of count words that is not below least; they ascend. */
+static inline size_t signs_search(const uint8_t *words, size_t count, uint64_t least)
+{
+	size_t from = 0;
+	while (from < count) {
+		const size_t middle = from + (count - from) / 2;
+		if (get_u32(words + 4 * middle) < least)
+			from = middle + 1;
+		else
+			count = middle;
+	}
+	return from;
+}
+
+/* acc += plus or minus where the payload says so, for elements first to end - 1. */
 V16_FN void signs_add(const uint8_t *src, size_t size, size_t n, unsigned form, float plus, float minus,
-                      float *acc)
+                      float *acc, size_t first, size_t end)
 {
 	if (form == SIGNS_GAPS) {
-		crumb_gaps_add(src, size, n, plus, minus, acc);
+		crumb_gaps_add(src, size, n, plus, minus, acc, first, end);
 		return;
 	}
 	if (!form) {
-		for (size_t i = 0; i < size; i += 4) {
-			const uint32_t word = get_u32(src + i);
+		const size_t stop = signs_search(src, size / 4, (uint64_t)end << 1);
+		for (size_t i = signs_search(src, stop, (uint64_t)first << 1); i < stop; i++) {
+			const uint32_t word = get_u32(src + 4 * i);
 			acc[word >> 1] += word & 1 ? plus : minus;
 		}
 		return;
 	}
-	for (size_t i = 0; i < n; i += V16, src += 4)
+	src += signs_map_bytes(first);
+	for (size_t i = first; i < end; i += V16, src += 4)
 		for (uint32_t left = get_u32(src), code; left; left &= ~(3u << code)) {
 			code = (uint32_t)__builtin_ctz(left) & ~1u;
 			acc[i + code / 2] += left >> code & 1 ? plus : minus;

@@ -168,29 +168,48 @@ static bool block_close(const struct block *b)
 	                       : b->kind == CODES || crumb_huffman_close(&b->by.huffman);
 }
 
-/* The n elements of a block, of which the first is number first. */
-static bool decode_block(struct block *b, size_t first, size_t n, const struct symbols *s, symbols_put *put,
-                         void *to)
+/* Who is given which elements. */
+struct taker {
+	symbols_put *put;
+	void *to;
+	size_t first, end;
+};
+
+static void give(const struct taker *taker, size_t i, const uint8_t *symbol, size_t count)
+{
+	const size_t from = i < taker->first ? taker->first : i,
+	             end = i + count < taker->end ? i + count : taker->end;
+	if (taker->put && from < end)
+		taker->put(taker->to, from, symbol + (from - i), end - from);
+}
+
+/* The n elements of a block, of which the first is number first; whatever comes after the last one that is
+ * taken stays where it is. */
+static bool decode_block(struct block *b, size_t first, size_t n, const struct symbols *s,
+                         const struct taker *taker)
 {
 	uint8_t symbol[SYMBOLS_ROUND];
 	for (size_t i = 0; i < n; i += SYMBOLS_ROUND) {
 		const size_t here = n - i < SYMBOLS_ROUND ? n - i : SYMBOLS_ROUND;
+		if (first + i >= taker->end)
+			return true;
 		if (!block_next(b, symbol, divide_up(here, V16), s))
 			return false;
 		for (size_t k = here; k % V16; k++)
 			if (symbol[k])
 				return false;
-		if (put)
-			put(to, first + i, symbol, here);
+		give(taker, first + i, symbol, here);
 	}
 	return block_close(b);
 }
 
-bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
-                             enum symbols_coder coder, symbols_put *put, void *to)
+static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
+                   enum symbols_coder coder, const struct taker *taker)
 {
 	const size_t block = symbols_block(s);
 	for (size_t i = 0, here; i < n; i += here) {
+		if (i >= taker->end)
+			return true;
 		if (size < 2)
 			return false;
 		const unsigned mark = get_u16(src);
@@ -206,11 +225,26 @@ bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const st
 		size -= head;
 		struct block b;
 		b.kind = mark == STORED ? CODES : coder == SYMBOLS_HUFFMAN ? HUFFMAN : RANS;
-		if ((mark != STORED && bytes >= (joined ? JOINED : fixed)) || bytes > size ||
-		    !block_open(&b, src, bytes, s->count) || !decode_block(&b, i, here, s, put, to))
+		if ((mark != STORED && bytes >= (joined ? JOINED : fixed)) || bytes > size)
+			return false;
+		if (i + here > taker->first &&
+		    (!block_open(&b, src, bytes, s->count) || !decode_block(&b, i, here, s, taker)))
 			return false;
 		src += bytes;
 		size -= bytes;
 	}
 	return size == 0;
+}
+
+bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
+                             enum symbols_coder coder, symbols_put *put, void *to)
+{
+	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n});
+}
+
+void PER_ISA(symbols_decode_range)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
+                                   enum symbols_coder coder, symbols_put *put, void *to, size_t first,
+                                   size_t end)
+{
+	decode(src, size, n, s, coder, &(struct taker){put, to, first, end});
 }

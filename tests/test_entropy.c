@@ -330,7 +330,7 @@ static void gaps_are_checked(void **state)
 	           {5, 6, 0xF3, 6}, {0, 5, 2, 6}, {0, 4, 2, 6}};
 	assert_true(crumb_gaps_check(good, sizeof good, 6));
 	float acc[6] = {0};
-	crumb_gaps_add(good, sizeof good, 6, 2, -3, acc);
+	crumb_gaps_add(good, sizeof good, 6, 2, -3, acc, 0, 6);
 	assert_memory_equal(acc, ((float[6]){0, 2, 0, 0, 0, -3}), sizeof acc);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		uint8_t changed[sizeof good];

@@ -456,6 +456,78 @@ static void frames_add_together(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* Frames whose elements are added range by range, in whatever order, add what they add at once, to the bit; a
+ * range that is none changes nothing. */
+static void ranges_make_up_the_whole(void **state)
+{
+	(void)state;
+	static const size_t length[] = {0, 1, 640, 1000, 31003, 140003};
+	enum { FRAMES = 3, RANGES = 4 };
+	static const float weight[FRAMES] = {0.3f, -0.125f, 7}, bad[FRAMES] = {1, 1, NAN};
+	uint64_t chance = 1;
+	for (size_t c = 0; c < codecs; c++)
+		for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+			const size_t n = length[l], blocks = n / CRUMB_RANGE;
+			if (solves(&codec[c]) && l != 3)
+				continue;
+			float *g = malloc((n + 1) * sizeof *g), *want = malloc((n + 1) * sizeof *want),
+			      *acc = malloc((n + 1) * sizeof *acc);
+			crumb_packer *p = case_packer(&codec[c], n, 1);
+			crumb_span frame[FRAMES];
+			crumb_checked checked[FRAMES];
+			for (size_t f = 0; f < FRAMES; f++) {
+				case_fill(g, n, f == 1 ? CASE_SPARSE : CASE_GAUSS, f);
+				frame[f].data = case_pack(p, g, CRUMB_F32, &frame[f].len);
+				assert_int_equal(crumb_check(&checked[f], frame[f].data, frame[f].len),
+				                 frame[f].len);
+			}
+			for (size_t i = 0; i<isas; i += isas> 1 ? isas - 1 : 1) {
+				assert_int_equal(crumb_set_isa(isa[i]), 0);
+				case_fill(want, n, CASE_GAUSS, 99);
+				memcpy(acc, want, n * sizeof *acc);
+				assert_int_equal(crumb_unpack_add_all(frame, weight, FRAMES, want, n), 0);
+				size_t end = n;
+				for (int range = RANGES; range > 0; range--) {
+					const size_t left = end / CRUMB_RANGE + 1;
+					const size_t first =
+					        range > 1 ? case_random(&chance) % left * CRUMB_RANGE : 0;
+					assert_int_equal(
+					        crumb_add_range(checked, weight, FRAMES, acc, n, first, end),
+					        0);
+					end = first;
+				}
+				if (memcmp(acc, want, n * sizeof *acc) != 0)
+					fail_msg("%s, %s, n = %zu", name(&codec[c]), isa[i], n);
+			}
+			assert_int_equal(crumb_add_range(checked, weight, FRAMES, acc, n + 1, 0, n + 1),
+			                 CRUMB_ELENGTH);
+			assert_int_equal(crumb_add_range(checked, weight, FRAMES, acc, n, 0, n + 1),
+			                 CRUMB_EINVAL);
+			assert_int_equal(crumb_add_range(checked, weight, FRAMES, acc, n, n + 1, n),
+			                 CRUMB_EINVAL);
+			assert_int_equal(crumb_add_range(checked, bad, FRAMES, acc, n, 0, n), CRUMB_EINVAL);
+			assert_int_equal(crumb_add_range(checked, weight, 257, acc, n, 0, n), CRUMB_EINVAL);
+			if (blocks > 0) {
+				assert_int_equal(crumb_add_range(checked, weight, FRAMES, acc, n, 0, 639),
+				                 CRUMB_EINVAL);
+				assert_int_equal(crumb_add_range(checked, weight, FRAMES, acc, n, 16,
+				                                 blocks * CRUMB_RANGE),
+				                 CRUMB_EINVAL);
+			}
+			assert_int_equal(crumb_check(&checked[0], frame[0].data, frame[0].len - 1),
+			                 CRUMB_ESHORT);
+			assert_int_equal(crumb_check(NULL, frame[0].data, frame[0].len), CRUMB_EINVAL);
+			assert_memory_equal(acc, want, n * sizeof *acc);
+			for (size_t f = 0; f < FRAMES; f++)
+				free((void *)frame[f].data);
+			free(p);
+			free(acc);
+			free(want);
+			free(g);
+		}
+	crumb_set_isa(NULL);
+}
+
 /* A packer is a flat block: a copy goes on as the original; what is not a packer is refused. */
 static void a_packer_is_a_checkpoint(void **state)
 {
@@ -538,6 +610,7 @@ int main(void)
 	        cmocka_unit_test(what_is_not_finite_changes_nothing),
 	        cmocka_unit_test(peek_agrees_with_decoding),
 	        cmocka_unit_test(frames_add_together),
+	        cmocka_unit_test(ranges_make_up_the_whole),
 	        cmocka_unit_test(a_packer_is_a_checkpoint),
 	        cmocka_unit_test(wrong_arguments_are_errors),
 	};

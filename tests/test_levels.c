@@ -8,9 +8,10 @@
 
 /* The portable build's own functions, for uniform numbers from outside and for the levels of a frame. */
 #define V16_PORTABLE
-#define V16_ISA                      vectors
-#define crumb_symbols_encode_vectors crumb_symbols_encode_portable
-#define crumb_symbols_decode_vectors crumb_symbols_decode_portable
+#define V16_ISA                            vectors
+#define crumb_symbols_encode_vectors       crumb_symbols_encode_portable
+#define crumb_symbols_decode_vectors       crumb_symbols_decode_portable
+#define crumb_symbols_decode_range_vectors crumb_symbols_decode_range_portable
 #include "../src/levels.c"
 #include "frame.h"
 

@@ -182,19 +182,28 @@ static bool check(const struct frame *frame)
 	return true;
 }
 
+/* Elements i to m - 1 of a column, whose groups begin with its first one. */
+V16_FN void add_column(float *acc, const uint8_t *bits, size_t i, size_t m, float low, float high)
+{
+	for (; i < m && i % V16; i++)
+		acc[i] += get_bits(bits + 2 * (i / V16)) >> i % V16 & 1 ? high : low;
+	const v16f lows = v16_set(low), highs = v16_set(high);
+	for (; i < m; i += V16) {
+		const v16f value = v16_pick(v16_mask(get_bits(bits + 2 * (i / V16))), highs, lows);
+		put_group(acc, i, m, v16_add(group(acc, i, m), value));
+	}
+}
+
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)end;
 	const size_t n = frame->n, column = carried_column(frame);
-	const uint8_t *level = frame->payload + 8, *bit = level + 8 * divide_up(n, column);
-	for (; first < n; first += column, level += 8) {
-		const size_t m = n - first < column ? n - first : column;
-		const v16f low = v16_set(weight * get_f32(level)),
-		           high = v16_set(weight * get_f32(level + 4));
-		for (size_t i = 0; i < m; i += V16, bit += 2) {
-			const v16f value = v16_pick(v16_mask(get_bits(bit)), high, low);
-			put_group(acc + first, i, m, v16_add(group(acc + first, i, m), value));
-		}
+	const uint8_t *bits = frame->payload + 8 + 8 * divide_up(n, column);
+	for (size_t c = first / column, next; first < end; c++, first = next) {
+		const size_t begin = c * column;
+		next = end - begin < column ? end : begin + column;
+		const uint8_t *level = frame->payload + 8 + 8 * c, *bit = bits + c * bit_bytes(column);
+		add_column(acc + begin, bit, first - begin, next - begin, weight * get_f32(level),
+		           weight * get_f32(level + 4));
 	}
 }
 

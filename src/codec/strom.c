@@ -83,9 +83,9 @@ static bool check(const struct frame *frame)
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)first, (void)end;
 	const float v = weight * get_f32(frame->payload);
-	signs_add(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags), v, -v, acc);
+	signs_add(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags), v, -v, acc, first,
+	          end);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out)

@@ -445,19 +445,21 @@ static void add_round(void *to, size_t first, const uint8_t *digit, size_t count
 	}
 }
 
-static void unpack_gaps(const struct parts *p, size_t n, float weight, float *acc)
+static void unpack_gaps(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	struct gaps gaps;
-	size_t at, end = 0;
+	size_t at, stop = 0;
 	unsigned negative;
 	float value[2] = {0};
 	crumb_gaps_open(&gaps, p->digit, p->digit_size, n);
-	while (crumb_gaps_next(&gaps, &at, &negative)) {
-		if (at >= end) {
+	while (crumb_gaps_next(&gaps, &at, &negative) && at < end) {
+		if (at < first)
+			continue;
+		if (at >= stop) {
 			value[0] = weight * get_f32(p->scaler + 4 * (at / bucket));
 			value[1] = -value[0];
-			end = (at / bucket + 1) * bucket;
+			stop = (at / bucket + 1) * bucket;
 		}
 		acc[at] += value[negative];
 	}
@@ -470,15 +472,14 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	struct parts p;
 	parts_of(frame, &p);
 	if (p.coding == GAPS)
-		unpack_gaps(&p, frame->n, weight, acc);
+		unpack_gaps(&p, frame->n, weight, acc, first, end);
 	else if (p.coding == BLOCKS)
-		each_round(&p, frame->n, add_round, &(struct sum_of){&p, frame->n, weight, acc});
-	else if (p.planes)
-		unpack_planes(&p, frame->n, weight, acc, first, end);
-	else if (p.coding == BITS)
-		unpack_bits(&p, frame->n, weight, acc, first, end);
-	else
-		unpack_trits(&p, frame->n, weight, acc, first, end);
+		PER_ISA(symbols_decode_range)
+	(p.digit, p.digit_size, frame->n, &ternary, SYMBOLS_ENTROPY, add_round,
+	 &(struct sum_of){&p, frame->n, weight, acc}, first, end);
+	else if (p.planes) unpack_planes(&p, frame->n, weight, acc, first, end);
+	else if (p.coding == BITS) unpack_bits(&p, frame->n, weight, acc, first, end);
+	else unpack_trits(&p, frame->n, weight, acc, first, end);
 }
 
 /* How many of the n elements of a group are not zero; zero: the code of zero. */

@@ -362,16 +362,15 @@ static bool check(const struct frame *frame)
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)first, (void)end;
 	if (!(frame->flags & FLAG_EXACT)) {
 		const float plus = weight * get_f32(frame->payload),
 		            minus = weight * get_f32(frame->payload + 4);
 		signs_add(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags), plus,
-		          minus, acc);
+		          minus, acc, first, end);
 		return;
 	}
-	const size_t count = frame->size / 8;
-	for (size_t i = 0; i < count; i++)
+	const size_t count = frame->size / 8, stop = signs_search(frame->payload, count, end);
+	for (size_t i = signs_search(frame->payload, stop, first); i < stop; i++)
 		acc[get_u32(frame->payload + 4 * i)] += weight * get_f32(frame->payload + 4 * (count + i));
 }
 
