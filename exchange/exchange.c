@@ -267,13 +267,15 @@ static bool allocate(struct crumb_exchange *x)
 	x->descent = calloc(x->slices + 1, sizeof *x->descent);
 	x->longest = calloc(x->slices + 1, sizeof *x->longest);
 	x->order = calloc(x->slices + 1, sizeof *x->order);
+	x->decoded = calloc(x->slices + 1, sizeof *x->decoded);
 	x->section = calloc(x->sections, sizeof *x->section);
 	x->letter = calloc(x->sections, sizeof *x->letter);
 	x->out = calloc(x->ranks, sizeof *x->out);
 	x->in = calloc(x->ranks, sizeof *x->in);
 	x->frame = calloc(x->learners * x->slices + 1, sizeof *x->frame);
-	return x->piece && x->column && x->descent && x->longest && x->order && x->section && x->letter &&
-	       x->out && x->in && x->frame;
+	return x->piece && x->column && x->descent && x->longest && x->order && x->decoded && x->section &&
+	       x->letter && x->out && x->in && x->frame &&
+	       crumb_decoder_open(&x->decoder, x->slices, x->learners, crumb_team_threads(x->team));
 }
 
 int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
@@ -323,11 +325,13 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	free(x->descent);
 	free(x->longest);
 	free(x->order);
+	free(x->decoded);
 	free(x->section);
 	free(x->letter);
 	free(x->out);
 	free(x->in);
 	free(x->frame);
+	crumb_decoder_close(&x->decoder);
 	free(x->packers);
 	free(x->vote.data);
 	free(x->frames.data);

@@ -94,20 +94,17 @@ int crumb_frames_find(struct crumb_exchange *x, const struct section *section)
 	return error;
 }
 
-int crumb_frames_mean(struct crumb_exchange *x, size_t s)
+static void find(const struct crumb_exchange *x, size_t s, size_t first, size_t count, crumb_span *frame,
+                 float *weight)
 {
-	enum { MOST = 256 }; /* frames that are added at once */
-	const size_t n = x->slice[s].n;
-	float *mean = x->mean + x->slice[s].at;
-	int error = 0;
-
-	memset(mean, 0, n * sizeof *mean);
-	for (size_t first = 0; first < x->learners && !error; first += MOST) {
-		crumb_span frame[MOST];
-		const size_t count = x->learners - first < MOST ? x->learners - first : MOST;
-		for (size_t l = 0; l < count; l++)
-			frame[l] = x->frame[(first + l) * x->slices + s];
-		error = crumb_unpack_add_all(frame, x->share + first, count, mean, n);
+	for (size_t l = 0; l < count; l++) {
+		frame[l] = x->frame[(first + l) * x->slices + s];
+		weight[l] = x->share[first + l];
 	}
-	return error;
+}
+
+void crumb_frames_mean(struct crumb_exchange *x, const size_t *slice, size_t count,
+                       void (*finish)(struct crumb_exchange *x, size_t s))
+{
+	crumb_decode(x, slice, count, &(struct decoding){x->learners, find, finish});
 }

@@ -5,16 +5,6 @@
 #include <stdio.h>
 #include "plan.h"
 #include "rank.h"
-#include "team.h"
-
-static void mean_task(void *arg, size_t i, unsigned thread)
-{
-	struct crumb_exchange *x = arg;
-	const size_t s = x->longest[i];
-
-	(void)thread;
-	x->column[s].error = crumb_frames_mean(x, s);
-}
 
 static int unpack(struct crumb_exchange *x)
 {
@@ -22,7 +12,7 @@ static int unpack(struct crumb_exchange *x)
 
 	if (error)
 		return error;
-	crumb_team_run(x->team, mean_task, x, x->slices);
+	crumb_frames_mean(x, x->longest, x->slices, NULL);
 	for (size_t s = 0; s < x->slices && !error; s++) {
 		error = x->column[s].error;
 		if (error)

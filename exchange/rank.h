@@ -27,7 +27,7 @@ struct column {
 	crumb_codec codec;
 	size_t due,
 	        due_before; /* floats of one learner to agree on, in this slice and in all slices before it */
-	int error;          /* of decoding it */
+	int error;          /* of decoding it, on its way up or down */
 };
 
 /* The mean of one slice on its way down, in plans where one rank takes it. */
@@ -40,13 +40,19 @@ struct descent {
 	int64_t length;   /* of the frame that this rank packed, or an error */
 	crumb_span frame; /* that came */
 	bool sum;         /* it is the sum of all learners' frames, to be weighted by a share */
-	int error;        /* of decoding it */
 };
 
 /* The slices that one rank averages: count of order[], from first on. Their frames share a message. */
 struct section {
 	size_t first, count;
 	uint64_t load; /* bytes that its owner receives and sends, where a plan has counted them */
+};
+
+/* What decode.c remembers during a call: parts, the slices that are cut, their frames. */
+struct decoder {
+	struct part *part;
+	size_t *cut;
+	struct checked *checked;
 };
 
 struct buffer {
@@ -64,6 +70,7 @@ struct crumb_exchange {
 	size_t slices;
 	size_t *longest; /* slices, the longest first: then threads end together */
 	size_t *order;   /* slices, section after section */
+	size_t *decoded; /* those of this rank's that it averages by decoding them */
 	struct section *section;
 	struct letter *letter; /* [section]: the frames of this rank's learners, on their way up */
 	size_t sections;       /* ranks, or 1 when every rank averages every slice */
@@ -76,6 +83,7 @@ struct crumb_exchange {
 	struct buffer agreed;              /* everybody's floats */
 	crumb_span *out, *in;              /* [rank] */
 	crumb_span *frame;                 /* [learner of all][slice] */
+	struct decoder decoder;
 
 	/* the step under way */
 	const float *const *grad;
@@ -139,8 +147,29 @@ int crumb_frames_pack(struct crumb_exchange *x);
 /* Finds everybody's frames of a section in x->in[]. 0, or CRUMB_EFRAME and why. */
 int crumb_frames_find(struct crumb_exchange *x, const struct section *section);
 
-/* The weighted mean of slice s over the frames that were found, into x->mean. 0 or an error. */
-int crumb_frames_mean(struct crumb_exchange *x, size_t s);
+/* The weighted means of so many slices over the frames that were found, into x->mean, as crumb_decode does.
+ */
+void crumb_frames_mean(struct crumb_exchange *x, const size_t *slice, size_t count,
+                       void (*finish)(struct crumb_exchange *x, size_t s));
+
+/* ---- decode.c: frames to floats, by all threads ---- */
+
+struct decoding {
+	size_t frames; /* that a slice has */
+	/* Frames first to first + count - 1 of slice s, and what they are to be weighted by. */
+	void (*find)(const struct crumb_exchange *x, size_t s, size_t first, size_t count, crumb_span *frame,
+	             float *weight);
+	/* What is done with the sum of slice s; NULL: nothing. */
+	void (*finish)(struct crumb_exchange *x, size_t s);
+};
+
+/* The weighted sums of the frames of so many slices, the longest best first, into x->mean; x->column[].error
+ * says what was wrong with them. */
+void crumb_decode(struct crumb_exchange *x, const size_t *slice, size_t count, const struct decoding *what);
+
+/* frames: most that a slice has. False: no memory. On any outcome crumb_decoder_close may follow. */
+bool crumb_decoder_open(struct decoder *decoder, size_t slices, size_t frames, unsigned threads);
+void crumb_decoder_close(struct decoder *decoder);
 
 /* ---- shard.c: what a plan's mean does where slices have owners ---- */
 

@@ -57,21 +57,17 @@ static int64_t pack_mean(struct crumb_exchange *x, size_t s)
 	return crumb_pack(descent->packer, mean, CRUMB_F32, 0, descent->slot, descent->slot_size);
 }
 
-static void average_task(void *arg, size_t i, unsigned thread)
+static void sum_task(void *arg, size_t i, unsigned thread)
 {
 	struct crumb_exchange *x = arg;
 	const size_t s = x->order[x->section[x->rank].first + i];
-	struct descent *descent = &x->descent[s];
 
 	(void)thread;
-	descent->length = sum(x, s);
-	descent->sum = descent->length != CRUMB_EAGREE;
-	if (!descent->sum) {
-		descent->length = crumb_frames_mean(x, s);
-		if (!descent->length)
-			descent->length = pack_mean(x, s);
-	}
+	x->descent[s].length = sum(x, s);
+	x->descent[s].sum = x->descent[s].length != CRUMB_EAGREE;
 }
+
+static void pack(struct crumb_exchange *x, size_t s) { x->descent[s].length = pack_mean(x, s); }
 
 /* Moves the means' frames together. */
 static void join(struct crumb_exchange *x, const struct section *own, struct letter *letter)
@@ -90,19 +86,26 @@ static void join(struct crumb_exchange *x, const struct section *own, struct let
 	letter->len = (size_t)(end - letter->data);
 }
 
-/* Averages this rank's slices and packs the means. */
+/* Averages this rank's slices and packs the means; of those that cannot be summed without decoding. */
 static int average(struct crumb_exchange *x, struct letter *letter)
 {
 	const struct section *own = &x->section[x->rank];
+	size_t others = 0;
 	int error = crumb_frames_find(x, own);
 
 	if (error)
 		return error;
-	crumb_team_run(x->team, average_task, x, own->count);
+	crumb_team_run(x->team, sum_task, x, own->count);
+	for (size_t i = 0; i < own->count; i++)
+		if (!x->descent[x->order[own->first + i]].sum)
+			x->decoded[others++] = x->order[own->first + i];
+	crumb_frames_mean(x, x->decoded, others, pack);
 	for (size_t i = 0; i < own->count; i++) {
 		const size_t s = x->order[own->first + i];
-		if (x->descent[s].length < 0)
-			return slice_failed(x, s, (int)x->descent[s].length);
+		const struct descent *descent = &x->descent[s];
+		error = descent->sum ? 0 : x->column[s].error;
+		if (error || descent->length < 0)
+			return slice_failed(x, s, error ? error : (int)descent->length);
 	}
 	join(x, own, letter);
 	return 0;
@@ -135,18 +138,12 @@ static int find_from(struct crumb_exchange *x, unsigned r)
 	return left ? crumb_swap_damaged(x, r) : 0;
 }
 
-static void apply_task(void *arg, size_t i, unsigned thread)
+static void find(const struct crumb_exchange *x, size_t s, size_t first, size_t count, crumb_span *frame,
+                 float *weight)
 {
-	struct crumb_exchange *x = arg;
-	const size_t s = x->longest[i], n = x->slice[s].n;
-	float *mean = x->mean + x->slice[s].at;
-	struct descent *descent = &x->descent[s];
-
-	(void)thread;
-	memset(mean, 0, n * sizeof *mean);
-	const int64_t length = crumb_unpack_add(descent->frame.data, descent->frame.len,
-	                                        descent->sum ? x->share[0] : 1.0f, mean, n);
-	descent->error = length == (int64_t)descent->frame.len ? 0 : length < 0 ? (int)length : CRUMB_EFRAME;
+	(void)first, (void)count; /* 0 and 1 */
+	*frame = x->descent[s].frame;
+	*weight = x->descent[s].sum ? x->share[0] : 1.0f;
 }
 
 static int apply(struct crumb_exchange *x)
@@ -157,10 +154,10 @@ static int apply(struct crumb_exchange *x)
 		error = find_from(x, r);
 	if (error)
 		return error;
-	crumb_team_run(x->team, apply_task, x, x->slices);
+	crumb_decode(x, x->longest, x->slices, &(struct decoding){1, find, NULL});
 	for (size_t s = 0; s < x->slices; s++)
-		if (x->descent[s].error)
-			return slice_failed(x, s, x->descent[s].error);
+		if (x->column[s].error)
+			return slice_failed(x, s, x->column[s].error);
 	return 0;
 }
 

@@ -744,6 +744,8 @@ static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *i
 
 static void liar_leave(struct transport *net) { (void)net; }
 
+static struct team *pair; /* of two threads, which cut a slice */
+
 static void lie(const struct plan *plan, const struct policy *policy, const char *text, struct liar liar)
 {
 	liar.net = (struct transport){.ranks = 1, .swap = liar_swap, .leave = liar_leave};
@@ -753,7 +755,8 @@ static void lie(const struct plan *plan, const struct policy *policy, const char
 	                                             .policy = policy,
 	                                             .learners = 1,
 	                                             .seed = seed,
-	                                             .net = &liar.net};
+	                                             .net = &liar.net,
+	                                             .team = liar.at % 2 ? pair : NULL};
 	const float share = 1;
 	struct crumb_exchange *x;
 	char why[200];
@@ -806,7 +809,9 @@ static void damage_law(const struct policy *policy, const char *text, bool defau
 static void damage_is_an_error(void **state)
 {
 	(void)state;
+	pair = must(crumb_team_open(2));
 	for_every_setting(damage_law);
+	crumb_team_close(pair);
 }
 
 /* ---- randomness ----------------------------------------------------------------------------- */
