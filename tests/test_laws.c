@@ -1,12 +1,15 @@
 /* Laws that hold for every codec, instruction set, length and type.
  *
  * SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* mmap */
 #include "cases.h"
 #include "frame.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static crumb_codec codec[CASE_CODECS];
 static size_t codecs;
@@ -560,6 +563,81 @@ static void a_packer_is_a_checkpoint(void **state)
 	}
 }
 
+/* size bytes, and not one more: memory behind them cannot be touched, and what is left of a page before them
+ * holds 0xA5. */
+struct fenced {
+	uint8_t *pages, *data;
+	size_t length;
+};
+
+static struct fenced fence(size_t size, size_t alignment)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct fenced f = {.length = (size / page + 2) * page};
+	f.pages = mmap(NULL, f.length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(f.pages != MAP_FAILED);
+	assert_int_equal(mprotect(f.pages + f.length - page, page, PROT_NONE), 0);
+	memset(f.pages, 0xA5, f.length - page);
+	f.data = f.pages + (f.length - page - size) / alignment * alignment;
+	return f;
+}
+
+static void unfence(struct fenced *f)
+{
+	for (const uint8_t *byte = f->pages; byte < f->data; byte++)
+		assert_int_equal(*byte, 0xA5);
+	munmap(f->pages, f->length);
+}
+
+/* Packing takes the packer's size and the frame's bound and no other memory (tests/house/symbols.sh: there is
+ * no other it could have), adding the frame and the accumulator; the gradient is only read. */
+static void memory_is_what_was_said(void **state)
+{
+	(void)state;
+	static const size_t length[] = {1, 333, 4099};
+	for (size_t i = 0; i < isas; i++) {
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		for (size_t c = 0; c < codecs; c++)
+			for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+				if (solves(&codec[c]) && l + i > 0)
+					continue;
+				const size_t n = length[l], size = crumb_packer_size(&codec[c], n),
+				             bound = crumb_bound(&codec[c], n);
+				struct fenced p = fence(size, 16), frame = fence(bound, 1),
+				              g = fence(n * sizeof(float), 4),
+				              acc = fence(n * sizeof(float), 4);
+				crumb_packer *packer = (crumb_packer *)p.data;
+				assert_int_equal(crumb_packer_init(packer, &codec[c], n, 0, 1), 0);
+				memset(acc.data, 0, n * sizeof(float));
+				for (uint64_t step = 0; step < 2; step++) {
+					case_fill((float *)g.data, n, CASE_GAUSS, step);
+					const size_t due = crumb_agree_count(packer);
+					float *stat = malloc((due + 1) * sizeof *stat);
+					if (due) {
+						assert_int_equal(
+						        crumb_measure(packer, g.data, CRUMB_F32, stat), 0);
+						assert_int_equal(crumb_agree(packer, stat, 1), 0);
+					}
+					free(stat);
+					const int64_t len =
+					        crumb_pack(packer, g.data, CRUMB_F32, 0, frame.data, bound);
+					assert_true(len >= CRUMB_HEADER_BYTES && (size_t)len <= bound);
+					/* To the end of the frame's memory, so that no more is read. */
+					uint8_t *const last = frame.data + bound - len;
+					memmove(last, frame.data, (size_t)len);
+					assert_int_equal(
+					        crumb_unpack_add(last, (size_t)len, 1, (float *)acc.data, n),
+					        len);
+				}
+				unfence(&p);
+				unfence(&frame);
+				unfence(&g);
+				unfence(&acc);
+			}
+	}
+	crumb_set_isa(NULL);
+}
+
 /* Arguments that make no sense are errors, and the bound is wanted whole. */
 static void wrong_arguments_are_errors(void **state)
 {
@@ -612,6 +690,7 @@ int main(void)
 	        cmocka_unit_test(frames_add_together),
 	        cmocka_unit_test(ranges_make_up_the_whole),
 	        cmocka_unit_test(a_packer_is_a_checkpoint),
+	        cmocka_unit_test(memory_is_what_was_said),
 	        cmocka_unit_test(wrong_arguments_are_errors),
 	};
 	return cmocka_run_group_tests_name("laws", tests, set_up, NULL);

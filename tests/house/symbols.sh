@@ -1,4 +1,4 @@
-# Every symbol that the libraries define for others begins with crumb_. SPDX-License-Identifier: MIT
+# Every symbol that the libraries define for others begins with crumb_, and what they ask of others is to move and compare bytes. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
 nm -D --defined-only "$SHARED" | awk '{ print $NF }' | sed 's/@.*//' >shared
@@ -13,4 +13,15 @@ done
 sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$SOURCE/include/crumb.h" | sort >declared
 sort shared >exported
 holds "exports are what crumb.h declares: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
+
+# It allocates nothing, prints nothing, starts no thread and reads no environment: there is nothing it could do so with. What begins
+# with an underscore is the compiler's.
+allowed='_.*|crumb_.*|bcmp|mem(chr|cmp|cpy|move|set)|str(chr|cmp|cspn|len|ncmp|spn)|getauxval'
+nm -D --undefined-only "$SHARED" | awk '{ print $NF }' | sed 's/@.*//' >shared
+nm -u "$STATIC" 2>/dev/null | awk 'NF == 2 { print $2 }' | sort -u >static
+for library in shared static; do
+	holds "$library: it asks for something" test -s $library
+	grep -Evx "$allowed" $library >others
+	holds "$library: nothing but bytes: $(tr '\n' ' ' <others)" test ! -s others
+done
 finish
