@@ -16,6 +16,7 @@
 #include "npy.h"
 #include "rules.h"
 #include "speed.h"
+#include "subjects.h"
 #include "symbols.h"
 
 #include <math.h>
@@ -23,44 +24,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Beside every codec's defaults: what PERFORMANCE goals are stated for, and settings of note. */
-static const char *const settings[] = {
-        "twobit:threshold=0.01",
-        "terngrad:bucket=16384",
-        "terngrad:coding=bits",
-        "terngrad:coding=entropy",
-        "adacomp:bin=50",
-        "strom:threshold=0.01",
-        "topk:fraction=0.01",
-        "topk:value=exact",
-        "qsgd:bucket=8192,norm=max",
-        "nuqsgd:bucket=8192",
-        "qsgd:bits=3,bucket=8192,norm=max,coding=huffman",
-        "qsgd:bits=3,bucket=8192,norm=max,coding=entropy",
-};
-enum { SETTINGS = sizeof settings / sizeof *settings };
-
 /* Of which many frames are decoded. */
 static const char *const divided[] = {"twobit", "terngrad", "qsgd"};
-
-static char cpu[128] = "unknown";
-
-static void find_cpu(void)
-{
-	char line[256];
-	FILE *file = fopen("/proc/cpuinfo", "r");
-	while (file && fgets(line, sizeof line, file))
-		if (sscanf(line, "model name : %127[^\n,]", cpu) == 1)
-			break;
-	if (file)
-		fclose(file);
-}
 
 /* safe: there is a pack that checks its input. */
 static void print_row(const char *data, size_t n, const char *isa, const char *what, bool safe,
                       const double gbps[SPEED_KERNELS])
 {
-	printf("%s,%s,%zu,%s,\"%s\",%.4g,", cpu, data, n, isa, what, gbps[SPEED_PACK]);
+	printf("%s,%s,%zu,%s,\"%s\",%.4g,", subject_cpu(), data, n, isa, what, gbps[SPEED_PACK]);
 	if (safe)
 		printf("%.4g", gbps[SPEED_PACK_SAFE]);
 	printf(",%.4g,%.4g,%.4g,%.4g\n", gbps[SPEED_UNPACK], gbps[SPEED_ADD], gbps[SPEED_READ],
@@ -148,12 +119,10 @@ static int measure_many(struct speed *speed, const char *data, const char *isa, 
 
 static int measure_codecs(struct speed *speed, const char *data, const char *isa)
 {
-	const crumb_codec_info *info;
+	const char *spec;
 	int status = STATUS_OK;
-	for (size_t i = 0; (info = crumb_list(i)) && !status; i++)
-		status = measure_codec(speed, data, isa, info->name);
-	for (size_t i = 0; i < SETTINGS && !status; i++)
-		status = measure_codec(speed, data, isa, settings[i]);
+	for (size_t i = 0; (spec = subject_spec(i)) && !status; i++)
+		status = measure_codec(speed, data, isa, spec);
 	for (size_t i = 0; i < sizeof divided / sizeof *divided && !status; i++)
 		status = measure_many(speed, data, isa, divided[i]);
 	return status;
@@ -336,7 +305,6 @@ int main(int argc, char **argv)
 	static const size_t sizes[] = {1 << 12, 1 << 16, 1 << 20, 1 << 23, 1 << 26};
 	const bool quick = argc > 1 && !strcmp(argv[1], "--quick");
 	int status = STATUS_OK;
-	find_cpu();
 	puts("cpu,data,n,isa,what,pack_gbps,pack_safe_gbps,unpack_gbps,floor_gbps,read_gbps,scale_gbps");
 	for (size_t i = 0; i < (quick ? 3 : sizeof sizes / sizeof *sizes) && !status; i++)
 		status = measure_size(sizes[i], "made up", NULL, quick);

@@ -1,0 +1,259 @@
+/* The speed of codecs by threads and by length, beside the memory's:
+ *
+ *   scaling N...        lines of CSV
+ *
+ * Every codec with the best instruction set on gradients of N elements that workload.h makes, with one thread
+ * and with two, all in turns; wall time, so the machine has to be idle. With two threads a gradient is packed
+ * as two slices, and a frame is added as the exchange does it: checked by one thread, then added by both, a
+ * range each. Of eight frames each thread checks four. The columns: the CPU; how many elements; instruction
+ * set; codec; threads; and medians in GB/s of f32: pack, unpack, unpack of eight frames (the elements of all
+ * of them), r += g, the sum of g, acc *= s.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "command.h"
+#include "floor.h"
+#include "learner.h"
+#include "subjects.h"
+#include "workload.h"
+
+#include <seconds.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <team.h>
+
+enum { THREADS = 2, MANY = 8, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = 8 };
+
+enum kernel { PACK, READ, UNPACK, ADD, UNPACK_MANY, SCALE, KERNELS };
+
+struct scaling {
+	size_t n, turn;
+	float *grad[GRADIENTS], *residual, *acc, *scaled;
+	struct team *team[THREADS + 1]; /* by threads; one: the caller alone */
+	volatile float sink[THREADS];
+	struct learner whole, half[THREADS];
+	size_t length; /* of whole's frame */
+};
+
+/* Where the i-th of so many equal ranges begins. */
+static size_t range_first(size_t n, size_t i, size_t ranges)
+{
+	return i == ranges ? n : n / ranges * i / CRUMB_RANGE * CRUMB_RANGE;
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+/* What the threads share in a kernel, a task each. */
+struct run {
+	struct scaling *scaling;
+	const float *grad;
+	size_t threads, frames;
+	crumb_checked checked[MANY];
+	int64_t result[MANY];
+};
+
+static void pack_task(void *arg, size_t i, unsigned thread)
+{
+	struct run *run = arg;
+	struct scaling *s = run->scaling;
+	(void)thread;
+	run->result[i] =
+	        learner_pack(run->threads == 1 ? &s->whole : &s->half[i],
+	                     run->grad + range_first(s->n, i, run->threads), CRUMB_F32, CRUMB_KNOWN_FINITE);
+	if (run->threads == 1)
+		s->length = run->result[i] < 0 ? 0 : (size_t)run->result[i];
+}
+
+static void check_task(void *arg, size_t f, unsigned thread)
+{
+	struct run *run = arg;
+	(void)thread;
+	run->result[f] = crumb_check(&run->checked[f], run->scaling->whole.frame, run->scaling->length);
+}
+
+static void range_task(void *arg, size_t i, unsigned thread)
+{
+	static const float weight[MANY] = {0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f};
+	struct run *run = arg;
+	struct scaling *s = run->scaling;
+	(void)thread;
+	run->result[i] =
+	        crumb_add_range(run->checked, weight, run->frames, s->acc, s->n,
+	                        range_first(s->n, i, run->threads), range_first(s->n, i + 1, run->threads));
+}
+
+static void add_task(void *arg, size_t i, unsigned thread)
+{
+	const struct run *run = arg;
+	const size_t first = range_first(run->scaling->n, i, run->threads),
+	             end = range_first(run->scaling->n, i + 1, run->threads);
+	(void)thread;
+	floor_add(run->scaling->residual + first, run->grad + first, end - first);
+}
+
+static void read_task(void *arg, size_t i, unsigned thread)
+{
+	const struct run *run = arg;
+	const size_t first = range_first(run->scaling->n, i, run->threads),
+	             end = range_first(run->scaling->n, i + 1, run->threads);
+	(void)thread;
+	run->scaling->sink[i] = floor_sum(run->grad + first, end - first);
+}
+
+static void scale_task(void *arg, size_t i, unsigned thread)
+{
+	const struct run *run = arg;
+	const size_t first = range_first(run->scaling->n, i, run->threads),
+	             end = range_first(run->scaling->n, i + 1, run->threads);
+	(void)thread;
+	floor_scale(run->scaling->scaled + first, 1.0f, end - first);
+}
+
+/* The first error of so many tasks, or 0. */
+static int64_t outcome(const struct run *run, size_t tasks)
+{
+	for (size_t i = 0; i < tasks; i++)
+		if (run->result[i] < 0)
+			return run->result[i];
+	return 0;
+}
+
+static int64_t unpack(struct run *run, struct team *team)
+{
+	crumb_team_run(team, check_task, run, run->frames);
+	if (outcome(run, run->frames) < 0)
+		return outcome(run, run->frames);
+	crumb_team_run(team, range_task, run, run->threads);
+	return outcome(run, run->threads);
+}
+
+static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
+{
+	struct team *team = s->team[threads];
+	struct run run = {.scaling = s, .grad = s->grad[s->turn++ % GRADIENTS], .threads = threads};
+	switch (kernel) {
+	case PACK:
+		crumb_team_run(team, pack_task, &run, threads);
+		return outcome(&run, threads);
+	case UNPACK:
+		run.frames = 1;
+		return unpack(&run, team);
+	case UNPACK_MANY:
+		run.frames = MANY;
+		return unpack(&run, team);
+	case ADD:
+		crumb_team_run(team, add_task, &run, threads);
+		return 0;
+	case READ:
+		crumb_team_run(team, read_task, &run, threads);
+		return 0;
+	case SCALE:
+		crumb_team_run(team, scale_task, &run, threads);
+		return 0;
+	case KERNELS:
+		break;
+	}
+	return CRUMB_EINVAL;
+}
+
+/* ---- a codec -------------------------------------------------------------------------------- */
+
+static int open_codec(struct scaling *s, const crumb_codec *codec)
+{
+	int status = learner_open(&s->whole, codec, s->n, 1);
+	for (size_t i = 0; i < THREADS && !status; i++)
+		status = learner_open(&s->half[i], codec,
+		                      range_first(s->n, i + 1, THREADS) - range_first(s->n, i, THREADS),
+		                      2 + i);
+	int64_t result = 0;
+	for (int step = 0; step < WARM_STEPS && !status && result >= 0; step++)
+		for (size_t threads = 1; threads <= THREADS && result >= 0; threads++)
+			result = run_kernel(s, PACK, threads);
+	return result < 0 ? command_fail("%s", crumb_strerror((int)result)) : status;
+}
+
+static void close_codec(struct scaling *s)
+{
+	learner_close(&s->whole);
+	for (size_t i = 0; i < THREADS; i++)
+		learner_close(&s->half[i]);
+}
+
+static int measure_codec(struct scaling *s, const char *spec)
+{
+	static double sample[THREADS + 1][KERNELS][ROUNDS];
+	crumb_codec codec;
+	char text[CRUMB_SPEC_MAX];
+	int64_t result = 0;
+	int status = command_spec(&codec, spec);
+	if (!status)
+		status = open_codec(s, &codec);
+	/* Two kernels in a row never take the same gradient; and since what is run in a round is a multiple
+	 * of GRADIENTS, a turn more each round gives every kernel all of them. */
+	for (int round = 0; round < ROUNDS && !status && result >= 0; round++, s->turn++)
+		for (int k = 0; k < KERNELS; k++)
+			for (size_t threads = 1; threads <= THREADS && result >= 0; threads++) {
+				const double start = crumb_seconds();
+				result = run_kernel(s, (enum kernel)k, threads);
+				const size_t frames = k == UNPACK_MANY ? MANY : 1;
+				sample[threads][k][round] =
+				        4e-9 * (double)(frames * s->n) / (crumb_seconds() - start);
+			}
+	close_codec(s);
+	if (status || result < 0)
+		return status ? status : command_fail("%s", crumb_strerror((int)result));
+	crumb_print(&codec, text, sizeof text);
+	for (size_t threads = 1; threads <= THREADS; threads++) {
+		static const enum kernel column[] = {PACK, UNPACK, UNPACK_MANY, ADD, READ, SCALE};
+		printf("%s,%zu,%s,\"%s\",%zu", subject_cpu(), s->n, crumb_isa(), text, threads);
+		for (size_t i = 0; i < KERNELS; i++)
+			printf(",%.4g", crumb_seconds_median(sample[threads][column[i]], ROUNDS));
+		putchar('\n');
+	}
+	fflush(stdout);
+	return STATUS_OK;
+}
+
+/* ---- all ------------------------------------------------------------------------------------ */
+
+static int measure_length(struct scaling *s, size_t n)
+{
+	float **const array[] = {&s->grad[0], &s->grad[1], &s->grad[2], &s->residual, &s->acc, &s->scaled};
+	const char *spec;
+	int status = STATUS_OK;
+	s->n = n;
+	for (size_t i = 0; i < sizeof array / sizeof *array && !status; i++) {
+		*array[i] = command_memory(n * sizeof **array);
+		if (!*array[i])
+			status = STATUS_FAILED;
+		else if (i < GRADIENTS)
+			workload_gradient(*array[i], n, i);
+		else
+			memset(*array[i], 0, n * sizeof **array);
+	}
+	for (size_t i = 0; (spec = subject_spec(i)) && !status; i++)
+		status = measure_codec(s, spec);
+	for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
+		free(*array[i]);
+		*array[i] = NULL;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static struct scaling s;
+	int status = STATUS_OK;
+	for (unsigned threads = 2; threads <= THREADS && !status; threads++)
+		if (!(s.team[threads] = crumb_team_open(threads)))
+			status = command_fail("no threads");
+	puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,unpack_8_gbps,floor_gbps,read_gbps,scale_gbps");
+	for (int i = 1; i < argc && !status; i++) {
+		const long long n = atoll(argv[i]);
+		status = n >= THREADS * CRUMB_RANGE ? measure_length(&s, (size_t)n)
+		                                    : command_fail("%s: too few elements", argv[i]);
+	}
+	for (unsigned threads = 2; threads <= THREADS; threads++)
+		crumb_team_close(s.team[threads]);
+	return command_finish(status);
+}
