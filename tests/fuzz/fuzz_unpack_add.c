@@ -1,5 +1,5 @@
 /* Decoding a frame of any bytes: refused, and nothing has changed; or decoded to finite numbers, the same on
- * every instruction set, and then peek takes it, too.
+ * every instruction set and in two ranges, and then peek takes it, too.
  *
  * SPDX-License-Identifier: MIT */
 #include "fuzz.h"
@@ -16,17 +16,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const bool fits = peeked >= 0 && frame.n <= FUZZ_MOST;
 	const size_t n = fits ? (size_t)frame.n : 16;
 	const float weight = fits ? fuzz_weight(&frame) : 1;
-	float *acc = fuzz_floats(n, 1), *plain = fuzz_floats(n, 1);
+	float *acc = fuzz_floats(n, 1), *plain = fuzz_floats(n, 1), *ranges = fuzz_floats(n, 1);
 	const int64_t length = crumb_unpack_add(src, size, weight, acc, n);
 	assert(length == (peeked >= 0 && !fits ? CRUMB_ELENGTH : peeked));
 	for (size_t i = 0; i < n; i++)
 		assert(length < 0 ? acc[i] == 1 : isfinite(acc[i]));
+
+	crumb_checked checked;
+	assert(crumb_check(&checked, src, size) == peeked);
+	if (length >= 0) {
+		const size_t middle = n / 2 / CRUMB_RANGE * CRUMB_RANGE;
+		assert(!crumb_add_range(&checked, &weight, 1, ranges, n, middle, n));
+		assert(!crumb_add_range(&checked, &weight, 1, ranges, n, 0, middle));
+		assert(!n || !memcmp(acc, ranges, n * sizeof *acc));
+	}
 
 	fuzz_set_isa(FUZZ_PORTABLE);
 	assert(crumb_unpack_add(src, size, weight, plain, n) == length);
 	assert(!n || !memcmp(acc, plain, n * sizeof *acc));
 	free(acc);
 	free(plain);
+	free(ranges);
 	free(src);
 	return 0;
 }
