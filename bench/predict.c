@@ -3,11 +3,12 @@
  *   mpirun -n N predict MODEL MBIT DELAY_US     a line of CSV for each way to exchange
  *
  * Each rank is one learner with a batch of 32 drawn digits, and computes with one thread. First what the
- * closed form wants is measured: the link by crumb_probe, codecs by crumb_trial. Then take turns, so that
- * what else the machine does meets all of them alike: computation alone, MPI's all-reduce, auto's menu in the
- * plans that it weighs, and auto, which chooses before its first turn. A turn begins with the weights of the
- * first step, but with what is owed from the turn before, and is a step to warm up and as many as
- * TURN_SECONDS allow.
+ * closed form wants is measured: the link by crumb_probe, codecs by crumb_trial. Then the ways take turns, so
+ * that what else the machine does meets all of them alike: MPI's all-reduce, auto's menu in the plans that it
+ * weighs, and auto, which chooses before its first turn. A turn begins with the weights of the first step,
+ * but with what is owed from the turn before, and is a step to warm up and as many as TURN_SECONDS allow.
+ * Seconds of computation are those of these steps: beside an exchange, which empties the caches, it takes
+ * longer than alone.
  *
  * The line: model, its parameters, ranks, rate and delay as given, rate and latency as measured (Mbit/s, ms),
  * plan, policies of learners and of the mean, seconds of computation; of a step, as predicted and the median
@@ -28,17 +29,16 @@
 #include "ring.h"
 #include "training.h"
 
-enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 8 }; /* auto, too, chooses once */
+enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 7 }; /* auto, too, chooses once */
 static const double TURN_SECONDS = 3;
 
-/* One way to exchange, with its open exchange; none: MPI's all-reduce, or without a plan, computation alone.
- */
+/* One way to exchange, with its open exchange; none: MPI's all-reduce. */
 struct way {
 	struct crumb_exchange *x;
 	struct crumb_tuner *tuner; /* of auto */
 	struct crumb_auto_choice choice;
 	const char *plan, *up, *down;
-	double seconds[TURNS * STEPS]; /* of each step that counts */
+	double seconds[TURNS * STEPS], computing[TURNS * STEPS]; /* of each step that counts */
 	size_t taken;
 };
 
@@ -78,31 +78,49 @@ static void begin(struct bench *b)
 	b->number = 0;
 }
 
-static double take_step(struct bench *b, struct way *way)
+/* A step's seconds, of which *computing are not the exchange's. */
+static double take_step(struct bench *b, struct way *way, double *computing)
 {
 	const float *const grads[] = {b->training.grad};
 	char why[CRUMB_WHY_MAX];
 	const double start = crumb_seconds();
 
 	compute(b);
+	const double computed = crumb_seconds();
 	if (way->tuner && crumb_tuner_step(way->tuner, grads, why, sizeof why) < 0)
 		die(b, why);
-	if (way->x && crumb_exchange_mean(way->x, grads, b->share, b->training.mean) < 0)
-		die(b, crumb_exchange_why(way->x));
-	if (!way->x && way->plan)
+	if (!way->x)
 		ring_mean(b->training.grad, b->training.model.parameters);
+	else if (crumb_exchange_mean(way->x, grads, b->share, b->training.mean) < 0)
+		die(b, crumb_exchange_why(way->x));
+	const double exchanged = crumb_seconds();
 	move(b, way->x ? b->training.mean : b->training.grad);
-	const double seconds = crumb_seconds() - start;
-	return way->plan ? seconds : ring_most(seconds); /* the others would wait for that rank */
+	const double end = crumb_seconds();
+	*computing = end - start - (exchanged - computed);
+	return end - start;
 }
 
 static void take_turn(struct bench *b, struct way *way)
 {
+	double computing;
+
 	begin(b);
 	ring_barrier();
-	const double warm = ring_most(take_step(b, way));
-	for (size_t i = 0; i < STEPS && (i == 0 || (double)(i + 1) * warm < TURN_SECONDS); i++)
-		way->seconds[way->taken++] = take_step(b, way);
+	const double warm = ring_most(take_step(b, way, &computing));
+	for (size_t i = 0; i < STEPS && (i == 0 || (double)(i + 1) * warm < TURN_SECONDS); i++, way->taken++)
+		way->seconds[way->taken] = take_step(b, way, &way->computing[way->taken]);
+}
+
+/* The median over all ways' steps of what computing took the slowest rank, for which the others wait. */
+static double computing(const struct bench *b)
+{
+	double seconds[MOST_WAYS * TURNS * STEPS];
+	size_t count = 0;
+
+	for (size_t w = 0; w < b->ways; w++)
+		for (size_t i = 0; i < b->way[w].taken; i++)
+			seconds[count++] = ring_most(b->way[w].computing[i]);
+	return crumb_seconds_median(seconds, count);
 }
 
 /* ---- what predictions rest on --------------------------------------------------------------- */
@@ -124,8 +142,9 @@ static void measure(struct bench *b)
 	if (!trial || crumb_exchange_open(&x, &config, why, sizeof why))
 		die(b, "out of memory");
 	for (size_t i = 0; i < TRIAL_STEPS; i++) {
-		take_step(b, &(struct way){.plan = NULL});
+		compute(b);
 		crumb_trial_step(trial, b->training.grad);
+		move(b, b->training.grad);
 	}
 	if (crumb_probe(&link, b->net, 4.0 * (double)b->training.model.parameters))
 		die(b, b->net->why);
@@ -190,9 +209,10 @@ static void add_auto(struct bench *b)
 
 	if (crumb_tuner_open(&way->tuner, &way->x, &config, &script, why, sizeof why) < 0)
 		die(b, why);
+	double unused;
 	begin(b);
 	for (int i = 0; i < CHOOSING; i++)
-		take_step(b, way);
+		take_step(b, way, &unused);
 	const struct crumb_tuned *tuned = crumb_tuner_tell(way->tuner);
 	snprintf(up, sizeof up, "auto: %s %s", tuned->plan, tuned->up);
 	way->down = tuned->down;
@@ -213,7 +233,6 @@ static void open_ways(struct bench *b)
 
 	begin(b);
 	measure(b);
-	add(b, &(struct way){.plan = NULL});
 	add(b, &(struct way){.plan = "all-reduce", .up = "raw", .down = "exact"});
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
 		add_fixed(b, fixed[i].way, fixed[i].line);
@@ -255,8 +274,8 @@ static void run_all(struct bench *b)
 	for (int turn = 0; turn < TURNS; turn++)
 		for (size_t i = 0; i < b->ways; i++)
 			take_turn(b, &b->way[i]);
-	b->measured.compute = crumb_seconds_median(b->way[0].seconds, b->way[0].taken);
-	for (size_t i = 1; i < b->ways && b->net->rank == 0; i++)
+	b->measured.compute = computing(b);
+	for (size_t i = 0; i < b->ways && b->net->rank == 0; i++)
 		print(b, &b->way[i]);
 	for (size_t i = 0; i < b->ways; i++) {
 		crumb_tuner_close(b->way[i].tuner);

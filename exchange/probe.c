@@ -20,20 +20,21 @@ struct probe {
 	crumb_span *out, *in;
 };
 
-/* A swap of so many bytes to each rank, after another one, as in plan shard, where who is first in one need
- * not wait for the others: *took, and the longest that the one *before* took on any rank. */
+/* A swap of so many bytes to each rank: *took, and the longest that the one *before* took on any rank. Of
+ * long ones two in a row, as in plan shard, where who is first in one need not wait for the others. */
 static int swap(struct probe *p, size_t bytes, double *took, double *before)
 {
 	memcpy(p->message, took, sizeof *took);
 	const double begin = crumb_seconds();
 	for (unsigned r = 0; r < p->net->ranks; r++)
 		p->out[r] = (crumb_span){p->message, bytes};
-	for (int i = 0; i < IN_A_ROW; i++) {
+	const int swaps = bytes == SHORT ? 1 : IN_A_ROW;
+	for (int i = 0; i < swaps; i++) {
 		const int error = p->net->swap(p->net, p->out, p->in);
 		if (error)
 			return error;
 	}
-	*took = (crumb_seconds() - begin) / IN_A_ROW;
+	*took = (crumb_seconds() - begin) / swaps;
 	*before = 0;
 	for (unsigned r = 0; r < p->net->ranks; r++) {
 		double other;

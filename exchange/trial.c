@@ -7,7 +7,7 @@
 #include <string.h>
 #include "seconds.h"
 
-enum { MOST_ELEMENTS = 1 << 22 }; /* of a tensor; caches do not hold them all */
+enum { MOST_ELEMENTS = 1 << 20 }; /* of a tensor; caches do not hold them all */
 
 /* One kind under one policy. */
 struct contest {
