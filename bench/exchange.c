@@ -97,14 +97,12 @@ static void setting_open(struct bench *b, struct setting *s, const char *text)
 	if (!s->slice)
 		die(b, "out of memory");
 	crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, plan->longest, s->slice);
-	const struct crumb_exchange_config config = {.slices = s->slice,
-	                                             .slice_count = cuts,
-	                                             .plan = plan,
-	                                             .policy = &up,
-	                                             .down = exact ? NULL : &down,
-	                                             .learners = b->net->ranks,
-	                                             .seed = 1,
-	                                             .net = b->net};
+	struct crumb_exchange_config config = training_config(&b->training, b->net);
+	config.slices = s->slice;
+	config.slice_count = cuts;
+	config.plan = plan;
+	config.policy = &up;
+	config.down = exact ? NULL : &down;
 	if (crumb_exchange_open(&s->x, &config, why, sizeof why) < 0)
 		die(b, why);
 }

@@ -164,11 +164,7 @@ static void measure_codecs(struct bench *b, struct crumb_auto_measured *mine)
 static void measure(struct bench *b)
 {
 	struct crumb_auto_measured mine = {.threads = 1}, all[MOST_RANKS];
-	const struct crumb_exchange_config config = {.slices = b->training.model.slice,
-	                                             .slice_count = b->training.model.slice_count,
-	                                             .learners = b->net->ranks,
-	                                             .seed = 1,
-	                                             .net = b->net};
+	const struct crumb_exchange_config config = training_config(&b->training, b->net);
 	struct crumb_exchange *x;
 	char why[CRUMB_WHY_MAX];
 
@@ -203,15 +199,14 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 		choice.menu[k] = (unsigned char)line;
 	crumb_auto_policies(&b->setting, &choice, &up, &down, &exact);
 	const struct plan *plan = crumb_auto_plan(&choice);
-	const struct crumb_exchange_config config = {
-	        .slices = plan->longest ? b->part : b->training.model.slice,
-	        .slice_count = plan->longest ? b->parts : b->training.model.slice_count,
-	        .plan = plan,
-	        .policy = &up,
-	        .down = exact ? NULL : &down,
-	        .learners = b->net->ranks,
-	        .seed = 1,
-	        .net = b->net};
+	struct crumb_exchange_config config = training_config(&b->training, b->net);
+	if (plan->longest) {
+		config.slices = b->part;
+		config.slice_count = b->parts;
+	}
+	config.plan = plan;
+	config.policy = &up;
+	config.down = exact ? NULL : &down;
 	if (crumb_exchange_open(&x, &config, why, sizeof why) < 0)
 		die(b, why);
 	add(b, &(struct way){.x = x,
@@ -223,11 +218,7 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 
 static void add_auto(struct bench *b)
 {
-	const struct crumb_exchange_config config = {.slices = b->training.model.slice,
-	                                             .slice_count = b->training.model.slice_count,
-	                                             .learners = b->net->ranks,
-	                                             .seed = 1,
-	                                             .net = b->net};
+	const struct crumb_exchange_config config = training_config(&b->training, b->net);
 	static struct crumb_script script = {.measures = true};
 	static char up[512];
 	struct way *way = add(b, &(struct way){.plan = "auto", .up = up});

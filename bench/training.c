@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <transport.h>
 
 /* Parameters, of which there are less than 64 bytes too much. */
 static float *floats(const struct training *t)
@@ -45,6 +44,15 @@ void training_close(struct training *t)
 	free(t->velocity);
 	free(t->grad);
 	free(t->mean);
+}
+
+struct crumb_exchange_config training_config(const struct training *t, struct transport *net)
+{
+	return (struct crumb_exchange_config){.slices = t->model.slice,
+	                                      .slice_count = t->model.slice_count,
+	                                      .learners = net->ranks,
+	                                      .seed = 1,
+	                                      .net = net};
 }
 
 void training_begin(struct training *t)

@@ -4,11 +4,11 @@
 #ifndef TRAINING_H
 #define TRAINING_H
 
+#include <exchange.h>
+#include <transport.h>
 #include "data.h"
 #include "net.h"
 #include "worker.h"
-
-struct transport;
 
 enum { TRAINING_BATCH = 32 }; /* of a rank */
 
@@ -22,6 +22,10 @@ struct training {
 /* 0, or -1 with a line in why. */
 int training_open(struct training *t, const char *model, char *why, size_t cap);
 void training_close(struct training *t);
+
+/* Of an exchange over net, a learner a rank; its plan and policies, and slices as the plan wants them cut,
+ * are still to be said. */
+struct crumb_exchange_config training_config(const struct training *t, struct transport *net);
 
 /* Parameters as at first. */
 void training_begin(struct training *t);

@@ -168,27 +168,6 @@ static void add_all(const struct frame *frame, const float *weight, size_t count
 	}
 }
 
-int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc, size_t n)
-{
-	if (!frames || !weight || (!acc && n) || count > MOST_FRAMES)
-		return CRUMB_EINVAL;
-	struct frame open[MOST_FRAMES];
-	for (size_t f = 0; f < count; f++) {
-		if (!frames[f].data || !isfinite(weight[f]))
-			return CRUMB_EINVAL;
-		const int64_t length = crumb_frame_open(&open[f], frames[f].data, frames[f].len);
-		if (length < 0)
-			return (int)length;
-		if ((uint64_t)length != frames[f].len)
-			return CRUMB_EFRAME;
-		if (open[f].n != n)
-			return CRUMB_ELENGTH;
-	}
-	if (n)
-		add_all(open, weight, count, acc, 0, n);
-	return 0;
-}
-
 int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 {
 	if (!out || !src)
@@ -218,6 +197,21 @@ int crumb_add_range(const crumb_checked *frames, const float *weight, size_t cou
 	if (first < end)
 		add_all(open, weight, count, acc, first, end);
 	return 0;
+}
+
+int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc, size_t n)
+{
+	if (!frames || count > MOST_FRAMES)
+		return CRUMB_EINVAL;
+	crumb_checked checked[MOST_FRAMES];
+	for (size_t f = 0; f < count; f++) {
+		const int64_t length = crumb_check(&checked[f], frames[f].data, frames[f].len);
+		if (length < 0)
+			return (int)length;
+		if ((uint64_t)length != frames[f].len)
+			return CRUMB_EFRAME;
+	}
+	return crumb_add_range(checked, weight, count, acc, n, 0, n);
 }
 
 int64_t crumb_peek(crumb_frame *out, const void *src, size_t len)
