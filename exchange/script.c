@@ -66,22 +66,18 @@ static int parse_entry(struct crumb_scripted *entry, const char **at, const char
 int crumb_script_parse(struct crumb_script *script, const char *text, const char **bad)
 {
 	const char *at = text + sizeof automatic - 1;
-	static struct crumb_script read;
 
-	read = (struct crumb_script){.measures = !*at};
+	*script = (struct crumb_script){.measures = !*at};
 	while (*at == '|') {
-		struct crumb_scripted *entry = &read.entry[read.count];
+		struct crumb_scripted *entry = &script->entry[script->count];
 		const char *begin = ++at;
 		*bad = begin;
-		if (read.count == CRUMB_SCRIPT_MOST || parse_entry(entry, &at, bad))
+		if (script->count == CRUMB_SCRIPT_MOST || parse_entry(entry, &at, bad))
 			return CRUMB_ESPEC;
 		*bad = begin;
-		if (read.count++ > 0 && entry->step <= entry[-1].step)
+		if (script->count++ > 0 && entry->step <= entry[-1].step)
 			return CRUMB_ESPEC;
 	}
 	*bad = at;
-	if (*at)
-		return CRUMB_ESPEC;
-	*script = read;
-	return 0;
+	return *at ? CRUMB_ESPEC : 0;
 }

@@ -29,7 +29,7 @@ struct crumb_script {
 /* Whether text is meant as one: it is auto, or goes on from there with '|'. */
 bool crumb_script_meant(const char *text);
 
-/* 0, or CRUMB_ESPEC with *bad at the first offending character. */
+/* 0, or CRUMB_ESPEC with *bad at the first offending character and no script in *script. */
 int crumb_script_parse(struct crumb_script *script, const char *text, const char **bad);
 
 #endif
