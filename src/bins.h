@@ -4,7 +4,8 @@
  * adacomp) are the same and stand here. Entropy-coded, the payload has no bins: elements are counted from the
  * tensor's first one, and gaps.h has their code. Groups of sixteen cover a bin from its
  * start; what does not fill a group is covered by one that ends with the bin and overlaps the one before. A
- * bin is swept once if it fits into registers, else twice: G = r + g and its maximum, then the choice.
+ * bin is swept once if it fits into registers or sends but its maximum, else twice: G = r + g and its
+ * maximum, then the choice.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BINS_H
@@ -116,16 +117,6 @@ struct bins {
 	const size_t width; /* of a symbol */
 };
 
-/* The symbols of a group's choice: all lanes in sent, which are some, or the first of them alone. */
-V16_FN uint8_t *put_chosen(uint8_t *dst, const struct bins *bins, uint16_t sent, uint16_t negative,
-                           uint32_t offset)
-{
-	if (bins->choice != FIRST)
-		return put_symbols(dst, bins->width, sent, negative, offset);
-	const uint32_t lane = (uint32_t)__builtin_ctz(sent);
-	return put_symbol(dst, bins->width, offset + lane, negative >> lane & 1u);
-}
-
 /* A bin of 16 to 63 elements, behind which there is room for SHORT_BIN symbols. Four groups cover it, which
  * overlap, and none is stored before all are loaded: so the bin is swept once, and stays in registers. */
 V16_FN struct bin pack_short_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
@@ -156,11 +147,10 @@ V16_FN struct bin pack_short_bin(float *r, const void *grad, const enum crumb_dt
 	return (struct bin){M, dst};
 }
 
-/* A bin of 16 elements or more. */
-V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t size,
-                           const struct bins *bins, uint8_t *dst)
+/* A bin of 16 elements or more that sends what is lifted. */
+V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype type, size_t first,
+                              size_t size, const struct bins *bins, uint8_t *dst)
 {
-	uint8_t *const begin = dst;
 	const size_t whole = size / V16 * V16, tail = size - V16;
 	float *const own = r + first;
 	/* Loaded before anything is stored, since it overlaps the group before. */
@@ -175,23 +165,89 @@ V16_FN struct bin pack_bin(float *r, const void *grad, const enum crumb_dtype ty
 	const float M = v16_top(top);
 	if (M > 0) {
 		const v16f most = v16_set(M), f = v16_set(bins->factor);
-		for (size_t i = 0; i < whole && (bins->choice != FIRST || dst == begin); i += V16) {
+		for (size_t i = 0; i < whole; i += V16) {
 			const v16f G = v16_loadf(own + i);
-			const uint16_t sent =
-			        sent_in(G, v16_load(type, grad, first + i), bins->choice, f, most);
+			const uint16_t sent = sent_in(G, v16_load(type, grad, first + i), LIFTED, f, most);
 			if (sent)
-				dst = put_chosen(dst, bins, sent, v16_bits(v16_negative(G)), (uint32_t)i);
+				dst = put_symbols(dst, bins->width, sent, v16_bits(v16_negative(G)),
+				                  (uint32_t)i);
 		}
 		if (whole < size) {
 			v16_storef(own + tail, tail_G);
 			const uint16_t fresh = (uint16_t)~v16_first(whole - tail);
-			const uint16_t sent = sent_in(tail_G, tail_g, bins->choice, f, most) & fresh;
-			const uint16_t negative = v16_bits(v16_negative(tail_G));
-			if (sent && (bins->choice != FIRST || dst == begin))
-				dst = put_chosen(dst, bins, sent, negative, (uint32_t)tail);
+			const uint16_t sent = sent_in(tail_G, tail_g, LIFTED, f, most) & fresh;
+			dst = put_symbols(dst, bins->width, sent, v16_bits(v16_negative(tail_G)),
+			                  (uint32_t)tail);
 		}
 	} else {
 		v16_storef(own + tail, tail_G);
+	}
+	return (struct bin){M, dst};
+}
+
+/* The elements that pack_greatest remembers together: four groups, to choose less often, but one where a
+ * register holds it, since a block's lanes then say which element it was. */
+enum { BLOCK = V16_PARTS == 1 ? V16 : SHORT_BIN };
+struct block {
+	v16f group[BLOCK / V16];
+};
+
+V16_FN struct block load_block(const float *r, const void *grad, const enum crumb_dtype type, size_t at)
+{
+	struct block G;
+	for (size_t k = 0; k < BLOCK / V16; k++)
+		G.group[k] = v16_add(v16_loadf(r + at + V16 * k), v16_load(type, grad, at + V16 * k));
+	return G;
+}
+
+/* Stores a block; lane by lane, the greatest magnitude of its groups. */
+V16_FN v16f store_block(float *dst, struct block G)
+{
+	v16f top = v16_set(0);
+	for (size_t k = 0; k < BLOCK / V16; k++) {
+		v16_storef(dst + V16 * k, G.group[k]);
+		top = v16_max(v16_abs(G.group[k]), top);
+	}
+	return top;
+}
+
+/* The elements of a stored block whose magnitude is M, a bit each. */
+V16_FN uint64_t equal_in_block(const float *block, v16f M)
+{
+	uint64_t equal = 0;
+	for (size_t k = 0; k < BLOCK / V16; k++)
+		equal |= (uint64_t)v16_bits(v16_ge(v16_abs(v16_loadf(block + V16 * k)), M)) << V16 * k;
+	return equal;
+}
+
+/* A bin of SHORT_BIN elements or more that sends its first greatest. Each lane keeps the block of its own: a
+ * search through the bin afterwards would end in a branch that no processor foresees, and that waits for
+ * memory. */
+V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dtype type, size_t first,
+                                size_t size, const struct bins *bins, uint8_t *dst)
+{
+	const size_t tail = size - BLOCK;
+	float *const own = r + first;
+	/* Loaded before anything is stored, since it overlaps the block before. */
+	const struct block last = load_block(r, grad, type, first + tail);
+	v16f top = v16_set(0), behind = v16_set(0); /* the elements from the lane's block to BINS_MOST */
+	for (size_t i = 0; i < tail; i += BLOCK) {
+		const v16f here = store_block(own + i, load_block(r, grad, type, first + i));
+		behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - i)), behind);
+		top = v16_max(here, top);
+	}
+	const v16f here = store_block(own + tail, last);
+	behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - tail)), behind);
+	top = v16_max(here, top);
+	const float M = v16_top(top);
+	if (M > 0) {
+		behind = v16_keep(v16_ge(top, v16_set(M)), behind);
+		const float most = v16_top(behind);
+		const uint32_t from = BINS_MOST - (uint32_t)most;
+		const uint64_t equal = V16_PARTS == 1 ? v16_bits(v16_ge(behind, v16_set(most)))
+		                                      : equal_in_block(own + from, v16_set(M));
+		const uint32_t offset = from + (uint32_t)__builtin_ctzll(equal);
+		dst = put_symbol(dst, bins->width, offset, own[offset] < 0);
 	}
 	return (struct bin){M, dst};
 }
@@ -240,12 +296,15 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	uint8_t *const first = dst + 8;
 	uint8_t *at = first;
 	double sum = 0, run = 0;
+	const size_t least = bins->width > 1 && bins->choice == FIRST ? SHORT_BIN : V16;
 	for (size_t b = 0, i = 0; b < count; b++, i += bin) {
 		const size_t size = n - i < bin ? n - i : bin;
-		const bool wide = size >= V16 && (bins->width > 1 || i + SHORT_BIN <= n);
-		const struct bin done = !wide             ? pack_small_bin(r, grad, type, i, size, bins, at)
-		                        : bins->width > 1 ? pack_bin(r, grad, type, i, size, bins, at)
-		                                          : pack_short_bin(r, grad, type, i, size, bins, at);
+		const bool wide = size >= least && (bins->width > 1 || i + SHORT_BIN <= n);
+		const struct bin done = !wide              ? pack_small_bin(r, grad, type, i, size, bins, at)
+		                        : bins->width == 1 ? pack_short_bin(r, grad, type, i, size, bins, at)
+		                        : bins->choice == FIRST
+		                                ? pack_greatest(r, grad, type, i, size, bins, at)
+		                                : pack_lifted(r, grad, type, i, size, bins, at);
 		uint8_t *const end =
 		        done.end > at ? done.end : put_symbol(at, bins->width, nothing(bins->width), 0);
 		mark_last(end);

@@ -127,13 +127,14 @@ static void the_greatest_of_a_bin_is_sent(void **state)
 static void local_sends_the_first_of_equals(void **state)
 {
 	(void)state;
-	static const size_t bins[] = {7, 50, 500};
+	static const size_t bins[] = {7, 50, 64, 100, 500};
+	enum { COUNT = sizeof bins / sizeof *bins };
 	static float g[N], acc[N];
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	uint64_t random = 1;
-	for (size_t c = 0; c < 3 * isas; c++) {
-		const size_t bin = bins[c % 3];
+	for (size_t c = 0; c < COUNT * isas; c++) {
+		const size_t bin = bins[c % COUNT];
 		size_t top[N / 7 + 1], len;
 		char spec[32];
 		crumb_codec codec;
@@ -143,7 +144,7 @@ static void local_sends_the_first_of_equals(void **state)
 			g[i] = (i < top[i / bin] ? 0.5f : 1) * (case_random(&random) % 2 ? 1.0f : -1.0f);
 		}
 		snprintf(spec, sizeof spec, "local:bin=%zu", bin);
-		assert_int_equal(crumb_set_isa(isa[c / 3]), 0);
+		assert_int_equal(crumb_set_isa(isa[c / COUNT]), 0);
 		assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
 		crumb_packer *p = case_packer(&codec, N, 0);
 		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
