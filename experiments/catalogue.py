@@ -2,7 +2,7 @@
 experiments/run carries them out, experiments/claims.py judges and experiments/tables writes down. SPDX-License-Identifier: MIT"""
 from collections import namedtuple
 
-from claims import clipped, near, near_loss, ordered, owes, owes_by_gradient, rising
+from claims import clipped, near, ordered, owes, owes_by_gradient, rising
 
 # A network, its data and its recipe: options of crumb-train, and those of its quick run, on data that crumb-train draws. layers:
 # what its probes say of single layers is kept.
@@ -92,7 +92,7 @@ EXPERIMENTS = {
         rows("speech-dnn, 3 epochs", 4, ["raw", ADACOMP]) + rows("char-lstm", 8, [ADACOMP]) +
         rows("cifar10-resnet20", 8, ["raw", ADACOMP]) + rows("cifar10-cnn", 128, [ADACOMP]) + rows("cifar10-cnn", 8, ["raw", ADACOMP], seeds=(2, 3)),
         claims=[near("mnist-cnn", 8, ADACOMP, points=0.5, ratio=40), near("cifar10-cnn", 8, ADACOMP, points=0.5, ratio=30),
-                near("speech-dnn", 4, ADACOMP, points=0.5, ratio=50), near_loss("char-lstm", 2, ADACOMP, nats=0.05, ratio=50)],
+                near("speech-dnn", 4, ADACOMP, points=0.5, ratio=50), near("char-lstm", 2, ADACOMP, nats=0.05, ratio=50)],
         paper={("mnist-cnn", "raw"): 0.88, ("mnist-cnn", ADACOMP): 0.85, ("cifar10-cnn", "raw"): 18.0, ("cifar10-cnn", ADACOMP): 18.4,
                ("speech-dnn", "raw"): 59.8, ("speech-dnn", ADACOMP): 59.8, ("char-lstm", "raw"): 1.73, ("char-lstm", ADACOMP): 1.75},
         text="The paper trains for 100 epochs on MNIST, 140 on CIFAR-10 (128 learners), 13 on BN50 (8 learners, 5,999 targets) and 45 on "

@@ -4,8 +4,6 @@ from collections import namedtuple
 
 Claim = namedtuple("Claim", "text holds quick", defaults=(True,))  # quick: of quick runs, too
 QUICK_POINTS = 25  # of test error: after a second of training, of which raw's is 35 % and a network's that learns nothing 90 %
-
-
 QUICK_NATS = 1  # of test loss
 QUICK_CLIP = 4  # times as much that clipping takes: of few samples, and of the first steps
 
@@ -40,7 +38,6 @@ class Results:
             raise Unfaithful
         return sum(float(row[field] or "nan") for row in own) / len(own) if own else None
 
-
     def convolutions(self, task, learners, codec):
         """The rows of convolutions, probe after probe; None where there are none."""
         there = self.mean("error", task, learners, codec) is not None
@@ -48,26 +45,19 @@ class Results:
         return own if there and own else None
 
 
-def near(task, learners, codec, points, ratio):
+def near(task, learners, codec, ratio, points=None, nats=None):
+    """Of test error in points, or of test loss in nats."""
+    field, scale, most, quick = ("error", 100, points, QUICK_POINTS) if nats is None else ("test_loss", 1, nats, QUICK_NATS)
+    excess = f"errs at most {points} points more" if nats is None else f"has at most {nats} nats more of loss"
+
     def holds(results):
-        error, raw = (results.mean("error", task, n, c) for n, c in ((learners, codec), (learners, "raw")))
+        own, raw = (results.mean(field, task, learners, c) for c in (codec, "raw"))
         rate = results.mean("ratio", task, learners, codec)
-        if error is None or raw is None:
+        if own is None or raw is None:
             return None
-        return 100 * (error - raw) <= (QUICK_POINTS if results.quick else points) and rate >= ratio
+        return scale * (own - raw) <= (quick if results.quick else most) and rate >= ratio
 
-    return Claim(f"{task}, {learners} learners: `{codec}` errs at most {points} points more than raw, and is {ratio} times smaller", holds)
-
-
-def near_loss(task, learners, codec, nats, ratio):
-    def holds(results):
-        loss, raw = (results.mean("test_loss", task, n, c) for n, c in ((learners, codec), (learners, "raw")))
-        rate = results.mean("ratio", task, learners, codec)
-        if loss is None or raw is None:
-            return None
-        return loss - raw <= (QUICK_NATS if results.quick else nats) and rate >= ratio
-
-    return Claim(f"{task}, {learners} learners: `{codec}` has at most {nats} nats more of loss than raw, and is {ratio} times smaller", holds)
+    return Claim(f"{task}, {learners} learners: `{codec}` {excess} than raw, and is {ratio} times smaller", holds)
 
 
 def ordered(field, task, learners, codecs):
