@@ -125,40 +125,26 @@ static double computing(const struct bench *b)
 
 /* ---- what predictions rest on --------------------------------------------------------------- */
 
-static void try_codecs(struct bench *b, struct crumb_auto_measured *mine)
+/* Over as many steps as a way takes until the middle of its turns: what a codec owes decides how much it
+ * sends. The median, since there are more ranks than cores, and one that waits for a core is slow. */
+static void measure_codecs(struct bench *b, struct crumb_auto_measured *mine)
 {
+	enum { TURN = 1 + STEPS, MIDDLE = TURNS * TURN / 2 };
+	_Static_assert((int)MIDDLE <= (int)TRIAL_MOST, "a trial has no room for so many steps");
 	struct trial *trial =
 	        crumb_trial_open(&b->setting, b->training.model.slice, b->training.model.slice_count);
 
 	if (!trial)
 		die(b, "out of memory");
-	for (size_t i = 0; i < TRIAL_STEPS; i++) {
+	for (size_t i = 0; i < MIDDLE; i++) {
+		if (i % TURN == 0)
+			begin(b);
 		compute(b);
 		crumb_trial_step(trial, b->training.grad);
 		move(b, b->training.grad);
 	}
 	crumb_trial_prices(trial, mine);
 	crumb_trial_close(trial);
-}
-
-/* The medians of TURNS trials: there are more ranks than cores, and one that waits for a core is slow. */
-static void measure_codecs(struct bench *b, struct crumb_auto_measured *mine)
-{
-	struct crumb_auto_measured trial[TURNS];
-
-	for (size_t t = 0; t < TURNS; t++)
-		try_codecs(b, &trial[t]);
-	for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
-		for (int kind = 0; kind < CRUMB_KINDS; kind++) {
-			double pack[TURNS], unpack[TURNS];
-			for (size_t t = 0; t < TURNS; t++) {
-				pack[t] = trial[t].price[m][kind].pack;
-				unpack[t] = trial[t].price[m][kind].unpack;
-			}
-			mine->price[m][kind].bytes = trial[0].price[m][kind].bytes;
-			mine->price[m][kind].pack = crumb_seconds_median(pack, TURNS);
-			mine->price[m][kind].unpack = crumb_seconds_median(unpack, TURNS);
-		}
 }
 
 static void measure(struct bench *b)
@@ -248,7 +234,6 @@ static void open_ways(struct bench *b)
 	             {CRUMB_AUTO_GATHER, 3},
 	             {CRUMB_AUTO_SHARD_PACKED, 3}};
 
-	begin(b);
 	measure(b);
 	add(b, &(struct way){.plan = "all-reduce", .up = "raw", .down = "exact"});
 	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

@@ -15,7 +15,7 @@ struct contest {
 	uint8_t *frame;
 	size_t cap, at, n;
 	float *stat;
-	double pack[TRIAL_STEPS], unpack[TRIAL_STEPS], bytes; /* of an element */
+	double pack[TRIAL_MOST], unpack[TRIAL_MOST], bytes; /* of an element */
 };
 
 struct trial {
@@ -103,9 +103,9 @@ void crumb_trial_step(struct trial *t, const float *grad)
 
 static double median(const double *seconds, size_t count)
 {
-	double sorted[TRIAL_STEPS];
+	double sorted[TRIAL_MOST];
 
-	memcpy(sorted, seconds, sizeof sorted);
+	memcpy(sorted, seconds, count * sizeof *sorted);
 	return crumb_seconds_median(sorted, count);
 }
 

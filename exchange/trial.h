@@ -7,7 +7,7 @@
 
 #include "auto.h"
 
-enum { TRIAL_STEPS = 4 };
+enum { TRIAL_STEPS = 4, TRIAL_MOST = 16 }; /* steps of auto's window; that a trial may have */
 
 struct trial;
 
@@ -16,7 +16,7 @@ struct trial *crumb_trial_open(const struct crumb_auto_setting *setting, const s
                                size_t count);
 void crumb_trial_close(struct trial *trial); /* NULL is fine */
 
-/* One step's gradient, of at most TRIAL_STEPS. */
+/* One step's gradient, of at most TRIAL_MOST. */
 void crumb_trial_step(struct trial *trial, const float *grad);
 
 /* The median of the steps' seconds, and the last one's bytes; without a trial (NULL) all but raw are too
