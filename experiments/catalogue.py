@@ -115,7 +115,8 @@ EXPERIMENTS = {
              "83.77 % (SuperSGD: 92.25). Here: the smaller CIFAR10-CNN for two epochs, the gradient as one slice (`--flat`). Noise is what "
              "the mean of the four learners' gradients, quantised, is off from the mean of the four themselves: the squared distance, by the "
              "square of its length, over a hundred steps at a time. ALQ and AMQ take their levels from what they measure; the paper's normal "
-             "law (`model=normal`) is in doc/MEASUREMENTS.md. The same order on dumped gradients of LeNet, of drawn digits and of MNIST, early, middle and "
+             "law (`model=normal`) is in doc/MEASUREMENTS.md. The order is the paper's but for TRN, of three levels and two bits, which the paper has "
+             "level with QSGDinf, and which is four times as far off here. The same order on dumped gradients of LeNet, of drawn digits and of MNIST, early, middle and "
              "late, stands there, too, and a test holds the results to it.",
         not_run="ResNet-32 and -110 and ImageNet: hours to weeks",
         figure=("epoch", "noise")),
