@@ -581,12 +581,14 @@ void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *
 	parts_of(frame, &p);
 	struct decoding d = {.parts = &p, .n = frame->n, .weight = weight, .acc = acc};
 	const struct symbols symbols = symbols_with(p.levels.count);
-	if (p.coding == LEVELS_FIXED)
+	const size_t last = end < d.n ? end : symbol_count(d.n);
+	if (p.coding == LEVELS_FIXED) {
 		add_fixed(&d, first, end);
-	else
+	} else {
 		PER_ISA(symbols_decode_range)
-	(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding), add_symbols, &d, first,
-	 end < d.n ? end : symbol_count(d.n));
+		(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding), add_symbols, &d,
+		 first, last);
+	}
 }
 
 uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out)

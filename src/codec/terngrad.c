@@ -465,6 +465,13 @@ static void unpack_gaps(const struct parts *p, size_t n, float weight, float *ac
 	}
 }
 
+static void unpack_blocks(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
+{
+	struct sum_of sum = {p, n, weight, acc};
+	PER_ISA(symbols_decode_range)
+	(p->digit, p->digit_size, n, &ternary, SYMBOLS_ENTROPY, add_round, &sum, first, end);
+}
+
 static bool divides(const struct frame *frame) { return (frame->flags & FLAG_CODING) < ENTROPY; }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
@@ -474,12 +481,13 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	if (p.coding == GAPS)
 		unpack_gaps(&p, frame->n, weight, acc, first, end);
 	else if (p.coding == BLOCKS)
-		PER_ISA(symbols_decode_range)
-	(p.digit, p.digit_size, frame->n, &ternary, SYMBOLS_ENTROPY, add_round,
-	 &(struct sum_of){&p, frame->n, weight, acc}, first, end);
-	else if (p.planes) unpack_planes(&p, frame->n, weight, acc, first, end);
-	else if (p.coding == BITS) unpack_bits(&p, frame->n, weight, acc, first, end);
-	else unpack_trits(&p, frame->n, weight, acc, first, end);
+		unpack_blocks(&p, frame->n, weight, acc, first, end);
+	else if (p.planes)
+		unpack_planes(&p, frame->n, weight, acc, first, end);
+	else if (p.coding == BITS)
+		unpack_bits(&p, frame->n, weight, acc, first, end);
+	else
+		unpack_trits(&p, frame->n, weight, acc, first, end);
 }
 
 /* How many of the n elements of a group are not zero; zero: the code of zero. */
