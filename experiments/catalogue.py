@@ -181,7 +181,8 @@ EXPERIMENTS = {
         claims=[ordered("noise", "cifar10-cnn, 2 epochs, TernGrad's", 8, ["terngrad", "terngrad:clip=0"])],
         text="The paper has AlexNet lose 2.7 points without clipping, and keeps the last layer in floats and a scaler a layer. `terngrad` "
              "leaves the last layer alone, as published; `conv,fc,last=terngrad` does not, and \"one slice\" has one scaler and one clipping "
-             "for everything.",
+             "for everything. After two epochs clipping shows in the noise, not yet in the error; a ternary last layer and one scaler for all "
+             "show in both.",
         figure=("epoch", "error")),
     "terngrad-fig2": Experiment(
         "TernGrad, figure 2: gradients before and after clipping, and how much of length and direction that takes",
