@@ -125,6 +125,43 @@ static void frames_follow_each_other(void **state)
 	assert_true(acc[0] == 3 && acc[1] == 6 && acc[2] == 9);
 }
 
+/* Frames that end in a bit an element, sixteen together: what stands past the last one is 0. */
+static void bits_past_the_end_are_refused(void **state)
+{
+	(void)state;
+	enum { COUNT = 21, ROUND = 32 };
+	static const struct {
+		const char *spec;
+		bool highest_first; /* of a byte's bits */
+	} all[] = {{"sign", false}, {"onebit", true}, {"seide", false}};
+	float grad[COUNT], acc[COUNT] = {0};
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	case_fill(grad, COUNT, CASE_GAUSS, 1);
+	for (size_t c = 0; c < isas; c++)
+		for (size_t s = 0; s < sizeof all / sizeof *all; s++) {
+			crumb_codec codec;
+			assert_int_equal(crumb_set_isa(isa[c]), 0);
+			assert_int_equal(crumb_parse(&codec, all[s].spec, NULL), 0);
+			crumb_packer *p = case_packer(&codec, COUNT, 0);
+			size_t len;
+			uint8_t *frame = case_pack(p, grad, CRUMB_F32, &len);
+			assert_true(crumb_unpack_add(frame, len, 1, acc, COUNT) > 0);
+			for (size_t bit = COUNT; bit < ROUND; bit++) {
+				uint8_t *const byte = frame + len - ROUND / 8 + bit / 8;
+				const uint8_t mask =
+				        (uint8_t)(all[s].highest_first ? 128u >> bit % 8 : 1u << bit % 8);
+				*byte ^= mask;
+				crumb_frame_seal(frame, frame[5], frame[6], COUNT, len - CRUMB_HEADER_BYTES);
+				assert_int_equal(crumb_unpack_add(frame, len, 1, acc, COUNT), CRUMB_EFRAME);
+				*byte ^= mask;
+			}
+			free(frame);
+			free(p);
+		}
+	crumb_set_isa(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +169,7 @@ int main(void)
 	        cmocka_unit_test(header_is_the_documents),
 	        cmocka_unit_test(refusals),
 	        cmocka_unit_test(frames_follow_each_other),
+	        cmocka_unit_test(bits_past_the_end_are_refused),
 	};
 	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
 }
