@@ -162,6 +162,37 @@ static void bits_past_the_end_are_refused(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* The document has them neither negative nor -0. */
+static void negative_scales_are_refused(void **state)
+{
+	(void)state;
+	enum { COUNT = 21, SIGN = 0x80 };
+	static const struct {
+		const char *spec;
+		size_t highest; /* byte of the payload's f32 */
+	} all[] = {{"sign", 3}, {"adacomp", 3}, {"local", 3}, {"terngrad", 7}, {"terngrad:bucket=16", 11}};
+	float grad[COUNT], acc[COUNT] = {0};
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	case_fill(grad, COUNT, CASE_GAUSS, 1);
+	for (size_t c = 0; c < isas; c++)
+		for (size_t s = 0; s < sizeof all / sizeof *all; s++) {
+			crumb_codec codec;
+			assert_int_equal(crumb_set_isa(isa[c]), 0);
+			assert_int_equal(crumb_parse(&codec, all[s].spec, NULL), 0);
+			crumb_packer *p = case_packer(&codec, COUNT, 0);
+			size_t len;
+			uint8_t *frame = case_pack(p, grad, CRUMB_F32, &len);
+			assert_true(crumb_unpack_add(frame, len, 1, acc, COUNT) > 0);
+			frame[CRUMB_HEADER_BYTES + all[s].highest] |= SIGN;
+			crumb_frame_seal(frame, frame[5], frame[6], COUNT, len - CRUMB_HEADER_BYTES);
+			assert_int_equal(crumb_unpack_add(frame, len, 1, acc, COUNT), CRUMB_EFRAME);
+			free(frame);
+			free(p);
+		}
+	crumb_set_isa(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +201,7 @@ int main(void)
 	        cmocka_unit_test(refusals),
 	        cmocka_unit_test(frames_follow_each_other),
 	        cmocka_unit_test(bits_past_the_end_are_refused),
+	        cmocka_unit_test(negative_scales_are_refused),
 	};
 	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
 }
