@@ -1,22 +1,31 @@
-/* Codes of fixed width: of the number of an element's level (doc/FORMAT.md, qsgd).
+/* Codes: numbers of elements' levels, at fixed width or as symbols (doc/FORMAT.md, qsgd).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CODES_H
 #define CODES_H
 
 #include "levels.h"
+#include "symbols.h"
 #include "v16.h"
+
+/* Too long to be inline; not every file needs all. */
+#define CODES_FN __attribute__((unused)) static
 
 enum { GROUPS = LEVELS_BLOCK / V16 };
 
+/* ---- fixed width ---------------------------------------------------------------------------- */
+
 /* How many bits a number above 0 has. */
-static unsigned bits_of(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
+static inline unsigned bits_of(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
 
 /* Bytes of n codes of at most four bits: blocks of 128, each lane's eight codes together. */
-static size_t plane_bytes(unsigned bits, size_t n) { return V16 * divide_up(bits * divide_up(n, V16), 8); }
+static inline size_t plane_bytes(unsigned bits, size_t n)
+{
+	return V16 * divide_up(bits * divide_up(n, V16), 8);
+}
 
 /* Codes of more than four bits are written in two parts, the low four bits of all first. */
-static size_t code_bytes(unsigned bits, size_t n)
+static inline size_t code_bytes(unsigned bits, size_t n)
 {
 	return bits <= 4 ? plane_bytes(bits, n) : plane_bytes(4, n) + plane_bytes(bits - 4, n);
 }
@@ -40,7 +49,7 @@ V16_FN void split_codes(v16i code[GROUPS], v16i x, const unsigned bits)
 /* Calls a macro with the constant that bits is, 1 to 4. */
 #define BY_BITS(bits, CALL) ((bits) == 1 ? CALL(1) : (bits) == 2 ? CALL(2) : (bits) == 3 ? CALL(3) : CALL(4))
 
-static uint8_t *put_block(uint8_t *dst, const v16i code[GROUPS], size_t groups, unsigned bits)
+CODES_FN uint8_t *put_block(uint8_t *dst, const v16i code[GROUPS], size_t groups, unsigned bits)
 {
 #define JOIN(BITS) join_codes(code, BITS)
 	v16i x = BY_BITS(bits, JOIN);
@@ -58,7 +67,7 @@ V16_FN v16i get_lanes(const uint8_t *src, size_t planes)
 	return x;
 }
 
-static const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t groups, unsigned bits)
+CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t groups, unsigned bits)
 {
 	const size_t planes = divide_up(bits * groups, 8);
 	const v16i x = get_lanes(src, planes);
@@ -74,7 +83,7 @@ struct codes {
 };
 
 /* Codes of groups after the last one are 0. */
-static void codes_put(struct codes *c, v16i code[GROUPS], size_t groups)
+CODES_FN void codes_put(struct codes *c, v16i code[GROUPS], size_t groups)
 {
 	if (c->bits > 4) {
 		v16i high[GROUPS];
@@ -92,7 +101,7 @@ struct coded {
 	const uint8_t *low, *high;
 };
 
-static void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
+CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
 {
 	c->low = get_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
 	if (c->bits > 4) {
@@ -104,7 +113,7 @@ static void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
 }
 
 /* Whether a code of the blocks of n elements, of at most four bits, has all bits set. */
-static bool coded_fill(const struct coded *c, size_t n)
+CODES_FN bool coded_fill(const struct coded *c, size_t n)
 {
 	const uint32_t lowest = c->bits == 4 ? 0x11111111 : c->bits == 3 ? 0x00249249 : 0x00005555;
 	const uint8_t *src = c->low;
@@ -119,6 +128,52 @@ static bool coded_fill(const struct coded *c, size_t n)
 		                                    : two);
 	}
 	return v16_bits(v16_ne(v16_float_of(v16_andi(full, v16_seti(lowest))), v16_set(0)));
+}
+
+/* ---- symbols -------------------------------------------------------------------------------- */
+
+/* Symbols are whole blocks; codes past the last element are 0. */
+static inline size_t symbol_count(size_t n) { return LEVELS_BLOCK * divide_up(n, LEVELS_BLOCK); }
+
+V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, unsigned bits)
+{
+	typedef uint8_t bytes __attribute__((vector_size(V16), aligned(1), may_alias));
+	const bytes *plane = (const bytes *)codes;
+	bytes *to = (bytes *)symbol;
+	for (size_t g = 0; g < groups; g += GROUPS, plane += bits)
+		for (unsigned k = 0; k < GROUPS; k++) {
+			const unsigned byte = bits * k / 8, bit = bits * k % 8;
+			bytes x = plane[byte] >> (uint8_t)bit;
+			if (bit + bits > 8)
+				x |= plane[byte + 1] << (uint8_t)(8 - bit);
+			*to++ = x & (uint8_t)((1u << bits) - 1);
+		}
+}
+static inline void symbols_of_2(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 2);
+}
+static inline void symbols_of_3(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 3);
+}
+static inline void symbols_of_4(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 4);
+}
+
+static inline struct symbols symbols_with(uint32_t count)
+{
+	const unsigned bits = bits_of(count - 1);
+	return (struct symbols){count, 2 * bits,
+	                        bits == 2   ? symbols_of_2
+	                        : bits == 3 ? symbols_of_3
+	                                    : symbols_of_4};
+}
+
+static inline enum symbols_coder coder_of(unsigned coding)
+{
+	return coding == LEVELS_HUFFMAN ? SYMBOLS_HUFFMAN : SYMBOLS_ENTROPY;
 }
 
 #endif

@@ -12,7 +12,7 @@
 #include "codec.h"
 
 enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
-enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15 };
+enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
 enum levels_norm { LEVELS_L2, LEVELS_MAX };
 enum levels_coding { LEVELS_FIXED, LEVELS_HUFFMAN, LEVELS_ENTROPY }; /* of codes of at most four bits */
 

@@ -13,6 +13,7 @@
 #define crumb_symbols_decode_vectors       crumb_symbols_decode_portable
 #define crumb_symbols_decode_range_vectors crumb_symbols_decode_range_portable
 #include "../src/levels.c"
+#include "../src/levels_unpack.c"
 #include "frame.h"
 
 /* Eight elements under one norm, rounded with these u. */

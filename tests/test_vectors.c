@@ -12,6 +12,7 @@
 #define V16_PORTABLE
 #define V16_ISA vectors
 #include "../src/codec/terngrad.c"
+#include "../src/ternary.c"
 #include "../src/symbols.c"
 #include "frame.h"
 
@@ -265,7 +266,7 @@ static void scaler_sharing(void **state)
 		 * drawn. */
 		frame[w][len - 4] = ternary[w];
 		memset(frame[w] + len - 3, 0, 3);
-		crumb_frame_seal(frame[w], 4, (uint16_t)(BITS | FLAG_SHARED), 4,
+		crumb_frame_seal(frame[w], 4, (uint16_t)(BITS | TERNARY_FLAG_SHARED), 4,
 		                 (size_t)len - CRUMB_HEADER_BYTES);
 		span[w] = (crumb_span){frame[w], (size_t)len};
 	}
