@@ -55,9 +55,6 @@ V16_FN uint8_t *put_symbol(uint8_t *dst, const size_t width, uint32_t offset, ui
 	return dst + width;
 }
 
-/* Sets *last* in the symbol that ends at end. */
-V16_FN void mark_last(uint8_t *end) { end[-1] |= 0x40; }
-
 V16_FN struct symbol get_symbol(const uint8_t *src, const size_t width)
 {
 	const uint32_t x = width == 1 ? *src : width == 2 ? get_u16(src) : get_u32(src);
@@ -76,9 +73,19 @@ V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uin
 	return dst;
 }
 
+/* Ends a bin whose symbols are those from begin to end: sets *last* in the last one, or puts one that says
+ * that nothing is sent. Returns where the next bin's begin. */
+V16_FN uint8_t *end_symbols(const uint8_t *begin, uint8_t *end, const size_t width)
+{
+	if (end == begin)
+		end = put_symbol(end, width, nothing(width), 0);
+	end[-1] |= 0x40;
+	return end;
+}
+
 enum { SHORT_BIN = 64 }; /* below this many elements, symbols are bytes */
 
-/* The symbols of a short bin. SHORT_BIN bytes may be written. */
+/* The symbols of a short bin, ended. SHORT_BIN bytes may be written. */
 V16_FN uint8_t *put_short(uint8_t *dst, uint64_t sent, uint64_t negative)
 {
 #ifdef __AVX512VBMI2__
@@ -86,12 +93,15 @@ V16_FN uint8_t *put_short(uint8_t *dst, uint64_t sent, uint64_t negative)
 	        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 	        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
 	        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-	const __m512i sign = _mm512_maskz_set1_epi8(negative, (char)0x80);
-	const __m512i symbol = _mm512_or_si512(_mm512_loadu_si512(offset), sign);
+	/* *last* is set here: a load of what was just stored would wait for it. */
+	sent |= (uint64_t)!sent << 63;
+	const __m512i sign = _mm512_maskz_set1_epi8(negative, (char)0x80),
+	              last = _mm512_maskz_set1_epi8(1ull << (63 - __builtin_clzll(sent)), 0x40),
+	              symbol = _mm512_or_si512(_mm512_or_si512(_mm512_loadu_si512(offset), sign), last);
 	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(sent, symbol));
 	return dst + __builtin_popcountll(sent);
 #else
-	return put_symbols(dst, 1, sent, negative, 0);
+	return end_symbols(dst, put_symbols(dst, 1, sent, negative, 0), 1);
 #endif
 }
 
@@ -140,11 +150,11 @@ V16_FN struct bin pack_short_bin(float *r, const void *grad, const enum crumb_dt
 		sent |= (uint64_t)sent_in(G[k], g[k], bins->choice, f, most) << from[k];
 		negative |= (uint64_t)v16_bits(v16_negative(G[k])) << from[k];
 	}
-	if (bins->choice != FIRST)
-		dst = put_short(dst, sent, negative);
-	else if (M > 0)
-		dst = put_symbols(dst, 1, sent & -sent, negative, 0);
-	return (struct bin){M, dst};
+	if (bins->choice == LIFTED)
+		return (struct bin){M, put_short(dst, sent, negative)};
+	const uint32_t lane = (uint32_t)__builtin_ctzll(sent);
+	uint8_t *const end = M > 0 ? put_symbol(dst, 1, lane, negative >> lane & 1) : dst;
+	return (struct bin){M, end_symbols(dst, end, 1)};
 }
 
 /* A bin of 16 elements or more that sends what is lifted. */
@@ -152,6 +162,7 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
                               size_t size, const struct bins *bins, uint8_t *dst)
 {
 	const size_t whole = size / V16 * V16, tail = size - V16;
+	uint8_t *const begin = dst;
 	float *const own = r + first;
 	/* Loaded before anything is stored, since it overlaps the group before. */
 	const v16f tail_g = v16_load(type, grad, first + tail);
@@ -182,7 +193,7 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 	} else {
 		v16_storef(own + tail, tail_G);
 	}
-	return (struct bin){M, dst};
+	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
 /* The elements that pack_greatest remembers together: four groups, to choose less often, but one where a
@@ -227,6 +238,7 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
                                 size_t size, const struct bins *bins, uint8_t *dst)
 {
 	const size_t tail = size - BLOCK;
+	uint8_t *const begin = dst;
 	float *const own = r + first;
 	/* Loaded before anything is stored, since it overlaps the block before. */
 	const struct block last = load_block(r, grad, type, first + tail);
@@ -249,7 +261,7 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 		const uint32_t offset = from + (uint32_t)__builtin_ctzll(equal);
 		dst = put_symbol(dst, bins->width, offset, own[offset] < 0);
 	}
-	return (struct bin){M, dst};
+	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
 /* A short bin, one element after another. */
@@ -272,7 +284,7 @@ V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dt
 		if (sent && M > 0)
 			dst = put_symbol(dst, bins->width, (uint32_t)i, G < 0);
 	}
-	return (struct bin){M, dst};
+	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
 /* Takes what the symbols from src to end say off the residual. */
@@ -305,10 +317,7 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 		                        : bins->choice == FIRST
 		                                ? pack_greatest(r, grad, type, i, size, bins, at)
 		                                : pack_lifted(r, grad, type, i, size, bins, at);
-		uint8_t *const end =
-		        done.end > at ? done.end : put_symbol(at, bins->width, nothing(bins->width), 0);
-		mark_last(end);
-		at = end;
+		at = done.end;
 		run += done.M;
 		if (b % BINS_RUN == BINS_RUN - 1 || b + 1 == count) {
 			sum += run;
