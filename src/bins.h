@@ -43,6 +43,7 @@ struct symbol {
 /* All offset bits 1: a bin that sends nothing. */
 V16_FN uint32_t nothing(size_t width) { return (1u << (8 * width - 2)) - 1; }
 
+/* negative: its lowest bit. */
 V16_FN uint8_t *put_symbol(uint8_t *dst, const size_t width, uint32_t offset, uint32_t negative)
 {
 	const uint32_t x = negative << (8 * width - 1) | offset;
@@ -55,6 +56,9 @@ V16_FN uint8_t *put_symbol(uint8_t *dst, const size_t width, uint32_t offset, ui
 	return dst + width;
 }
 
+/* Sets *last* in the symbol that ends at end. */
+V16_FN void mark_last(uint8_t *end) { end[-1] |= 0x40; }
+
 V16_FN struct symbol get_symbol(const uint8_t *src, const size_t width)
 {
 	const uint32_t x = width == 1 ? *src : width == 2 ? get_u16(src) : get_u32(src);
@@ -62,46 +66,53 @@ V16_FN struct symbol get_symbol(const uint8_t *src, const size_t width)
 	return (struct symbol){top >> 1, top & 1, x & nothing(width)};
 }
 
-/* The symbols of the lanes in sent, whose first has that offset. */
+/* The symbols of the lanes in sent, whose first has that offset. They are put several at a time, and the last
+ * few may be none, which the next ones overwrite: a branch on whether there is one more would be mispredicted
+ * at most bins. */
 V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uint64_t negative,
-                            uint32_t offset)
+                            uint32_t offset, const int together)
 {
-	for (; sent; sent &= sent - 1) {
-		const uint32_t lane = (uint32_t)__builtin_ctzll(sent);
-		dst = put_symbol(dst, width, offset + lane, negative >> lane & 1u);
-	}
-	return dst;
+	uint8_t *const end = dst + width * (size_t)__builtin_popcountll(sent);
+	do {
+		for (int k = 0; k < together; k++, sent &= sent - 1) {
+			const uint32_t lane = (uint32_t)__builtin_ctzll(sent | 1ull << 63);
+			dst = put_symbol(dst, width, offset + lane, (uint32_t)(negative >> lane));
+		}
+	} while (sent);
+	return end;
 }
 
-/* Ends a bin whose symbols are those from begin to end: sets *last* in the last one, or puts one that says
- * that nothing is sent. Returns where the next bin's begin. */
+/* Ends a bin whose symbols are those from begin to end; returns where the next bin's begin. */
 V16_FN uint8_t *end_symbols(const uint8_t *begin, uint8_t *end, const size_t width)
 {
 	if (end == begin)
 		end = put_symbol(end, width, nothing(width), 0);
-	end[-1] |= 0x40;
+	mark_last(end);
 	return end;
 }
 
 enum { SHORT_BIN = 64 }; /* below this many elements, symbols are bytes */
 
-/* The symbols of a short bin, ended. SHORT_BIN bytes may be written. */
+/* The symbols of a short bin, ended; number 63, sent where nothing is, is the symbol that says so. SHORT_BIN
+ * bytes may be written. */
 V16_FN uint8_t *put_short(uint8_t *dst, uint64_t sent, uint64_t negative)
 {
+	sent |= (uint64_t)!sent << 63;
 #ifdef __AVX512VBMI2__
 	static const uint8_t offset[SHORT_BIN] = {
 	        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
 	        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
 	        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-	/* *last* is set here: a load of what was just stored would wait for it. */
-	sent |= (uint64_t)!sent << 63;
+	/* *last* is in place before all are stored: a load of what was just stored would wait for it. */
 	const __m512i sign = _mm512_maskz_set1_epi8(negative, (char)0x80),
 	              last = _mm512_maskz_set1_epi8(1ull << (63 - __builtin_clzll(sent)), 0x40),
 	              symbol = _mm512_or_si512(_mm512_or_si512(_mm512_loadu_si512(offset), sign), last);
 	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(sent, symbol));
 	return dst + __builtin_popcountll(sent);
 #else
-	return end_symbols(dst, put_symbols(dst, 1, sent, negative, 0), 1);
+	uint8_t *const end = put_symbols(dst, 1, sent, negative, 0, 4);
+	mark_last(end);
+	return end;
 #endif
 }
 
@@ -176,19 +187,22 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 	const float M = v16_top(top);
 	if (M > 0) {
 		const v16f most = v16_set(M), f = v16_set(bins->factor);
-		for (size_t i = 0; i < whole; i += V16) {
-			const v16f G = v16_loadf(own + i);
-			const uint16_t sent = sent_in(G, v16_load(type, grad, first + i), LIFTED, f, most);
-			if (sent)
-				dst = put_symbols(dst, bins->width, sent, v16_bits(v16_negative(G)),
-				                  (uint32_t)i);
+		for (size_t i = 0; i < whole; i += SHORT_BIN) {
+			uint64_t sent = 0, negative = 0;
+			for (size_t k = 0; k < SHORT_BIN && i + k < whole; k += V16) {
+				const v16f G = v16_loadf(own + i + k),
+				           g = v16_load(type, grad, first + i + k);
+				sent |= (uint64_t)sent_in(G, g, LIFTED, f, most) << k;
+				negative |= (uint64_t)v16_bits(v16_negative(G)) << k;
+			}
+			dst = put_symbols(dst, bins->width, sent, negative, (uint32_t)i, 2);
 		}
 		if (whole < size) {
 			v16_storef(own + tail, tail_G);
 			const uint16_t fresh = (uint16_t)~v16_first(whole - tail);
 			const uint16_t sent = sent_in(tail_G, tail_g, LIFTED, f, most) & fresh;
 			dst = put_symbols(dst, bins->width, sent, v16_bits(v16_negative(tail_G)),
-			                  (uint32_t)tail);
+			                  (uint32_t)tail, 1);
 		}
 	} else {
 		v16_storef(own + tail, tail_G);
