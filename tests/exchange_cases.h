@@ -1,0 +1,85 @@
+/* What tests of the exchange share: a model, its gradients, what plain crumb calls make of them, and ranks as
+ * threads.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef EXCHANGE_CASES_H
+#define EXCHANGE_CASES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "exchange.h"
+#include "policy.h"
+
+enum { SLICES = 10, LEARNERS = 4, STEPS = 3, MOST_RANKS = 5, NONE = 1000, CASE_SEED = 1 };
+
+/* The model: every kind, an empty slice, slices too short to shrink; place_slices says where they are. */
+extern struct crumb_slice slices[SLICES];
+extern size_t total;
+void place_slices(void);
+extern const float even_share[LEARNERS], uneven_share[LEARNERS];
+
+/* About normal, of another size in every slice; a pure function of learner, step and place. */
+void make_gradient(float *grad, size_t learner, unsigned step);
+
+struct policy parse_policy(const char *text);
+void *must(void *memory); /* aborts if there is none */
+
+/* Calls law for a policy of every codec: with its defaults, and with every key at either end of its range,
+ * except where that would take long. */
+void for_every_setting(void (*law)(const struct policy *policy, const char *text, bool defaults));
+
+/* What plain crumb calls make of the gradients. */
+struct reference {
+	crumb_packer *packer[LEARNERS][SLICES];
+	crumb_packer *down[SLICES]; /* NULL: the mean comes down as it is */
+	crumb_codec codec[SLICES], down_codec[SLICES];
+	bool exact; /* what agrees on a scaler comes down as integers */
+	float *grad[LEARNERS];
+	float *mean[STEPS];
+	uint64_t frame_bytes[CRUMB_KINDS]; /* over all learners and steps */
+	uint64_t down_bytes[CRUMB_KINDS];  /* over all steps; not when exact */
+};
+
+/* owned: one rank takes the mean, and sends it with the policy down; NULL: exactly. */
+struct reference *reference_open(const struct policy *policy, bool owned, const struct policy *down);
+const float *reference_step(struct reference *ref, const float *share, unsigned step);
+void reference_close(struct reference *ref);
+
+/* Ranks as threads, all at the same job. */
+struct job {
+	const struct plan *plan;
+	const struct policy *policy, *down;
+	const float *share;
+	unsigned ranks, threads;
+	unsigned nan_step; /* when learner nan_learner gives a NaN; NONE: never */
+	size_t nan_learner;
+	unsigned odd_rank;  /* has another slice table; NONE: nobody */
+	unsigned odd_share; /* weights the learners otherwise */
+	unsigned leaver;    /* leaves after the first step */
+	unsigned sleeper;   /* does not come to the second, and does not say so */
+	bool alone;         /* one rank without a transport */
+};
+
+struct rank_run {
+	const struct job *job;
+	struct transport *net;
+	int opened, error[STEPS];
+	float *mean[STEPS];
+	uint64_t packed; /* frames by all its packers */
+	double owed;
+	struct crumb_exchange_stats stats;
+	char why[STEPS][200];
+};
+
+extern const struct job plain_job; /* one rank, one thread, and all goes well */
+void run_job(const struct job *job, struct rank_run *run);
+void free_job(struct rank_run *run, unsigned ranks);
+
+/* That a mean has these bits. */
+void assert_bits(const float *got, const float *expected, const char *text, const struct job *job);
+
+#endif

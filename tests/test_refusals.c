@@ -1,0 +1,359 @@
+/* The exchange when something is wrong: whatever fails, every rank hears of it and none waits in vain.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "exchange_cases.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "message.h"
+#include "plan.h"
+#include "team.h"
+#include "transport.h"
+
+/* ---- one rank of several ------------------------------------------------------------------------ */
+
+/* One learner's NaN: every rank skips the step, no packer has packed, and the other steps are as if it had
+ * not been. */
+static void nan_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults)
+{
+	for (unsigned nan_step = 0; nan_step < STEPS; nan_step += defaults ? 1 : STEPS) {
+		struct job job = plain_job;
+		struct rank_run run[MOST_RANKS];
+		struct reference *ref = reference_open(policy, plan->assign, policy);
+		job.plan = plan;
+		job.policy = job.down = policy;
+		job.ranks = 3;
+		job.threads = 2;
+		job.nan_step = nan_step;
+		job.nan_learner = 2;
+		run_job(&job, run);
+		for (unsigned step = 0; step < STEPS; step++) {
+			const float *expected =
+			        step == nan_step ? NULL : reference_step(ref, job.share, step);
+			for (unsigned r = 0; r < job.ranks; r++) {
+				assert_int_equal(run[r].error[step], expected ? 0 : CRUMB_ENONFINITE);
+				if (expected)
+					assert_bits(run[r].mean[step], expected, text, &job);
+				else
+					assert_non_null(strstr(run[r].why[step], "rank 2"));
+			}
+		}
+		uint64_t packed = 0;
+		for (unsigned r = 0; r < job.ranks; r++) {
+			packed += run[r].packed;
+			assert_int_equal(run[r].stats.steps, STEPS - 1);
+			assert_int_equal(run[r].stats.skipped, 1);
+		}
+		assert_int_equal(packed, LEARNERS * SLICES * (STEPS - 1));
+		free_job(run, job.ranks);
+		reference_close(ref);
+	}
+}
+
+static void nan_law(const struct policy *policy, const char *text, bool defaults)
+{
+	const struct plan *plan;
+
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		nan_in(plan, policy, text, defaults);
+}
+
+static void a_nan_is_skipped_together(void **state)
+{
+	(void)state;
+	for_every_setting(nan_law);
+}
+
+/* Every rank returns the error from step on, and nobody packs any more. */
+static void assert_refused(const struct job *job, int error, unsigned step, uint64_t packed)
+{
+	struct rank_run run[MOST_RANKS];
+	uint64_t frames = 0;
+
+	run_job(job, run);
+	for (unsigned r = 0; r < job->ranks; r++) {
+		for (unsigned k = 0; k < STEPS; k++)
+			assert_int_equal(run[r].error[k], k < step ? 0 : error);
+		assert_true(r == job->leaver || r == job->sleeper || strlen(run[r].why[step]) > 0);
+		frames += run[r].packed;
+	}
+	assert_int_equal(frames, packed);
+	free_job(run, job->ranks);
+}
+
+static void another_model_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; crumb_list(i); i++) {
+		const struct policy policy = parse_policy(crumb_list(i)->name);
+		for (unsigned ranks = 2; ranks <= MOST_RANKS; ranks++)
+			for (unsigned odd = 0; odd < ranks; odd++) {
+				struct job job = plain_job;
+				job.policy = &policy;
+				job.ranks = ranks;
+				job.odd_rank = odd;
+				assert_refused(&job, CRUMB_EFRAME, 0, 0);
+			}
+	}
+}
+
+static void other_shares_are_refused(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+	struct job job = plain_job;
+
+	(void)state;
+	job.policy = &policy;
+	job.ranks = 3;
+	job.odd_share = 1;
+	assert_refused(&job, CRUMB_EFRAME, 0, 0);
+}
+
+/* A rank that leaves ends the others' waiting, whoever it is. */
+static void a_leaver_keeps_nobody_waiting(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+
+	(void)state;
+	for (unsigned ranks = 2; ranks <= MOST_RANKS; ranks++)
+		for (unsigned leaver = 0; leaver < ranks; leaver++) {
+			struct job job = plain_job;
+			job.policy = &policy;
+			job.ranks = ranks;
+			job.leaver = leaver;
+			assert_refused(&job, CRUMB_EPEER, 1, LEARNERS * SLICES);
+		}
+}
+
+/* So does one that hangs, but after their timeout. */
+static void a_sleeper_keeps_nobody_waiting_for_ever(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+	struct job job = plain_job;
+
+	(void)state;
+	job.policy = &policy;
+	job.ranks = 3;
+	for (job.sleeper = 0; job.sleeper < job.ranks; job.sleeper++)
+		assert_refused(&job, CRUMB_EPEER, 1, LEARNERS * SLICES);
+}
+
+/* ---- one rank over a transport that lies ---------------------------------------------------- */
+
+struct liar {
+	struct transport net;
+	unsigned swaps, lie; /* how many there were; which one is touched */
+	size_t at;           /* the touched byte, modulo the length */
+	uint8_t flip;        /* what happens to it; 0: the message ends there */
+	bool pad;            /* the message gets one byte more instead; if it has frames, the last one */
+	uint8_t *message;
+};
+
+/* Lengthens the last frame by the byte that follows it, in a message that is otherwise as it should be. */
+static void pad_last_frame(uint8_t *message)
+{
+	struct message_head head;
+	uint8_t *table = message + sizeof head;
+	uint64_t length;
+
+	memcpy(&length, table + (SLICES - 1) * sizeof length, sizeof length);
+	length++;
+	memcpy(table + (SLICES - 1) * sizeof length, &length, sizeof length);
+	memcpy(&head, message, sizeof head);
+	head.sum = crumb_hash(0, table, SLICES * sizeof length);
+	memcpy(message, &head, sizeof head);
+}
+
+static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *in)
+{
+	struct liar *liar = (struct liar *)net;
+
+	in[0] = out[0];
+	if (liar->swaps++ != liar->lie)
+		return 0;
+	const size_t at = liar->at % out[0].len;
+	const size_t len = liar->pad ? out[0].len + 1 : liar->flip ? out[0].len : at;
+	free(liar->message);
+	liar->message =
+	        must(malloc(len + !len)); /* no longer than what is shown: a sanitizer sees who reads on */
+	memcpy(liar->message, out[0].data, len < out[0].len ? len : out[0].len);
+	if (liar->pad)
+		liar->message[len - 1] = 0;
+	else if (liar->flip)
+		liar->message[at] ^= liar->flip;
+	if (liar->pad && liar->at)
+		pad_last_frame(liar->message);
+	in[0] = (crumb_span){liar->message, len};
+	return 0;
+}
+
+static void liar_leave(struct transport *net) { (void)net; }
+
+static struct team *pair; /* of two threads, which cut a slice */
+
+static void lie(const struct plan *plan, const struct policy *policy, const char *text, struct liar liar)
+{
+	liar.net = (struct transport){.ranks = 1, .swap = liar_swap, .leave = liar_leave};
+	const struct crumb_exchange_config config = {.slices = slices,
+	                                             .slice_count = SLICES,
+	                                             .plan = plan,
+	                                             .policy = policy,
+	                                             .learners = 1,
+	                                             .seed = CASE_SEED,
+	                                             .net = &liar.net,
+	                                             .team = liar.at % 2 ? pair : NULL};
+	const float share = 1;
+	struct crumb_exchange *x;
+	char why[200];
+	float *grad = must(malloc(total * sizeof *grad)), *mean = must(malloc(total * sizeof *mean));
+	const float *const grads[] = {grad};
+
+	make_gradient(grad, 0, 0);
+	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
+	const int error = crumb_exchange_mean(x, grads, &share, mean);
+	if (error >= 0)
+		fail_msg("%s, %s: swap %u, byte %zu ^ %d, pad %d goes unnoticed", plan->name, text, liar.lie,
+		         liar.at, liar.flip, liar.pad);
+	assert_true(strlen(crumb_exchange_why(x)) > 0);
+	assert_int_equal(crumb_exchange_mean(x, grads, &share, mean), error); /* final */
+	crumb_exchange_close(x);
+	free(liar.message);
+	free(grad);
+	free(mean);
+}
+
+/* A flipped bit, a cut, or a byte too many, in any place of any message, is an error and no more than that.
+ */
+static void damage_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults)
+{
+	for (unsigned swap = 0; swap < plan->swaps; swap++) {
+		for (size_t at = 0; at < (defaults ? 200 : 20); at++)
+			lie(plan, policy, text,
+			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << at % 8)});
+		for (size_t k = 0; k < 20; k++) {
+			const size_t at = (size_t)crumb_exchange_seed(3, swap, k);
+			lie(plan, policy, text,
+			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << k % 8)});
+			lie(plan, policy, text, (struct liar){.lie = swap, .at = at});
+		}
+		lie(plan, policy, text, (struct liar){.lie = swap});
+		lie(plan, policy, text, (struct liar){.lie = swap, .pad = true});
+	}
+	for (unsigned swap = 1; swap < plan->swaps; swap++)
+		lie(plan, policy, text, (struct liar){.lie = swap, .pad = true, .at = 1});
+}
+
+static void damage_law(const struct policy *policy, const char *text, bool defaults)
+{
+	const struct plan *plan;
+
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		damage_in(plan, policy, text, defaults);
+}
+
+static void damage_is_an_error(void **state)
+{
+	(void)state;
+	pair = must(crumb_team_open(2));
+	for_every_setting(damage_law);
+	crumb_team_close(pair);
+}
+
+/* ---- what is refused --------------------------------------------------------------------------- */
+
+static void a_wrong_slice_table_is_refused(void **state)
+{
+	const struct policy policy = parse_policy("raw");
+
+	(void)state;
+	for (int fault = 0; fault < 5; fault++) {
+		struct crumb_slice wrong[SLICES];
+		struct crumb_exchange *x = NULL;
+		char why[200] = "";
+		memcpy(wrong, slices, sizeof wrong);
+		struct transport net = {.rank = fault == 4, .ranks = 1};
+		const struct crumb_exchange_config config = {.slices = wrong,
+		                                             .slice_count = SLICES,
+		                                             .policy = &policy,
+		                                             .learners = fault == 3 ? 0 : 1,
+		                                             .net = &net};
+		if (fault == 0)
+			wrong[4].at++;
+		if (fault == 1)
+			wrong[0].n--;
+		if (fault == 2)
+			wrong[5].kind = CRUMB_KINDS;
+		assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), CRUMB_EINVAL);
+		assert_null(x);
+		assert_true(strlen(why) > 0);
+	}
+}
+
+/* Whatever tells the senders of two messages apart, both are named. */
+static void refusals_name_both_sides(void **state)
+{
+	static const struct {
+		size_t at;
+		int error;
+		const char *both[2];
+	} faults[] = {
+	        {offsetof(struct message_head, crumb),
+	         CRUMB_EVERSION,
+	         {"rank 3 runs crumb 0.1.", "here 0.1.0"}},
+	        {offsetof(struct message_head, format), CRUMB_EVERSION, {"rank 3 runs", "here"}},
+	        {offsetof(struct message_head, step),
+	         CRUMB_EFRAME,
+	         {"rank 3 sent a message of step 6", "of rank 2"}},
+	        {offsetof(struct message_head, phase),
+	         CRUMB_EFRAME,
+	         {"rank 3 sent a message of step 7, phase", "of rank 2"}},
+	        {offsetof(struct message_head, model),
+	         CRUMB_EFRAME,
+	         {"rank 3 trains another model", "than rank 2"}},
+	        {offsetof(struct message_head, table),
+	         CRUMB_EFRAME,
+	         {"rank 3 has another slice table", "than rank 2"}},
+	        {offsetof(struct message_head, setup),
+	         CRUMB_EFRAME,
+	         {"rank 3 has another plan", "than rank 2"}},
+	        {offsetof(struct message_head, shares),
+	         CRUMB_EFRAME,
+	         {"rank 3 weights the learners otherwise", "than rank 2"}},
+	};
+	struct message_head mine = {
+	        .phase = MESSAGE_UP, .rank = 2, .step = 7, .model = 1, .table = 2, .setup = 3, .shares = 4};
+	char why[CRUMB_WHY_MAX];
+
+	(void)state;
+	crumb_message_head(&mine);
+	struct message_head its = mine;
+	its.rank = 3;
+	assert_int_equal(crumb_message_check(&mine, (crumb_span){&its, sizeof its}, 3, why, sizeof why), 0);
+	for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+		struct message_head odd = its;
+		((uint8_t *)&odd)[faults[i].at] ^= 1;
+		assert_int_equal(
+		        crumb_message_check(&mine, (crumb_span){&odd, sizeof odd}, 3, why, sizeof why),
+		        faults[i].error);
+		for (int side = 0; side < 2; side++)
+			if (!strstr(why, faults[i].both[side]))
+				fail_msg("\"%s\" does not say \"%s\"", why, faults[i].both[side]);
+		assert_non_null(strstr(why, "step 7"));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_nan_is_skipped_together),
+	        cmocka_unit_test(another_model_is_refused),
+	        cmocka_unit_test(other_shares_are_refused),
+	        cmocka_unit_test(a_leaver_keeps_nobody_waiting),
+	        cmocka_unit_test(a_sleeper_keeps_nobody_waiting_for_ever),
+	        cmocka_unit_test(damage_is_an_error),
+	        cmocka_unit_test(a_wrong_slice_table_is_refused),
+	        cmocka_unit_test(refusals_name_both_sides),
+	};
+	place_slices();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
