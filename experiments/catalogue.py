@@ -23,6 +23,7 @@ TASKS = {
     "mnist-cnn, short": Task(f"{MNIST} --batch 128 --epochs 4 --lr 0.02 --momentum 0.9 --schedule cosine", QUICK_MNIST),
     "mnist-cnn, short, no momentum": Task(f"{MNIST} --batch 128 --epochs 4 --lr 0.1 --momentum 0 --schedule cosine", QUICK_MNIST),
     "cifar10-cnn": Task(cifar(), QUICK_CIFAR),
+    "cifar10-cnn, 20 epochs": Task(cifar(epochs=20), QUICK_CIFAR),
     "cifar10-cnn, Adam": Task(cifar(rest="--optimizer adam --lr 0.001 --schedule cosine"),
                               QUICK_CIFAR.replace("--lr 0.02 --momentum 0.9", "--optimizer adam --lr 0.002")),
     "cifar10-cnn, RMSProp": Task(cifar(rest="--optimizer rmsprop --lr 0.0005 --schedule cosine"),
@@ -92,10 +93,11 @@ EXPERIMENTS = {
         rows("mnist-cnn", 8, ["raw", ADACOMP], seeds=(1, 2, 3), quick=True) + rows("char-lstm", 2, ["raw", ADACOMP_LSTM], quick=True) +
         rows("speech-dnn, 3 epochs", 4, ["raw", ADACOMP]) + rows("char-lstm", 8, [ADACOMP_LSTM]) +
         rows("cifar10-resnet20", 8, ["raw", ADACOMP]) + rows("cifar10-cnn", 128, [ADACOMP]) + rows("cifar10-cnn", 8, ["raw", ADACOMP], seeds=(2, 3)) +
-        rows("speech-dnn, 3 epochs", 4, ["raw", ADACOMP], seeds=(2, 3)) +
+        rows("cifar10-cnn, 20 epochs", 8, ["raw", ADACOMP], seeds=(1, 2)) + rows("speech-dnn, 3 epochs", 4, ["raw", ADACOMP], seeds=(2, 3)) +
         [row for learners in (1, 8) for row in rows("speech-dnn, 3 epochs", learners, [ADACOMP])] +
         [row for learners in (64, 16, 1) for row in rows("cifar10-cnn", learners, [ADACOMP])],
         claims=[near("mnist-cnn", 8, ADACOMP, points=0.5, ratio=40), near("cifar10-cnn", 8, ADACOMP, points=0.5, ratio=30),
+                near("cifar10-cnn, 20 epochs", 8, ADACOMP, points=0.5, ratio=30)._replace(quick=False),
                 near("speech-dnn", 4, ADACOMP, points=0.5, ratio=50), near("char-lstm", 2, ADACOMP_LSTM, nats=0.05, ratio=50)],
         paper={("mnist-cnn", "raw"): 0.88, ("mnist-cnn", ADACOMP): 0.85, ("cifar10-cnn", "raw"): 18.0, ("cifar10-cnn", ADACOMP): 18.4,
                ("speech-dnn", "raw"): 59.8, ("speech-dnn", ADACOMP): 59.8, ("char-lstm", "raw"): 1.73, ("char-lstm", ADACOMP_LSTM): 1.75},
@@ -207,7 +209,7 @@ EXPERIMENTS = {
         claims=[near("cifarnet, Adam", 2, "terngrad", points=1, ratio=12)],
         paper={("cifarnet, Adam", "raw"): 13.44, ("cifarnet, Adam", "terngrad"): 14.36},
         text="The paper: error of 13.44 % and 14.36 % with 2 workers and batches of 128, of 16.81 % and 17.20 % with 16 and 2048, after "
-             "300,000 steps. Here: two epochs.",
+             "300,000 steps. Here: two epochs, after which the quantised runs are ahead, as noise may have it: what that shows is that CifarNet trains.",
         figure=("epoch", "error")),
     "terngrad-fig3": Experiment(
         "TernGrad, figure 3: LeNet on MNIST by 2 to 64 workers, two optimizers",
