@@ -3,14 +3,14 @@
  * SPDX-License-Identifier: MIT */
 #include "train.h"
 #include "arrival.h"
-#include "checkpoint.h"
 #include "dump.h"
 #include "init.h"
 #include "layer_probe.h"
 #include "optimizer.h"
-#include "progress.h"
 #include "random.h"
+#include "resume.h"
 #include "split.h"
+#include "state.h"
 #include "worker.h"
 
 #include <math.h>
@@ -36,48 +36,6 @@ struct told {
 	double test_loss;  /* the sum over its part of the test set */
 	uint64_t errors;
 	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
-};
-
-/* What a run has to remember beside its arrays. */
-struct past {
-	struct report run;
-	size_t step;
-	uint64_t moves;
-	long log_end;
-};
-
-struct train {
-	const struct train_setting *setting;
-	const char *codec;
-	char run[4096];         /* which run this is, in words */
-	struct worker **worker; /* one a thread */
-	size_t workers;
-	struct crumb_slice *slice; /* the network's, cut as the plan wants them */
-	size_t slices;
-	struct crumb_exchange *exchange;
-	struct crumb_tuner *tuner; /* of the exchange, with --codec auto; NULL otherwise */
-	size_t first, own;         /* this rank's learners */
-	float *param, *mean;
-	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
-	float *average;                        /* of the parameters; NULL: none is wanted */
-	float *tested;                         /* parameters and statistics that a test takes */
-	float *statistics;                     /* by chunk */
-	float **grad;                          /* by own learner */
-	float *share;                          /* of a batch, by learner of all */
-	double *loss;                          /* of a step, by own learner */
-	struct told *mine;                     /* by own learner */
-	struct told *all;                      /* by learner of all */
-	uint32_t *order;                       /* of the epoch's samples */
-	size_t step;                           /* since the start of the run */
-	uint64_t moves;                        /* of the parameters: steps that were not skipped */
-	struct progress progress;
-	struct arrival *arrival;   /* NULL: nobody asked, or there are other ranks */
-	struct layer_probe *probe; /* by layer; NULL: nobody asked, or the first learner is not here */
-	/* for the tasks of one step */
-	const uint32_t *batch;
-	double rate;
-	struct worker_score *score; /* by chunk of the test set */
-	bool *failed;               /* by thread */
 };
 
 static size_t steps_per_epoch(const struct train_setting *s)
@@ -504,132 +462,6 @@ static void add_epoch(struct report *run, const struct report *epoch, size_t lea
 	*run = sum;
 }
 
-/* ---- checkpoints ---- */
-
-static void add_block(struct checkpoint_block *block, size_t *blocks, void *data, size_t size)
-{
-	if (!data)
-		return;
-	if (block)
-		block[*blocks] = (struct checkpoint_block){data, size};
-	++*blocks;
-}
-
-static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_packer *packer)
-{
-	if (packer)
-		add_block(block, blocks, packer,
-		          crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer)));
-}
-
-/* All that the next epoch depends on: weights, optimizer, and, from *packers on, this rank's packers; block
- * may be NULL, to count. */
-static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block,
-                          size_t *packers)
-{
-	const size_t bytes = t->setting->net->parameters * sizeof(float);
-	size_t blocks = 0;
-	add_block(block, &blocks, past, sizeof *past);
-	add_block(block, &blocks, t->param, bytes);
-	add_block(block, &blocks, t->average, bytes);
-	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
-		add_block(block, &blocks, t->moment[i], bytes);
-	*packers = blocks;
-	for (size_t s = 0; s < t->slices; s++) {
-		for (size_t l = 0; l < t->own; l++)
-			add_packer(block, &blocks, crumb_exchange_packer(t->exchange, l, s));
-		add_packer(block, &blocks, crumb_exchange_mean_packer(t->exchange, s));
-	}
-	return blocks;
-}
-
-typedef int checkpoint_verb(const struct checkpoint *, size_t, const struct checkpoint_block *, size_t,
-                            char *, size_t);
-
-/* Writes or reads the checkpoint of an epoch. */
-static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, struct past *past, char *why,
-                       size_t cap)
-{
-	const struct transport *ranks = t->setting->ranks;
-	char run[sizeof t->run + 128];
-	snprintf(run, sizeof run, "crumb-train %s, rank %u of %u, %s", crumb_version(),
-	         ranks ? ranks->rank : 0, ranks ? ranks->ranks : 1, t->run);
-	const struct checkpoint checkpoint = {t->setting->options->checkpoint, ranks ? ranks->rank : 0, run};
-	size_t packers;
-	const size_t blocks = list_blocks(t, past, NULL, &packers);
-	struct checkpoint_block *block = calloc(blocks, sizeof *block);
-	if (!block) {
-		snprintf(why, cap, "out of memory");
-		return -1;
-	}
-	list_blocks(t, past, block, &packers);
-	int result = verb(&checkpoint, epoch, block, blocks, why, cap);
-	for (size_t i = packers; i < blocks && result == 0; i++)
-		if ((result = crumb_packer_check(block[i].data, block[i].size)) < 0)
-			snprintf(why, cap, "%s: epoch %zu: %s", checkpoint.folder, epoch,
-			         crumb_strerror(result));
-	free(block);
-	return result;
-}
-
-static int save(struct train *t, const struct report *run, char *why, size_t cap)
-{
-	const struct options *o = t->setting->options;
-	struct past past = {*run, t->step, t->moves, t->setting->log->end};
-	if (!o->checkpoint || (run->epoch % o->every > 0 && run->epoch < o->epochs))
-		return 0;
-	return with_blocks(t, checkpoint_write, run->epoch, &past, why, cap);
-}
-
-/* The epoch that the slowest rank has reached. */
-static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
-{
-	const size_t learners = t->setting->options->learners;
-	uint64_t *mine = calloc(t->own + 1, sizeof *mine), *all = calloc(learners, sizeof *all);
-	int result = mine && all ? 0 : -1;
-	for (size_t l = 0; l < t->own && mine; l++)
-		mine[l] = *epoch;
-	if (result < 0)
-		snprintf(why, cap, "out of memory");
-	else if ((result = crumb_exchange_tell(t->exchange, mine, sizeof *mine, all)) < 0)
-		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
-	for (size_t l = 0; l < learners && result == 0; l++)
-		*epoch = all[l] < *epoch ? (size_t)all[l] : *epoch;
-	free(mine);
-	free(all);
-	return result;
-}
-
-/* Goes back to the newest checkpoint where the options say so, and *run to what it was then. */
-static int resume(struct train *t, struct report *run, char *why, size_t cap)
-{
-	const struct options *o = t->setting->options;
-	const struct transport *ranks = t->setting->ranks;
-	const struct checkpoint checkpoint = {o->checkpoint, ranks ? ranks->rank : 0, NULL};
-	struct past past = {.step = 0};
-	size_t epoch;
-	if (!o->checkpoint)
-		return 0;
-	if (checkpoint_open(&checkpoint, &epoch, why, cap) < 0)
-		return -1;
-	if (!o->resume && epoch > 0) {
-		snprintf(why, cap, "%s holds checkpoints: go on from them with --resume, or remove them",
-		         o->checkpoint);
-		return -1;
-	}
-	if (!o->resume)
-		return log_resume(t->setting->log, 0, why, cap);
-	if (least_epoch(t, &epoch, why, cap) < 0 ||
-	    (epoch > 0 && with_blocks(t, checkpoint_read, epoch, &past, why, cap) < 0))
-		return -1;
-	*run = past.run;
-	t->step = t->progress.done = past.step;
-	t->moves = past.moves;
-	progress_note(&t->progress,
-	              epoch > 0 ? "goes on from a checkpoint" : "no checkpoint yet: from the start");
-	return log_resume(t->setting->log, past.log_end, why, cap);
-}
-
 static int open_probe(struct train *t, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
@@ -660,7 +492,7 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		epoch.bytes = run->bytes;
 		epoch.down_bytes = run->down_bytes;
 		progress_epoch(&t->progress, &epoch);
-		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0 || save(t, run, why, cap) < 0)
+		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0 || train_save(t, run, why, cap) < 0)
 			return -1;
 		if (epoch.stats.steps == 0) {
 			snprintf(
@@ -679,7 +511,7 @@ int train_run(const struct train_setting *setting, size_t codec, struct report *
 	int result = train_open(&t, setting, codec, why, cap);
 	*run = (struct report){0};
 	if (result == 0)
-		result = resume(&t, run, why, cap);
+		result = train_resume(&t, run, why, cap);
 	if (result == 0)
 		result = open_probe(&t, why, cap);
 	if (result == 0)

@@ -1,0 +1,49 @@
+/* What training a network with one codec holds.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef STATE_H
+#define STATE_H
+
+#include "optimizer.h"
+#include "progress.h"
+#include "train.h"
+
+#include <stdbool.h>
+
+struct told;
+
+struct train {
+	const struct train_setting *setting;
+	const char *codec;
+	char run[4096];         /* which run this is, in words */
+	struct worker **worker; /* one a thread */
+	size_t workers;
+	struct crumb_slice *slice; /* the network's, cut as the plan wants them */
+	size_t slices;
+	struct crumb_exchange *exchange;
+	struct crumb_tuner *tuner; /* of the exchange, with --codec auto; NULL otherwise */
+	size_t first, own;         /* this rank's learners */
+	float *param, *mean;
+	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
+	float *average;                        /* of the parameters; NULL: none is wanted */
+	float *tested;                         /* parameters and statistics that a test takes */
+	float *statistics;                     /* by chunk */
+	float **grad;                          /* by own learner */
+	float *share;                          /* of a batch, by learner of all */
+	double *loss;                          /* of a step, by own learner */
+	struct told *mine;                     /* by own learner */
+	struct told *all;                      /* by learner of all */
+	uint32_t *order;                       /* of the epoch's samples */
+	size_t step;                           /* since the start of the run */
+	uint64_t moves;                        /* of the parameters: steps that were not skipped */
+	struct progress progress;
+	struct arrival *arrival;   /* NULL: nobody asked, or there are other ranks */
+	struct layer_probe *probe; /* by layer; NULL: nobody asked, or the first learner is not here */
+	/* for the tasks of one step */
+	const uint32_t *batch;
+	double rate;
+	struct worker_score *score; /* by chunk of the test set */
+	bool *failed;               /* by thread */
+};
+
+#endif
