@@ -54,6 +54,35 @@ static void means_are_the_gradient(void **state)
 		}
 }
 
+/* Random numbers come in blocks of 4,096 elements: equal blocks do not become equal ones. */
+static void blocks_draw_their_own(void **state)
+{
+	(void)state;
+	enum { BLOCK = 4096, BLOCKS = 4, N = BLOCK * BLOCKS };
+	static float g[N];
+	for (int b = 0; b < BLOCKS; b++)
+		case_fill(g + b * BLOCK, BLOCK, CASE_GAUSS, 1);
+	for (size_t c = 0; crumb_list(c); c++) {
+		if (!(crumb_list(c)->flags & CRUMB_RANDOM))
+			continue;
+		static float out[N];
+		crumb_codec codec;
+		size_t len;
+		assert_int_equal(crumb_parse(&codec, crumb_list(c)->name, NULL), 0);
+		crumb_packer *p = case_packer(&codec, N, 1);
+		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+		memset(out, 0, sizeof out);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, out, N), len);
+		for (int a = 0; a < BLOCKS; a++)
+			for (int b = 0; b < a; b++)
+				if (!memcmp(out + a * BLOCK, out + b * BLOCK, BLOCK * sizeof *out))
+					fail_msg("%s: blocks %d and %d are the same", crumb_list(c)->name, b,
+					         a);
+		free(frame);
+		free(p);
+	}
+}
+
 /* Frames of learners with seeds of their own: the variance of their mean falls as 1/N. */
 static void errors_of_learners_cancel(void **state)
 {
@@ -141,6 +170,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(means_are_the_gradient),
+	        cmocka_unit_test(blocks_draw_their_own),
 	        cmocka_unit_test(errors_of_learners_cancel),
 	        cmocka_unit_test(clipped_gaussians_are_two_thirds_zero),
 	        cmocka_unit_test(adacomp_sends_about_five_a_bin),
