@@ -163,6 +163,15 @@ static void bits_past_the_end_are_refused(void **state)
 	}
 }
 
+/* Of the four codes of two bits 01 is none. */
+static void a_code_that_means_nothing_is_refused(void **state)
+{
+	(void)state;
+	for (ptrdiff_t element = 0; element < 21; element++)
+		is_refused("twobit:threshold=100", 4 + element / 4,
+		           0x40u >> 2 * (element % 4)); /* all were 00 */
+}
+
 /* The document has them neither negative nor -0. */
 static void negative_scales_are_refused(void **state)
 {
@@ -183,6 +192,7 @@ int main(void)
 	        cmocka_unit_test(refusals),
 	        cmocka_unit_test(frames_follow_each_other),
 	        cmocka_unit_test(bits_past_the_end_are_refused),
+	        cmocka_unit_test(a_code_that_means_nothing_is_refused),
 	        cmocka_unit_test(negative_scales_are_refused),
 	};
 	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);
