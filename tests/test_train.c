@@ -20,6 +20,8 @@
 static const struct layer one_layer[] = {{.type = LAYER_FC, .units = 10}};
 static const struct model model = {.name = "one", .layers = one_layer, .layer_count = 1};
 
+enum { TESTED = WORKER_MOST + 3 }; /* samples, of another micro-batch too */
+
 struct problem {
 	struct data data;
 	struct net net;
@@ -29,7 +31,7 @@ static void problem_open(struct problem *p, size_t samples)
 {
 	char why[256] = "";
 	*p = (struct problem){0};
-	assert_int_equal(digits_make(&p->data, samples, 10, why, sizeof why), 0);
+	assert_int_equal(digits_make(&p->data, samples, TESTED, why, sizeof why), 0);
 	p->data.mean = 37;
 	p->data.scale = 1.0f / 60;
 	assert_int_equal(net_open(&p->net, &model, p->data.shape, why, sizeof why), 0);
@@ -160,6 +162,52 @@ static void a_samples_dropout_is_its_own(void **state)
 	data_close(&p.data);
 }
 
+/* More samples than a micro-batch has are worth what they are worth one by one. */
+static void batches_are_sums_of_samples(void **state)
+{
+	(void)state;
+	enum { SAMPLES = 2 * WORKER_MOST + 7 };
+	struct problem p;
+	problem_open(&p, SAMPLES);
+	const size_t n = p.net.parameters;
+	float *param = malloc(n * sizeof *param), *grad = malloc(n * sizeof *grad),
+	      *one = malloc(n * sizeof *one);
+	double *sum = calloc(n, sizeof *sum), loss, single, losses = 0;
+	uint32_t index[SAMPLES];
+	struct worker *worker = worker_open(&p.net, &p.data);
+	assert_true(param && grad && one && sum && worker);
+	init_parameters(&p.net, 1, param);
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		index[i] = SAMPLES - 1 - i;
+		assert_int_equal(worker_gradient(worker, param, &index[i], 1, one, &single), 0);
+		losses += single / SAMPLES;
+		for (size_t k = 0; k < n; k++)
+			sum[k] += one[k] / (double)SAMPLES;
+	}
+	assert_int_equal(worker_gradient(worker, param, index, SAMPLES, grad, &loss), 0);
+	assert_true(fabs(loss - losses) < 1e-5 * losses);
+	for (size_t k = 0; k < n; k++)
+		assert_true(fabs(grad[k] - sum[k]) < 1e-5);
+
+	struct worker_score all, part;
+	size_t errors = 0;
+	losses = 0;
+	for (size_t i = 0; i < TESTED; i++) {
+		assert_int_equal(worker_test(worker, param, i, 1, &part), 0);
+		errors += part.errors;
+		losses += part.loss;
+	}
+	assert_int_equal(worker_test(worker, param, 0, TESTED, &all), 0);
+	assert_int_equal(all.errors, errors);
+	assert_true(fabs(all.loss - losses) < 1e-5 * losses);
+	worker_close(worker);
+	free(param);
+	free(grad);
+	free(one);
+	free(sum);
+	data_close(&p.data);
+}
+
 static void parts_are_even(void **state)
 {
 	(void)state;
@@ -201,8 +249,11 @@ static void orders_are_equally_likely(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(training_is_descent),          cmocka_unit_test(epochs_are_shuffled),
-	        cmocka_unit_test(a_samples_dropout_is_its_own), cmocka_unit_test(parts_are_even),
+	        cmocka_unit_test(training_is_descent),
+	        cmocka_unit_test(epochs_are_shuffled),
+	        cmocka_unit_test(a_samples_dropout_is_its_own),
+	        cmocka_unit_test(batches_are_sums_of_samples),
+	        cmocka_unit_test(parts_are_even),
 	        cmocka_unit_test(orders_are_equally_likely),
 	};
 	return cmocka_run_group_tests_name("train", tests, NULL, NULL);
