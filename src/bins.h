@@ -190,6 +190,11 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 		for (size_t i = 0; i < whole; i += SHORT_BIN) {
 			uint64_t sent = 0, negative = 0;
 			for (size_t k = 0; k < SHORT_BIN && i + k < whole; k += V16) {
+				/* The next bin comes from memory while this one, in the cache, is gone over
+				 * again. */
+				__builtin_prefetch(own + size + i + k);
+				__builtin_prefetch((const uint8_t *)grad +
+				                   v16_width(type) * (first + size + i + k));
 				const v16f G = v16_loadf(own + i + k),
 				           g = v16_load(type, grad, first + i + k);
 				sent |= (uint64_t)sent_in(G, g, LIFTED, f, most) << k;
