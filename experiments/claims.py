@@ -45,9 +45,9 @@ class Results:
         return own if there and own else None
 
 
-def near(task, learners, codec, ratio, points=None, nats=None):
+def near(task, learners, codec, ratio, points=None, nats=None, quick=True):
     """Of test error in points, or of test loss in nats."""
-    field, scale, most, quick = ("error", 100, points, QUICK_POINTS) if nats is None else ("test_loss", 1, nats, QUICK_NATS)
+    field, scale, most, quick_most = ("error", 100, points, QUICK_POINTS) if nats is None else ("test_loss", 1, nats, QUICK_NATS)
     excess = f"errs at most {points} points more" if nats is None else f"has at most {nats} nats more of loss"
 
     def holds(results):
@@ -55,18 +55,18 @@ def near(task, learners, codec, ratio, points=None, nats=None):
         rate = results.mean("ratio", task, learners, codec)
         if own is None or raw is None:
             return None
-        return scale * (own - raw) <= (quick if results.quick else most) and rate >= ratio
+        return scale * (own - raw) <= (quick_most if results.quick else most) and rate >= ratio
 
-    return Claim(f"{task}, {learners} learners: `{codec}` {excess} than raw, and is {ratio} times smaller", holds)
+    return Claim(f"{task}, {learners} learners: `{codec}` {excess} than raw, and is {ratio} times smaller", holds, quick)
 
 
-def ordered(field, task, learners, codecs):
+def ordered(field, task, learners, codecs, quick=True):
     """From the least on."""
     def holds(results):
         values = [results.mean(field, task, learners, codec) for codec in codecs]
         return None if None in values else values == sorted(values)
 
-    return Claim(f"{task}, {learners} learners: {field} of {' < '.join(f'`{codec}`' for codec in codecs)}", holds)
+    return Claim(f"{task}, {learners} learners: {field} of {' < '.join(f'`{codec}`' for codec in codecs)}", holds, quick)
 
 
 def rising(field, codec, what, runs, quick):

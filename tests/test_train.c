@@ -119,7 +119,31 @@ static void epochs_are_shuffled(void **state)
 	data_close(&p.data);
 }
 
-/* So that it does not matter which learner has a sample: a batch's gradient is the mean of its samples'. */
+/* A batch's loss and gradient are the means of its samples', so that it does not matter which learner has a
+ * sample. */
+static double is_mean_of_samples(struct worker *worker, const struct net *net, const float *param,
+                                 const uint32_t *index, size_t samples)
+{
+	const size_t n = net->parameters;
+	float *grad = malloc(n * sizeof *grad), *one = malloc(n * sizeof *one);
+	double *sum = calloc(n, sizeof *sum), loss, own, mean = 0;
+	assert_true(grad && one && sum);
+	for (size_t i = 0; i < samples; i++) {
+		assert_int_equal(worker_gradient(worker, param, index + i, 1, one, &own), 0);
+		mean += own / (double)samples;
+		for (size_t k = 0; k < n; k++)
+			sum[k] += one[k] / (double)samples;
+	}
+	assert_int_equal(worker_gradient(worker, param, index, samples, grad, &loss), 0);
+	assert_float_equal(loss, mean, 1e-5);
+	for (size_t k = 0; k < n; k++)
+		assert_float_equal(grad[k], sum[k], 1e-5);
+	free(grad);
+	free(one);
+	free(sum);
+	return loss;
+}
+
 static void a_samples_dropout_is_its_own(void **state)
 {
 	(void)state;
@@ -129,82 +153,49 @@ static void a_samples_dropout_is_its_own(void **state)
 	const uint32_t index[SAMPLES] = {4, 0, 2};
 	struct problem p;
 	char why[256];
-	double loss, mean = 0, later;
 	problem_open(&p, 5);
 	assert_int_equal(net_open(&p.net, &dropped, p.data.shape, why, sizeof why), 0);
 	p.net.dropout = 0.5f;
-	const size_t n = p.net.parameters;
-	float *param = malloc(n * sizeof *param), *grad = malloc(n * sizeof *grad),
-	      *one = malloc(n * sizeof *one), *sum = calloc(n, sizeof *sum);
+	float *param = malloc(p.net.parameters * sizeof *param);
 	struct worker *worker = worker_open(&p.net, &p.data);
-	assert_true(param && grad && one && sum && worker);
+	assert_true(param && worker);
 	init_parameters(&p.net, 1, param);
 	worker_epoch(worker, 1, 1);
-	assert_int_equal(worker_gradient(worker, param, index, SAMPLES, grad, &loss), 0);
-	for (size_t i = 0; i < SAMPLES; i++) {
-		double own;
-		assert_int_equal(worker_gradient(worker, param, index + i, 1, one, &own), 0);
-		mean += own / SAMPLES;
-		for (size_t k = 0; k < n; k++)
-			sum[k] += one[k] / SAMPLES;
-	}
-	assert_float_equal(loss, mean, 1e-5);
-	for (size_t k = 0; k < n; k++)
-		assert_float_equal(grad[k], sum[k], 1e-5);
+	const double loss = is_mean_of_samples(worker, &p.net, param, index, SAMPLES);
 	worker_epoch(worker, 1, 2);
-	assert_int_equal(worker_gradient(worker, param, index, SAMPLES, grad, &later), 0);
-	assert_true(fabs(later - loss) > 1e-3);
+	assert_true(fabs(is_mean_of_samples(worker, &p.net, param, index, SAMPLES) - loss) > 1e-3);
 	worker_close(worker);
 	free(param);
-	free(grad);
-	free(one);
-	free(sum);
 	data_close(&p.data);
 }
 
-/* More samples than a micro-batch has are worth what they are worth one by one. */
-static void batches_are_sums_of_samples(void **state)
+/* More samples than a micro-batch has are worth what they are worth one by one, in training and in a test. */
+static void micro_batches_are_added_up(void **state)
 {
 	(void)state;
 	enum { SAMPLES = 2 * WORKER_MOST + 7 };
 	struct problem p;
 	problem_open(&p, SAMPLES);
-	const size_t n = p.net.parameters;
-	float *param = malloc(n * sizeof *param), *grad = malloc(n * sizeof *grad),
-	      *one = malloc(n * sizeof *one);
-	double *sum = calloc(n, sizeof *sum), loss, single, losses = 0;
+	float *param = malloc(p.net.parameters * sizeof *param);
 	uint32_t index[SAMPLES];
 	struct worker *worker = worker_open(&p.net, &p.data);
-	assert_true(param && grad && one && sum && worker);
+	assert_true(param && worker);
 	init_parameters(&p.net, 1, param);
-	for (uint32_t i = 0; i < SAMPLES; i++) {
+	for (uint32_t i = 0; i < SAMPLES; i++)
 		index[i] = SAMPLES - 1 - i;
-		assert_int_equal(worker_gradient(worker, param, &index[i], 1, one, &single), 0);
-		losses += single / SAMPLES;
-		for (size_t k = 0; k < n; k++)
-			sum[k] += one[k] / (double)SAMPLES;
-	}
-	assert_int_equal(worker_gradient(worker, param, index, SAMPLES, grad, &loss), 0);
-	assert_true(fabs(loss - losses) < 1e-5 * losses);
-	for (size_t k = 0; k < n; k++)
-		assert_true(fabs(grad[k] - sum[k]) < 1e-5);
+	is_mean_of_samples(worker, &p.net, param, index, SAMPLES);
 
-	struct worker_score all, part;
-	size_t errors = 0;
-	losses = 0;
+	struct worker_score all, one, sum = {0};
 	for (size_t i = 0; i < TESTED; i++) {
-		assert_int_equal(worker_test(worker, param, i, 1, &part), 0);
-		errors += part.errors;
-		losses += part.loss;
+		assert_int_equal(worker_test(worker, param, i, 1, &one), 0);
+		sum.errors += one.errors;
+		sum.loss += one.loss;
 	}
 	assert_int_equal(worker_test(worker, param, 0, TESTED, &all), 0);
-	assert_int_equal(all.errors, errors);
-	assert_true(fabs(all.loss - losses) < 1e-5 * losses);
+	assert_int_equal(all.errors, sum.errors);
+	assert_true(fabs(all.loss - sum.loss) < 1e-5 * sum.loss);
 	worker_close(worker);
 	free(param);
-	free(grad);
-	free(one);
-	free(sum);
 	data_close(&p.data);
 }
 
@@ -252,7 +243,7 @@ int main(void)
 	        cmocka_unit_test(training_is_descent),
 	        cmocka_unit_test(epochs_are_shuffled),
 	        cmocka_unit_test(a_samples_dropout_is_its_own),
-	        cmocka_unit_test(batches_are_sums_of_samples),
+	        cmocka_unit_test(micro_batches_are_added_up),
 	        cmocka_unit_test(parts_are_even),
 	        cmocka_unit_test(orders_are_equally_likely),
 	};

@@ -249,7 +249,7 @@ const struct codec PER_ISA(terngrad) = {
                  .keys = 4,
                  .key = {{"clip", "clip at so many standard deviations; 0: do not", 2.5f, 0, 100, 0, NULL},
                          {"bucket", "elements under one scaler, a multiple of 16; 0: the slice", 0, 0,
-                          0x1p20f, V16, NULL},
+                          TERNARY_MOST_BUCKET, V16, NULL},
                          {"shared", "1: all learners agree on the scaler", 0, 0, 1, 1, no_yes},
                          {"coding", "five trits a byte, two bits a trit, or what is shortest", TRITS, 0, 2, 1,
                           codings}}},
