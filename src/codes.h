@@ -115,19 +115,24 @@ CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
 /* Whether a code of the blocks of n elements, of at most four bits, has all bits set. */
 CODES_FN bool coded_fill(const struct coded *c, size_t n)
 {
-	const uint32_t lowest = c->bits == 4 ? 0x11111111 : c->bits == 3 ? 0x00249249 : 0x00005555;
-	const uint8_t *src = c->low;
-	v16i full = v16_seti(0);
+	const uint8_t *src = c->low, *const end = src + plane_bytes(c->bits, n);
+	uint32_t full = 0;
+	if (c->bits != 3) { /* codes do not lie across bytes, so any order will do */
+		for (; src < end; src += 4) {
+			const uint32_t x = get_u32(src), two = x & x >> 1 & 0x55555555;
+			full |= c->bits == 2 ? two : two & two >> 2 & 0x11111111;
+		}
+		return full;
+	}
+	v16i lanes = v16_seti(0);
 	for (size_t i = 0; i < n; i += LEVELS_BLOCK) {
 		const size_t groups = n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS,
-		             planes = divide_up(c->bits * groups, 8);
-		const v16i x = get_lanes(src, planes), two = v16_andi(x, v16_shr(x, 1));
+		             planes = divide_up(3 * groups, 8);
+		const v16i x = get_lanes(src, planes);
 		src += V16 * planes;
-		full = v16_ori(full, c->bits == 4   ? v16_andi(two, v16_shr(two, 2))
-		                     : c->bits == 3 ? v16_andi(two, v16_shr(x, 2))
-		                                    : two);
+		lanes = v16_ori(lanes, v16_andi(v16_andi(x, v16_shr(x, 1)), v16_shr(x, 2)));
 	}
-	return v16_bits(v16_ne(v16_float_of(v16_andi(full, v16_seti(lowest))), v16_set(0)));
+	return v16_bits(v16_ne(v16_float_of(v16_andi(lanes, v16_seti(0x00249249))), v16_set(0)));
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */
