@@ -7,7 +7,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data augment learners batch epochs lr optimizer momentum weight-decay average dropout schedule warmup seed codec flat compression-params plan down timeout \
+for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay average dropout schedule warmup seed codec flat compression-params plan down timeout \
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
@@ -289,6 +289,11 @@ for line in open(sys.argv[1]):
     print({key: value for key, value in json.loads(line).items() if key != "seconds"})
 END
 holds "a dump changes nothing" test "$(python3 strip_seconds.py dumped)" = "$(python3 strip_seconds.py undumped)"
+
+# ---- a batch by learner ----
+check "--batch" $small --learners 5 --log whole
+check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
+holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
 check "a folder that is there" $small --epochs 1 --dump-gradients dump
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
 refused 1 'nowhere/dump: No such file' $small --dump-gradients nowhere/dump

@@ -53,6 +53,8 @@ static const struct option table[] = {
         {"learners", "N", "how many learners share a batch", "8", COUNT, FIELD(learners), 1, 65536},
         {"batch", "N", "samples a step, over all learners; the rest of an epoch is left out", "100", COUNT,
          FIELD(batch), 1, 1e9},
+        {"learner-batch", "N", "samples a step of each learner, instead of --batch; 0: as --batch says", "0",
+         COUNT, FIELD(learner_batch), 0, 1e6},
         {"epochs", "N", "how often to go through the training set", "5", COUNT, FIELD(epochs), 1, 1e6},
         {"lr", "X", "initial learning rate", "0.02", REAL, FIELD(lr), 0, 1e6},
         {"optimizer", "TEXT",
@@ -353,6 +355,8 @@ size_t options_cpus(void)
 
 static int complete(struct options *options)
 {
+	if (options->learner_batch)
+		options->batch = options->learners * options->learner_batch;
 	if (options->learners > options->batch) {
 		fprintf(stderr, "crumb-train: a batch of %zu leaves some of %zu learners without a sample\n",
 		        options->batch, options->learners);

@@ -22,7 +22,8 @@ struct options {
 	const char *data; /* texts point into argv */
 	struct augment augment;
 	size_t learners;
-	size_t batch; /* over all learners */
+	size_t batch;         /* over all learners */
+	size_t learner_batch; /* where each learner's is given, and batch follows from it; else 0 */
 	size_t epochs;
 	struct optimizer optimizer;
 	double lr, momentum, weight_decay, average, dropout;
