@@ -1,4 +1,4 @@
-"""One whole step against PyTorch: the same weights, batch and labels give the same gradient.
+"""Whole steps against PyTorch: the same weights, batch and labels give the same gradient, and optimizers the same next weights.
 
 --lr 0 leaves the initial weights in the checkpoint; the batch is the whole training set, so its order does not matter.
 SPDX-License-Identifier: MIT"""
@@ -87,34 +87,59 @@ def text(folder, _):
     return f"text:{folder}/text", letters[:-1].view(BATCH, PIECE), letters[1:].view(BATCH, PIECE)
 
 
-def initial_weights(path, count):
-    """A checkpoint: a magic, then texts and blocks, each after its length: the run, what it has done, the weights, ..."""
+def weights_of(path):
+    """Of a checkpoint: a magic, then texts and blocks, each after its length: the run, what it has done, the weights, ..."""
     with open(path, "rb") as file:
         file.read(8)
         for _ in range(3):
             (length,) = struct.unpack("=Q", file.read(8))
             block = file.read(length)
-    assert len(block) == 4 * count, (len(block), count)
     return np.frombuffer(block, np.float32)
 
 
+# Ours, and theirs. Epsilon is so large that a gradient of rounding errors alone does not move a parameter.
+OPTIMIZERS = [(["--optimizer", "sgd", "--momentum", "0.9", "--weight-decay", "0.01"],
+               lambda flat: torch.optim.SGD([flat], lr=0.01, momentum=0.9, weight_decay=0.01)),
+              (["--optimizer", "adam:epsilon=0.01"], lambda flat: torch.optim.Adam([flat], lr=0.01, eps=0.01)),
+              (["--optimizer", "rmsprop:decay=0.9,epsilon=0.01"], lambda flat: torch.optim.RMSprop([flat], lr=0.01, alpha=0.9, eps=0.01))]
+
+
 class Step(unittest.TestCase):
-    def check(self, model, data, side=0):
+    def train(self, folder, model, source, lr, epochs, *more):
+        """An epoch is a step; returns the weights after the last one."""
+        subprocess.run([os.environ["CRUMB_TRAIN"], "--model", model.__name__.replace("_", "-"), "--data", source, "--batch", str(BATCH),
+                        "--learners", "1", "--epochs", str(epochs), "--lr", str(lr), "--threads", "1", "--checkpoint", folder, *more], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return weights_of(f"{folder}/epoch{epochs:07}-rank0")
+
+    def check(self, model, data, side=0, optimizers=()):
         with tempfile.TemporaryDirectory() as folder:
             source, x, labels = data(folder, side)
-            subprocess.run([os.environ["CRUMB_TRAIN"], "--model", model.__name__.replace("_", "-"), "--data", source, "--batch", str(BATCH),
-                            "--learners", "1", "--epochs", "1", "--lr", "0", "--threads", "1", "--checkpoint", folder + "/point",
-                            "--dump-gradients", folder + "/dump"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+            def differentiate(flat):
+                parameters = Parameters(flat)
+                F.cross_entropy(model(parameters, x), labels).backward()
+                self.assertEqual(parameters.at, flat.numel())
+
+            start = self.train(folder + "/start", model, source, 0, 1, "--dump-gradients", folder + "/dump")
             ours = np.load(folder + "/dump/step0000001-flat.npy")
-            weights = initial_weights(folder + "/point/epoch0000001-rank0", ours.size)
-        parameters = Parameters(torch.tensor(weights, dtype=torch.float64, requires_grad=True))
-        F.cross_entropy(model(parameters, x), labels).backward()
-        theirs = parameters.flat.grad.numpy()
-        self.assertEqual(parameters.at, ours.size)
-        self.assertLess(np.linalg.norm(ours - theirs), 1e-4 * np.linalg.norm(theirs))
+            flat = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+            differentiate(flat)
+            theirs = flat.grad.numpy()
+            self.assertLess(np.linalg.norm(ours - theirs), 1e-4 * np.linalg.norm(theirs))
+            for number, (options, optimizer) in enumerate(optimizers):
+                ours = self.train(f"{folder}/{number}", model, source, 0.01, 2, *options)
+                flat = torch.tensor(start, dtype=torch.float64, requires_grad=True)
+                optimizer = optimizer(flat)
+                for _ in range(2):
+                    optimizer.zero_grad()
+                    differentiate(flat)
+                    optimizer.step()
+                theirs = flat.detach().numpy()
+                self.assertLess(np.linalg.norm(ours - theirs), 1e-3 * np.linalg.norm(theirs - start), options)
 
     def test_lenet(self):
-        self.check(lenet, images, 28)
+        self.check(lenet, images, 28, OPTIMIZERS)
 
     def test_cifar_cnn(self):
         self.check(cifar_cnn, images, 32)
