@@ -48,23 +48,35 @@ class Results:
 def near(task, learners, codec, ratio, points=None, nats=None, quick=True):
     """Of test error in points, or of test loss in nats."""
     field, scale, most, quick_most = ("error", 100, points, QUICK_POINTS) if nats is None else ("test_loss", 1, nats, QUICK_NATS)
-    excess = f"errs at most {points} points more" if nats is None else f"has at most {nats} nats more of loss"
+    away = f"{points} points of raw's error" if nats is None else f"{nats} nats of raw's loss"
 
     def holds(results):
         own, raw = (results.mean(field, task, learners, c) for c in (codec, "raw"))
         rate = results.mean("ratio", task, learners, codec)
         if own is None or raw is None:
             return None
-        return scale * (own - raw) <= (quick_most if results.quick else most) and rate >= ratio
+        return scale * abs(own - raw) <= (quick_most if results.quick else most) and rate >= ratio
 
-    return Claim(f"{task}, {learners} learners: `{codec}` {excess} than raw, and is {ratio} times smaller", holds, quick)
+    return Claim(f"{task}, {learners} learners: `{codec}` is within {away}, and {ratio} times smaller", holds, quick)
+
+
+def no_larger(task, learners, codec, than):
+    def holds(results):
+        ratios = [results.mean("ratio", task, learners, c) for c in (codec, than)]
+        return None if None in ratios else ratios[0] >= ratios[1]
+
+    return Claim(f"{task}, {learners} learners: `{codec}` is no larger than `{than}`", holds)
+
+
+def rises(values):
+    return all(before < after for before, after in zip(values, values[1:]))
 
 
 def ordered(field, task, learners, codecs, quick=True):
     """From the least on."""
     def holds(results):
         values = [results.mean(field, task, learners, codec) for codec in codecs]
-        return None if None in values else values == sorted(values)
+        return None if None in values else rises(values)
 
     return Claim(f"{task}, {learners} learners: {field} of {' < '.join(f'`{codec}`' for codec in codecs)}", holds, quick)
 
@@ -73,7 +85,7 @@ def rising(field, codec, what, runs, quick):
     """Over runs, each a task and a number of learners, from the least on."""
     def holds(results):
         values = [results.mean(field, *run, codec) for run in runs]
-        return None if None in values else values == sorted(values)
+        return None if None in values else rises(values)
 
     return Claim(f"{field} of `{codec}` rises with {what}", holds, quick)
 
