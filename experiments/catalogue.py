@@ -78,11 +78,15 @@ def rows(task, learners, codecs, seeds=(1,), quick=False):
     return [Row(task, learners, codec, seed, quick and seed == 1) for seed in seeds for codec in codecs]
 
 
-# rows: in order of value; quick ones are what the claims need. claims: what they have to show. paper: test error in percent by task and
-# codec, where the paper tells it; of LANGUAGE, the loss in nats. text: what the paper has, and what differs here; not_run: what of it is left out, and why; figure: what is drawn
-# over epochs, or of each run, as fields of the results; layer: what is drawn of one layer: its slice, and fields of NAME-layers.csv, which
-# are drawn over steps, but histograms, which are drawn as they are.
+# What a paper has where a run stands here: test error in percent, or of LANGUAGE the loss in nats, without a codec and with it; and by
+# how many learners, or None where that is not known.
 LANGUAGE = {"char-lstm", "char-lstm, 3 epochs"}
+Paper = namedtuple("Paper", "raw own learners")
+
+# rows: in order of value; quick ones are what the claims need. claims: what they have to show. paper: by task, learners and codec. text:
+# what the paper has, and what differs here; not_run: what of it is left out, and why; figure: what is drawn over epochs, or of each run,
+# as fields of the results; layer: what is drawn of one layer: its slice, and fields of NAME-layers.csv, which are drawn over steps, but
+# histograms, which are drawn as they are.
 Experiment = namedtuple("Experiment", "title rows claims paper text not_run figure layer", defaults=((), {}, "", "", None, None))
 
 EXPERIMENTS = {
@@ -103,10 +107,10 @@ EXPERIMENTS = {
                 near("cifar10-cnn, 20 epochs", 8, ADACOMP, points=0.5, ratio=30, quick=False),
                 near("speech-dnn", 4, ADACOMP, points=0.5, ratio=50), near("char-lstm", 2, ADACOMP_LSTM, nats=0.05, ratio=50, quick=False),
                 near("char-lstm, 3 epochs", 2, ADACOMP_LSTM, nats=0.05, ratio=50, quick=False)],
-        paper={("mnist-cnn", "raw"): 0.88, ("mnist-cnn", ADACOMP): 0.85, ("cifar10-cnn", "raw"): 18.0, ("cifar10-cnn", ADACOMP): 18.4,
-               ("speech-dnn", "raw"): 59.8, ("speech-dnn", ADACOMP): 59.8, ("char-lstm", "raw"): 1.73, ("char-lstm", ADACOMP_LSTM): 1.75,
-               ("cifar10-cnn, 20 epochs", "raw"): 18.0, ("cifar10-cnn, 20 epochs", ADACOMP): 18.4,
-               ("char-lstm, 3 epochs", "raw"): 1.73, ("char-lstm, 3 epochs", ADACOMP_LSTM): 1.75},
+        paper={("mnist-cnn", 8, ADACOMP): Paper(0.88, 0.85, 8), ("cifar10-cnn", 8, ADACOMP): Paper(18.0, 18.4, 128),
+               ("cifar10-cnn", 128, ADACOMP): Paper(18.0, 18.4, 128), ("cifar10-cnn, 20 epochs", 8, ADACOMP): Paper(18.0, 18.4, 128),
+               ("speech-dnn", 4, ADACOMP): Paper(59.8, 59.8, 8), ("char-lstm", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8),
+               ("char-lstm", 8, ADACOMP_LSTM): Paper(1.73, 1.75, 8), ("char-lstm, 3 epochs", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8)},
         text="The paper trains for 100 epochs on MNIST, 140 on CIFAR-10 (128 learners), 13 on BN50 (8 learners, 5,999 targets) and 45 on "
              "Shakespeare (8 learners, batches of 10). Here: 20; 8 and 20 (8 learners); 6 and 3 on spoken digits in BN50's shape, 440 inputs and "
              "30 targets (4 learners); 1 (batches of 32) and 3 (batches of 10). The paper's 40x and 200x are about five elements a bin, counted "
@@ -219,7 +223,7 @@ EXPERIMENTS = {
         "TernGrad, table 1: CifarNet with Adam",
         rows("cifarnet, Adam", 2, ["raw", "terngrad"], quick=True) + rows("cifarnet, Adam", 16, ["raw", "terngrad"]),
         claims=[near("cifarnet, Adam", 2, "terngrad", points=1, ratio=12)],
-        paper={("cifarnet, Adam", "raw"): 13.44, ("cifarnet, Adam", "terngrad"): 14.36},
+        paper={("cifarnet, Adam", 2, "terngrad"): Paper(13.44, 14.36, 2), ("cifarnet, Adam", 16, "terngrad"): Paper(16.81, 17.20, 16)},
         text="The paper: error of 13.44 % and 14.36 % with 2 workers and batches of 128, of 16.81 % and 17.20 % with 16 and 2048, after "
              "300,000 steps. Here: two epochs, after which the quantised runs are ahead, as noise may have it: what that shows is that CifarNet trains.",
         figure=("epoch", "error")),
@@ -236,7 +240,7 @@ EXPERIMENTS = {
         rows("cifar10-cnn, Adam", 8, ["raw", ADACOMP], quick=True) + rows("cifar10-cnn, RMSProp", 8, ["raw", ADACOMP]) +
         rows("cifar10-cnn, Adam", 8, ["raw", ADACOMP], seeds=(2, 3)),
         claims=[near("cifar10-cnn, Adam", 8, ADACOMP, points=0.5, ratio=30)],
-        paper={("cifar10-cnn, Adam", "raw"): 18.1, ("cifar10-cnn, Adam", ADACOMP): 18.3},
+        paper={("cifar10-cnn, Adam", 8, ADACOMP): Paper(18.1, 18.3, None)},
         text="The paper: 18.1 and 18.3 % with Adam.",
         figure=("epoch", "error")),
     "adacomp-fig7": Experiment(

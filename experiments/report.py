@@ -79,16 +79,20 @@ def above_raw(by, at):
     return mean([judged(row) for row in by[at] if row["seed"] in seeds]) - mean([judged(row) for row in raw if row["seed"] in seeds])
 
 
+def in_paper(paper):
+    learners = "learners unknown" if paper.learners is None else f"{paper.learners} learners"
+    return f"{paper.raw:.2f} -> {paper.own:.2f} ({paper.own - paper.raw:+.2f}; {learners})"
+
+
 def rows_of(name):
     """A row a task, codec and number of learners: what it errs, beside raw and the paper; what was sent."""
     it, by, lines = catalogue.EXPERIMENTS[name], by_codec(name), []
     for at, rows in by.items():
-        above, paper, paper_raw = above_raw(by, at), it.paper.get((at[0], at[2])), it.paper.get((at[0], "raw"))
-        there = f"{paper:.2f}" + (f" ({paper - paper_raw:+.2f})" if at[2] != "raw" else "") if paper is not None else ""
-        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows), "" if above is None else f"{above:+.2f}", there,
+        above, paper = above_raw(by, at), in_paper(it.paper[at]) if at in it.paper else ""
+        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows), "" if above is None else f"{above:+.2f}", paper,
                       *(figures(rows, key) for key in ("ratio", "conv", "conv, paper", "fc", "fc, paper", "lstm", "lstm, paper", "residual_norm",
                                                        "noise"))])
-    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "paper (above its own)", "smaller by", "conv",
+    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "the paper", "smaller by", "conv",
             "conv, as the paper counts", "fc", "fc, as the paper counts", "lstm", "lstm, as the paper counts", "norm of what is owed", "noise"]
     used = [i for i in range(len(head)) if i < 5 or any(line[i] for line in lines)]
     return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec"]) if lines else ""
@@ -190,11 +194,10 @@ def overview():
     for name, it in catalogue.EXPERIMENTS.items():
         there, planned = run_of(name)
         by, said = by_codec(name), [verdict for _, verdict in verdicts(name)]
-        compared = [(f"{task}, {codec.split(':')[0].split('=')[-1]}: {value - it.paper[task, 'raw']:+.2f}",
-                     [at for at in by if (at[0], at[2]) == (task, codec)])
-                    for (task, codec), value in it.paper.items() if codec != "raw"]
-        lines.append([f"`{name}`", it.title, f"{there} of {planned}", "; ".join(text for text, _ in compared),
-                      "; ".join(f"{above_raw(by, at[0]):+.2f}" if at and above_raw(by, at[0]) is not None else "-" for _, at in compared),
+        here = [above_raw(by, at) if at in by else None for at in it.paper]
+        lines.append([f"`{name}`", it.title, f"{there} of {planned}",
+                      "; ".join(f"{task}, {learners} learners: {paper.own - paper.raw:+.2f}" for (task, learners, _), paper in it.paper.items()),
+                      "; ".join("-" if above is None else f"{above:+.2f}" for above in here),
                       ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said)), it.not_run])
     return table(["name", "what", "rows run", "the paper: above its raw", "here", "claims", "not run"], lines,
                  ["what", "rows run", "claims", "not run"])
