@@ -69,30 +69,45 @@ def by_codec(name):
     return {at: by[at] for at in order if at in by}
 
 
-def above_raw(by, at):
-    """How much more than raw, of as many learners where there is such a run; None: there is nothing to compare."""
+def beside_raw(by, at):
+    """What raw and this are judged by, over the seeds that both have been run with; raw of as many learners where there is such a run.
+    None: there is nothing to compare."""
     task, learners, codec = at
-    raw = by.get((task, learners, "raw")) or next((rows for (other, _, spec), rows in by.items() if (other, spec) == (task, "raw")), None)
-    seeds = {row["seed"] for row in raw or []} & {row["seed"] for row in by[at]}
+    raw = by.get((task, learners, "raw")) or next((rows for (other, _, spec), rows in by.items() if (other, spec) == (task, "raw")), [])
+    seeds = {row["seed"] for row in raw} & {row["seed"] for row in by.get(at, [])}
     if codec == "raw" or not seeds:
         return None
-    return mean([judged(row) for row in by[at] if row["seed"] in seeds]) - mean([judged(row) for row in raw if row["seed"] in seeds])
+    return [mean([judged(row) for row in rows if row["seed"] in seeds]) for rows in (raw, by[at])]
 
 
-def in_paper(paper):
-    learners = "learners unknown" if paper.learners is None else f"{paper.learners} learners"
-    return f"{paper.raw:.2f} -> {paper.own:.2f} ({paper.own - paper.raw:+.2f}; {learners})"
+def above(pair):
+    return f"{pair[1] - pair[0]:+.2f}" if pair else ""
+
+
+def beside_paper(name):
+    """Of each number of the paper's: the task and learners here, the paper, and raw's and the codec's here, or None."""
+    by = by_codec(name)
+    for at, paper in catalogue.EXPERIMENTS[name].paper.items():
+        yield at[0], at[1], paper, beside_raw(by, at)
+
+
+def compared(name):
+    """A line a number of the paper's: without and with the codec, there and here."""
+    for task, learners, paper, here in beside_paper(name):
+        unit = "nats" if task in catalogue.LANGUAGE else "%"
+        yield (f"- {task}, {learners} learners: the paper {paper.raw:.2f} -> {paper.own:.2f} {unit} ({above(paper)}; "
+               f"{paper.learners or 'an unknown number of'} learners), here " +
+               (f"{here[0]:.2f} -> {here[1]:.2f} {unit} ({above(here)})" if here else "not run"))
 
 
 def rows_of(name):
-    """A row a task, codec and number of learners: what it errs, beside raw and the paper; what was sent."""
-    it, by, lines = catalogue.EXPERIMENTS[name], by_codec(name), []
+    """A row a task, codec and number of learners: what it errs, beside raw; what was sent."""
+    by, lines = by_codec(name), []
     for at, rows in by.items():
-        above, paper = above_raw(by, at), in_paper(it.paper[at]) if at in it.paper else ""
-        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows), "" if above is None else f"{above:+.2f}", paper,
+        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows), above(beside_raw(by, at)),
                       *(figures(rows, key) for key in ("ratio", "conv", "conv, paper", "fc", "fc, paper", "lstm", "lstm, paper", "residual_norm",
                                                        "noise"))])
-    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "the paper", "smaller by", "conv",
+    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", "conv",
             "conv, as the paper counts", "fc", "fc, as the paper counts", "lstm", "lstm, as the paper counts", "norm of what is owed", "noise"]
     used = [i for i in range(len(head)) if i < 5 or any(line[i] for line in lines)]
     return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec"]) if lines else ""
@@ -176,7 +191,8 @@ def experiments():
     out = []
     for name in PAPERS:
         it = catalogue.EXPERIMENTS[name]
-        out += [f"## {name}", f"{it.title}. {it.text}".strip(), rows_of(name).strip(), f"![{name}](figures/{name}.svg)" if drawing(name) else "",
+        out += [f"## {name}", f"{it.title}. {it.text}".strip(), rows_of(name).strip(), "\n".join(compared(name)),
+                f"![{name}](figures/{name}.svg)" if drawing(name) else "",
                 layers_of(name).strip(), f"![{name}, one layer](figures/{name}-layers.svg)" if layer_drawing(name) else "",
                 "\n".join(f"- {verdict}: {text}" for text, verdict in verdicts(name)), f"Not run: {it.not_run}." if it.not_run else ""]
     return "\n\n".join(part for part in out if part) + "\n"
@@ -193,11 +209,10 @@ def overview():
     lines = []
     for name, it in catalogue.EXPERIMENTS.items():
         there, planned = run_of(name)
-        by, said = by_codec(name), [verdict for _, verdict in verdicts(name)]
-        here = [above_raw(by, at) if at in by else None for at in it.paper]
+        said = [verdict for _, verdict in verdicts(name)]
         lines.append([f"`{name}`", it.title, f"{there} of {planned}",
-                      "; ".join(f"{task}, {learners} learners: {paper.own - paper.raw:+.2f}" for (task, learners, _), paper in it.paper.items()),
-                      "; ".join("-" if above is None else f"{above:+.2f}" for above in here),
+                      "; ".join(f"{task}, {learners} learners: {above(paper)}, here {above(here) or 'not run'}"
+                                for task, learners, paper, here in beside_paper(name)),
                       ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said)), it.not_run])
-    return table(["name", "what", "rows run", "the paper: above its raw", "here", "claims", "not run"], lines,
-                 ["what", "rows run", "claims", "not run"])
+    return table(["name", "what", "rows run", "above raw in the paper", "claims", "not run"], lines,
+                 ["what", "rows run", "above raw in the paper", "claims", "not run"])
