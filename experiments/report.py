@@ -8,6 +8,8 @@ import figure
 from markdown import distinct, mean, read, table
 
 PAPERS = [name for name in catalogue.EXPERIMENTS if name not in ("mnist", "codecs")]  # whose tables are in other documents
+KINDS = ["conv", "fc", "lstm", "last"]
+COUNTED = [column for kind in KINDS for column in (kind, f"{kind}, as the paper counts")]
 
 
 def percents(values, digits=2):
@@ -34,7 +36,7 @@ def bin_of(codec, kind):
     """The bin of AdaComp or of local selection on slices of a kind; None: neither is used there."""
     for rule in codec.split(";"):
         kinds, spec = rule.split("=", 1) if re.match("[a-z,]+=", rule) else (kind, rule)
-        found = re.fullmatch("(adacomp|local):bin=([0-9]+)", spec)
+        found = re.fullmatch("(adacomp|local):bin=([0-9]+)(,.*)?", spec)
         if kind in kinds.split(",") and found:
             return int(found[2])
     return None
@@ -62,8 +64,8 @@ def by_codec(name):
     """The rows of a task, number of learners and codec, in the catalogue's order."""
     by = {}
     for row in read(name + ".csv"):
-        for kind in ("conv", "fc", "lstm"):
-            row[f"{kind}, paper"] = as_the_paper_counts(row, kind)
+        for kind in KINDS:
+            row[f"{kind}, as the paper counts"] = as_the_paper_counts(row, kind)
         by.setdefault((row["task"], int(row["learners"]), row["codec"]), []).append(row)
     order = dict.fromkeys((row.task, row.learners, row.codec) for row in catalogue.EXPERIMENTS[name].rows)
     return {at: by[at] for at in order if at in by}
@@ -105,10 +107,9 @@ def rows_of(name):
     by, lines = by_codec(name), []
     for at, rows in by.items():
         lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows), above(beside_raw(by, at)),
-                      *(figures(rows, key) for key in ("ratio", "conv", "conv, paper", "fc", "fc, paper", "lstm", "lstm, paper", "residual_norm",
-                                                       "noise"))])
-    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", "conv",
-            "conv, as the paper counts", "fc", "fc, as the paper counts", "lstm", "lstm, as the paper counts", "norm of what is owed", "noise"]
+                      *(figures(rows, key) for key in ("ratio", *COUNTED, "residual_norm", "noise"))])
+    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", *COUNTED, "norm of what is owed",
+            "noise"]
     used = [i for i in range(len(head)) if i < 5 or any(line[i] for line in lines)]
     return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec"]) if lines else ""
 
