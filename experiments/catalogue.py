@@ -85,7 +85,7 @@ Paper = namedtuple("Paper", "raw own learners")
 
 # rows: in order of value; quick ones are what the claims need. claims: what they have to show. paper: by task, learners and codec. text:
 # what the paper has, and what differs here; not_run: what of it is left out, and why; figure: what is drawn over epochs, or of each run,
-# as fields of the results; layer: what is drawn of one layer: its slice, and fields of NAME-layers.csv, which are drawn over steps, but
+# as fields of the results or options of its command; layer: what is drawn of one layer: its slice, and fields of NAME-layers.csv, which are drawn over steps, but
 # histograms, which are drawn as they are.
 Experiment = namedtuple("Experiment", "title rows claims paper text not_run figure layer", defaults=((), {}, "", "", None, None))
 
@@ -187,7 +187,7 @@ EXPERIMENTS = {
              "learner's samples, far below that: from 0.1 on the network learns nothing. A threshold has to suit the recipe, too: 0.01 does well "
              "in `mnist`, at half the learning rate and for 20 epochs, and errs far more here.",
         not_run="text: no recipe is published",
-        figure=("ratio", "error")),
+        figure=("threshold", "error")),
     "mxnet-density": Experiment(
         "Where an index list (strom) is shorter than MXNet's 2 bits an element (twobit)",
         rows("mnist-cnn, 1 epoch", 8, [f"{codec}:threshold={t}" for t in (0.001, 0.1) for codec in ("strom", "twobit")], quick=True) +
@@ -196,7 +196,7 @@ EXPERIMENTS = {
                 ordered("ratio", "mnist-cnn, 1 epoch", 8, ["twobit:threshold=0.1", "strom:threshold=0.1"])],
         text="Both send the same values; an index list takes 32 bits an element sent, the dense map 2 bits an element: the list is shorter "
              "where fewer than one in sixteen is sent, and elsewhere crumb's `strom` sends the map, too.",
-        figure=("ratio", "error")),
+        figure=("threshold", "ratio")),
     "terngrad-ablation": Experiment(
         "TernGrad without clipping, with one scaler for all layers, with the last layer, too",
         rows("cifar10-cnn, 2 epochs, TernGrad's", 8, ["raw", "terngrad", "terngrad:clip=0"], quick=True) +
@@ -251,7 +251,7 @@ EXPERIMENTS = {
                 rising("ratio", ADACOMP, "smaller mini-batches", [(task, 8) for task in ONE_EPOCH.values()], quick=False)],
         text="The paper has the rate fall with the mini-batch, and rise with the number of learners at a super-mini-batch of 128. Here: over "
              "the first epoch.",
-        figure=("learners", "ratio")),
+        figure=("batch", "ratio")),
     "codecs": Experiment(
         "Every codec at its defaults, and with settings that suit the network, on digits that crumb-train draws",
         rows("digits-cnn", 8, [

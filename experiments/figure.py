@@ -3,7 +3,7 @@ import math
 
 # Okabe and Ito's colours, which most people can tell apart.
 COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#7f7f7f", "#000000"]
-WIDTH, HEIGHT, LEFT, TOP, ROW = 640, 300, 60, 16, 16
+WIDTH, HEIGHT, LEFT, TOP, ROW = 560, 240, 60, 28, 16  # of a panel
 
 
 def ticks(low, high, log):
@@ -38,28 +38,39 @@ def escape(text):
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def draw(curves, x_title, y_title, x_log=False, y_log=False):
-    """curves: a list of points by label. A curve of one point is a dot."""
+def panel(title, y_title, curves, x_title, x_log, y_log):
     points = [point for curve in curves.values() for point in curve]
     x = Axis([p[0] for p in points], x_log, LEFT, WIDTH - 16)
     y = Axis([p[1] for p in points], y_log, TOP + HEIGHT, TOP)
-    height = TOP + HEIGHT + 44 + ROW * len(curves)
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" font-family="sans-serif" font-size="11">',
-           f'<rect width="{WIDTH}" height="{height}" fill="white"/>']
+    middle = (LEFT + WIDTH) / 2
+    yield f'<text x="{middle:.0f}" y="{TOP - 10}" text-anchor="middle" font-weight="bold">{escape(title)}</text>'
     for at, text in x.ticks():
-        out += [f'<path d="M{at:.1f} {TOP}V{TOP + HEIGHT}" stroke="#dddddd"/>',
-                f'<text x="{at:.1f}" y="{TOP + HEIGHT + 14}" text-anchor="middle">{text}</text>']
+        yield f'<path d="M{at:.1f} {TOP}V{TOP + HEIGHT}" stroke="#dddddd"/>'
+        yield f'<text x="{at:.1f}" y="{TOP + HEIGHT + 14}" text-anchor="middle">{text}</text>'
     for at, text in y.ticks():
-        out += [f'<path d="M{LEFT} {at:.1f}H{WIDTH - 16}" stroke="#dddddd"/>',
-                f'<text x="{LEFT - 4}" y="{at + 4:.1f}" text-anchor="end">{text}</text>']
-    out += [f'<text x="{(LEFT + WIDTH) / 2:.0f}" y="{TOP + HEIGHT + 30}" text-anchor="middle">{escape(x_title)}</text>',
-            f'<text transform="translate(14 {TOP + HEIGHT / 2:.0f}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>']
+        yield f'<path d="M{LEFT} {at:.1f}H{WIDTH - 16}" stroke="#dddddd"/>'
+        yield f'<text x="{LEFT - 4}" y="{at + 4:.1f}" text-anchor="end">{text}</text>'
+    yield f'<text x="{middle:.0f}" y="{TOP + HEIGHT + 30}" text-anchor="middle">{escape(x_title)}</text>'
+    yield f'<text transform="translate(14 {TOP + HEIGHT / 2:.0f}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>'
     for i, (label, curve) in enumerate(curves.items()):
-        colour, dash = COLOURS[i % len(COLOURS)], ' stroke-dasharray="6 3"' if i >= len(COLOURS) else ""
-        at = [(x.place(p[0]), y.place(p[1])) for p in curve]
+        colour, again = COLOURS[i % len(COLOURS)], i >= len(COLOURS)
+        line = f'fill="none" stroke="{colour}" stroke-width="1.5"' + (' stroke-dasharray="6 3"' if again else "")
+        dot = f'fill="white" stroke="{colour}"' if again else f'fill="{colour}"'
+        at = [(x.place(p[0]), y.place(p[1])) for p in sorted(curve)]
         if len(at) > 1:
-            out.append(f'<polyline points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in at)}" fill="none" stroke="{colour}" stroke-width="1.5"{dash}/>')
-        out += [f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" fill="{colour}"/>' for a, b in at]
+            yield f'<polyline points="{" ".join(f"{a:.1f},{b:.1f}" for a, b in at)}" {line}/>'
+        yield from (f'<circle cx="{a:.1f}" cy="{b:.1f}" r="3" {dot}/>' for a, b in at)
         row = TOP + HEIGHT + 48 + ROW * i
-        out += [f'<circle cx="{LEFT + 4}" cy="{row - 4}" r="4" fill="{colour}"/>', f'<text x="{LEFT + 14}" y="{row}">{escape(label)}</text>']
-    return "\n".join(out) + "\n</svg>\n"
+        yield f'<circle cx="{LEFT + 4}" cy="{row - 4}" r="4" {dot}/>'
+        yield f'<text x="{LEFT + 14}" y="{row}">{escape(label)}</text>'
+
+
+def draw(panels, x_title, x_log=False, y_log=False):
+    """panels, two beside each other: by their title and y's, lists of points by label. A curve of one point is a dot."""
+    drawn, width, height, panels = [], WIDTH * min(len(panels), 2), 0, list(panels.items())
+    for pair in (panels[i:i + 2] for i in range(0, len(panels), 2)):
+        for i, (titles, curves) in enumerate(pair):
+            drawn += [f'<g transform="translate({i * WIDTH} {height})">', *panel(*titles, curves, x_title, x_log, y_log), "</g>"]
+        height += TOP + HEIGHT + 44 + ROW * max(len(curves) for _, curves in pair)
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">',
+                      f'<rect width="{width}" height="{height}" fill="white"/>', *drawn, "</svg>\n"])

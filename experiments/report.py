@@ -60,10 +60,10 @@ def judged(row):
     return float(value) * (1 if by_loss else 100) if value else float("nan")
 
 
-def by_codec(name):
-    """The rows of a task, number of learners and codec, in the catalogue's order."""
+def by_codec(name, more=""):
+    """The rows of a task, number of learners and codec, or their epochs, in the catalogue's order."""
     by = {}
-    for row in read(name + ".csv"):
+    for row in read(name + more + ".csv"):
         for kind in KINDS:
             row[f"{kind}, as the paper counts"] = as_the_paper_counts(row, kind)
         by.setdefault((row["task"], int(row["learners"]), row["codec"]), []).append(row)
@@ -121,39 +121,58 @@ def verdicts(name):
         yield claim.text, "not run yet" if verdict is None else "holds" if verdict else "**does not hold**"
 
 
+TITLES = {"epoch": "epoch", "error": "test error, %", "test_loss": "test loss, nats", "ratio": "smaller by", "learners": "learners",
+          "batch": "mini-batch", "threshold": "threshold", "residual_norm": "norm of what a learner owes",
+          "noise": "|arrived - computed|² / |computed|²"}
+
+
+def value_of(row, field):
+    """Of a run: a field, or else an option in its command; None: it has neither. twobit's threshold is 0.5 where none is given."""
+    found = re.search(f"{field}[ =]([0-9.]+)", row.get("command", ""))
+    return row.get(field) or (found[1] if found else "0.5" if (field, row["codec"]) == ("threshold", "twobit") else None)
+
+
+def curve_of(row, x):
+    """The panel and the curve of a run: its task, learners and codec, less what x says of them."""
+    task, codec = re.sub(f", {x} [0-9]+", "", row["task"]), re.sub(f":{x}=[0-9.]+", "", row["codec"])
+    return task, codec if x == "learners" else f"{row['learners']} learners, {codec}"
+
+
 def drawing(name):
     """The experiment's figure, of the first seed; None: it has none, or too few rows for one."""
-    it = catalogue.EXPERIMENTS[name]
+    it, panels = catalogue.EXPERIMENTS[name], {}
     if not it.figure:
         return None
     x, y = it.figure
-    curves = {}
-    for row in read(name + ("-epochs.csv" if x == "epoch" else ".csv")):
-        if row["seed"] == "1" and row.get(x) and row.get(y) and float(row[y]) > 0:
-            label = f"{row['task']}, {row['learners']} learners, {row['codec']}"
-            curves.setdefault(label, []).append((float(row[x]), float(row[y]) * (100 if y == "error" else 1)))
-    titles = {"epoch": "epoch", "error": "test error, %", "ratio": "smaller by", "residual_norm": "norm of what a learner owes",
-              "noise": "|arrived - computed|² / |computed|²", "learners": "learners"}
-    return figure.draw(curves, titles[x], titles[y], x in ("ratio", "learners"), y in ("residual_norm", "noise")) if len(curves) > 1 else None
+    for row in (row for rows in by_codec(name, "-epochs" if x == "epoch" else "").values() for row in rows):
+        field = "test_loss" if y == "error" and row["task"] in catalogue.LANGUAGE else y
+        at, value = value_of(row, x), float(row[field] or 0)
+        if row["seed"] == "1" and at and value > 0:
+            title, label = curve_of(row, x)
+            points = panels.setdefault((title, TITLES[field]), {}).setdefault(label, [])
+            points.append((float(at), value * (100 if field == "error" else 1)))
+    if sum(len(points) for curves in panels.values() for points in curves.values()) < 2:
+        return None
+    return figure.draw(panels, TITLES[x], x != "epoch", y in ("residual_norm", "noise"))
 
 
 def layer_drawing(name):
     """The figure of one layer, of the first seed; None: there is none."""
     if not catalogue.EXPERIMENTS[name].layer:
         return None
-    curves, (layer, fields) = {}, catalogue.EXPERIMENTS[name].layer
+    panels, (layer, fields) = {}, catalogue.EXPERIMENTS[name].layer
     histograms = any(field.endswith("_histogram") for field in fields)
+    y_title = "share of the elements, by bins as wide" if histograms else \
+        "95th percentile of absolute values" if fields[0].endswith("_p95") else "variance of coordinates"
     for row in read(name + "-layers.csv"):
-        for field in fields if (row["slice"], row["seed"]) == (str(layer), "1") else []:
-            part, what = field.split("_")
-            label = f"{part}, {row['learners']} learners, {row['codec']}"
-            points = curves.setdefault(label, []) if row[field] else []
-            if row[field] and histograms:
+        for field in (field for field in fields if row[field] and (row["slice"], row["seed"]) == (str(layer), "1")):
+            part, label = field.split("_")[0], f"{row['learners']} learners, {row['codec']}"
+            points = panels.setdefault((row["task"], y_title), {}).setdefault(f"{part}, {label}", [])
+            if histograms:
                 points += densities(row[field], float(row[part + "_max"]), float(row["gradient_max"]))
-            elif row[field] and float(row[field]) > 0:
+            elif float(row[field]) > 0:
                 points.append((float(row["step"]), float(row[field])))
-    titles = ("element", "share of the elements, by bins as wide") if histograms else ("step", "95th percentile of absolute values")
-    return figure.draw(curves, *titles, y_log=True) if curves else None
+    return figure.draw(panels, "element" if histograms else "step", y_log=True) if panels else None
 
 
 def densities(histogram, most, widest):
