@@ -85,8 +85,8 @@ Paper = namedtuple("Paper", "raw own learners")
 
 # rows: in order of value; quick ones are what the claims need. claims: what they have to show. paper: by task, learners and codec. text:
 # what the paper has, and what differs here; not_run: what of it is left out, and why; figure: what is drawn over epochs, or of each run,
-# as fields of the results or options of its command; layer: what is drawn of one layer: its slice, and fields of NAME-layers.csv, which are drawn over steps, but
-# histograms, which are drawn as they are.
+# as fields of the results or options of its command; layer: what is drawn of one layer: its slice, and fields of NAME-layers.csv, which
+# are drawn over steps, but histograms, which are drawn as they are.
 Experiment = namedtuple("Experiment", "title rows claims paper text not_run figure layer", defaults=((), {}, "", "", None, None))
 
 EXPERIMENTS = {

@@ -42,6 +42,18 @@ done
 cp honest/adacomp-table2.csv before
 check "again" $run adacomp-table2 --quick --into honest --train /nowhere
 holds "nothing is run" cmp before honest/adacomp-table2.csv
+cp -r honest killed
+sed -i '$d' killed/mxnet-2bit.csv
+check "again after a kill" $run mxnet-2bit --quick --into killed --train "$CRUMB_TRAIN"
+holds "no epoch stands twice" test "$(wc -l <killed/mxnet-2bit-epochs.csv)" = "$(wc -l <honest/mxnet-2bit-epochs.csv)"
+holds "and none is lost" test "$(wc -l <killed/mxnet-2bit.csv)" = "$(wc -l <honest/mxnet-2bit.csv)"
+for signal in XCPU SEGV; do
+	printf '#!/bin/sh\nkill -%s $$\n' $signal >$signal
+	chmod +x $signal
+done
+$run mxnet-2bit --quick --into x --train ./XCPU >stdout 2>stderr
+holds "too slow" grep -q 'given up after 20 minutes' stderr
+refused 1 'killed by SIGSEGV' $run mxnet-2bit --quick --into x --train ./SEGV
 check "--list" $run --list
 holds "names them" grep -q '^adacomp-table2 ' stdout
 refused 1 'no experiment adacomp-table3' $run adacomp-table3
