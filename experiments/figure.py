@@ -9,8 +9,10 @@ WIDTH, HEIGHT, LEFT, TOP, ROW = 560, 240, 60, 28, 16  # of a panel
 def ticks(low, high, log):
     """Round values from low to high, at least two."""
     if log:
-        return [m * 10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)
-                if low * 0.999 <= m * 10.0 ** e <= high * 1.001]
+        there = [m * 10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)
+                 if low * 0.999 <= m * 10.0 ** e <= high * 1.001]
+        if len(there) > 1:
+            return there
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
     while (high - low) / step > 6:
         step *= 2 if (high - low) / step < 12 else 2.5 if (high - low) / step < 15 else 5
