@@ -26,10 +26,10 @@ class Unfaithful(Exception):
 
 
 class Results:
-    """The rows of an experiment, and those of its layers."""
+    """The rows of an experiment, and those of its layers and epochs."""
 
-    def __init__(self, rows, quick, layers=()):
-        self.rows, self.quick, self.layers = rows, quick, layers
+    def __init__(self, rows, quick, layers=(), epochs=()):
+        self.rows, self.quick, self.layers, self.epochs = rows, quick, layers, epochs
 
     def mean(self, field, task, learners, codec):
         """Over seeds; None where there is no such row."""
@@ -37,6 +37,11 @@ class Results:
         if self.quick and not all(map(faithful, own)):
             raise Unfaithful
         return sum(float(row[field] or "nan") for row in own) / len(own) if own else None
+
+    def raw(self, field, task, learners):
+        """Of as many learners where there is such a run, else of others: their mean gradient is the same."""
+        numbers = [learners] + [row["learners"] for row in self.rows if (row["task"], row["codec"]) == (task, "raw")]
+        return next((value for number in numbers if (value := self.mean(field, task, number, "raw")) is not None), None)
 
     def convolutions(self, task, learners, codec):
         """The rows of convolutions, probe after probe; None where there are none."""
@@ -51,7 +56,7 @@ def near(task, learners, codec, ratio, points=None, nats=None, quick=True):
     away = f"{points} points of raw's error" if nats is None else f"{nats} nats of raw's loss"
 
     def holds(results):
-        own, raw = (results.mean(field, task, learners, c) for c in (codec, "raw"))
+        own, raw = results.mean(field, task, learners, codec), results.raw(field, task, learners)
         rate = results.mean("ratio", task, learners, codec)
         if own is None or raw is None:
             return None
@@ -96,6 +101,20 @@ def owes(task, learners, codec, than, factor):
         return None if None in owed else owed[0] >= factor * owed[1]
 
     return Claim(f"{task}, {learners} learners: what is owed at the end is {factor} times as much with `{codec}` as with `{than}`", holds)
+
+
+def owes_growing(task, learners, codec, than, factor):
+    """From the first epoch's end to the last one's, of the first seed."""
+    def holds(results):
+        grown = []
+        for c in (codec, than):
+            own = [float(row["residual_norm"]) for row in results.epochs
+                   if (row["task"], row["learners"], row["codec"], row["seed"]) == (task, str(learners), c, "1")]
+            grown.append(own[-1] / own[0] if own else None)
+        return None if None in grown else grown[0] >= factor * grown[1]
+
+    return Claim(f"{task}, {learners} learners: from the first epoch to the last, what is owed grows {factor} times as much with `{codec}` as with "
+                 f"`{than}`", holds, quick=False)
 
 
 def owes_by_gradient(task, learners, codec, than, factor):

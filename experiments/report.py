@@ -115,7 +115,7 @@ def rows_of(name):
 
 
 def verdicts(name):
-    results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"))
+    results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"), read(name + "-epochs.csv"))
     for claim in catalogue.EXPERIMENTS[name].claims:
         verdict = claims.judge(claim, results)
         yield claim.text, "not run yet" if verdict is None else "holds" if verdict else "**does not hold**"
