@@ -130,6 +130,18 @@ def owes_by_gradient(task, learners, codec, than, factor):
                  f"as with `{than}`", holds, quick=False)
 
 
+def varies(task, learners, codec, factor):
+    """Over the probes of the first slice."""
+    def holds(results):
+        if results.mean("error", task, learners, codec) is None:
+            return None
+        values = [float(row["variance"]) for row in results.layers if (row["task"], row["learners"], row["codec"], row["slice"]) ==
+                  (task, str(learners), codec, "0")]
+        return bool(values) and max(values) >= factor * min(values)
+
+    return Claim(f"{task}, {learners} learners: in training the variance of coordinates changes {factor}-fold", holds, quick=False)
+
+
 def clipped(task, learners, codec, percent, degrees):
     """The mean over convolutions and probes."""
     def holds(results):
