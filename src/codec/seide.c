@@ -44,10 +44,11 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 8 + 8 * columns + bit_bytes(n) + 2 * columns;
 }
 
-V16_FN v16f group(const float *x, size_t i, size_t m)
+V16_FN v16f group_of(enum crumb_dtype type, const void *x, size_t i, size_t m)
 {
-	return m - i < V16 ? v16_loadf_few(x + i, m - i) : v16_loadf(x + i);
+	return m - i < V16 ? v16_load_few(type, x, i, m - i) : v16_load(type, x, i);
 }
+V16_FN v16f group(const float *x, size_t i, size_t m) { return group_of(CRUMB_F32, x, i, m); }
 V16_FN void put_group(float *x, size_t i, size_t m, v16f value)
 {
 	if (m - i < V16)
@@ -63,7 +64,9 @@ struct sides {
 	size_t highs;
 };
 
-V16_FN struct sides sides_of(const float *x, size_t m, float split, float center, float factor)
+/* Of r, or of r = r + g where there is a g. */
+static struct sides sides_of(float *r, const void *g, enum crumb_dtype type, size_t m, float split,
+                             float center, float factor)
 {
 	const v16f at = v16_set(split), middle = v16_set(center), by = v16_set(factor);
 	struct sides s = {0, 0, 0};
@@ -71,7 +74,11 @@ V16_FN struct sides sides_of(const float *x, size_t m, float split, float center
 		const size_t end = m - i < SUM_BLOCK ? m : i + SUM_BLOCK;
 		v16f low = v16_set(0), high = v16_set(0);
 		for (size_t k = i; k < end; k += V16) {
-			const v16f value = group(x, k, end);
+			v16f value = group(r, k, end);
+			if (g) {
+				value = v16_add(value, group_of(type, g, k, end));
+				put_group(r, k, end, value);
+			}
 			const v16m here = v16_mask(lanes(k, end)), up = v16_both(v16_ge(value, at), here);
 			const v16f y = v16_mul(v16_sub(value, middle), by);
 			high = v16_add(high, v16_keep(up, y));
@@ -89,32 +96,25 @@ struct levels {
 };
 
 /* factor: what keeps the sums finite. */
-static struct levels levels_of(const float *x, size_t m, unsigned mode, float factor)
+static struct levels levels_of(float *r, const void *g, enum crumb_dtype type, size_t m, unsigned mode,
+                               float factor)
 {
 	const double back = 1 / (double)factor;
-	const struct sides s = sides_of(x, m, 0, 0, factor);
+	const struct sides s = sides_of(r, g, type, m, 0, 0, factor);
 	if (mode == AT_ZERO) {
 		const float low = s.highs < m ? (float)(s.low / (double)(m - s.highs) * back) : 0;
 		return (struct levels){0, low, s.highs ? (float)(s.high / (double)s.highs * back) : 0};
 	}
 	const float mean = (float)((s.low + s.high) / (double)m * back);
-	const struct sides d = sides_of(x, m, mean, mean, factor);
+	const struct sides d = sides_of(r, NULL, type, m, mean, mean, factor);
 	const float deviation = (float)((d.high - d.low) / (double)m * back);
 	return (struct levels){mean, mean - deviation, mean + deviation};
 }
 
-/* r = r + g over a column. */
-V16_FN void add(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t m)
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
 {
-	for (size_t i = 0; i < m; i += V16) {
-		const v16f g = m - i < V16 ? v16_load_few(type, grad, first + i, m - i)
-		                           : v16_load(type, grad, first + i);
-		put_group(r + first, i, m, v16_add(group(r + first, i, m), g));
-	}
-}
-
-V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
-{
+	(void)flags;
 	const size_t n = p->n, column = column_of((size_t)p->run, n);
 	const unsigned mode = (unsigned)p->codec.value[SPLIT];
 	float *r = packer_floats(p);
@@ -123,10 +123,10 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	uint8_t *level = dst + 8, *bit = level + 8 * divide_up(n, column);
 	for (size_t first = 0; first < n; first += column) {
 		const size_t m = n - first < column ? n - first : column;
-		add(r, grad, type, first, m);
-		struct levels l = levels_of(r + first, m, mode, 1);
+		const void *g = (const uint8_t *)grad + v16_width(type) * first;
+		struct levels l = levels_of(r + first, g, type, m, mode, 1);
 		if (!isfinite(l.low) || !isfinite(l.high))
-			l = levels_of(r + first, m, mode, 0x1p-32f);
+			l = levels_of(r + first, NULL, type, m, mode, 0x1p-32f);
 		level = put_f32(put_f32(level, l.low), l.high);
 		const v16f at = v16_set(l.split), low = v16_set(l.low), high = v16_set(l.high);
 		for (size_t i = 0; i < m; i += V16, bit += 2) {
@@ -138,14 +138,6 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		}
 	}
 	return (size_t)(bit - dst);
-}
-
-static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
-{
-	(void)flags;
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
-	V16_BY_TYPE(type, PACK);
 }
 
 static uint64_t carried_column(const struct frame *frame)
