@@ -61,8 +61,8 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		put_u32(map, code);
 		count += (size_t)__builtin_popcount(code);
 	}
-	return 4 +
-	       signs_close(put_f32(dst, threshold), n, count, p->codec.value[CODING] != SIGNS_PLAIN, flags);
+	return 4 + PER_ISA(signs_close)(put_f32(dst, threshold), n, count,
+	                                p->codec.value[CODING] != SIGNS_PLAIN, flags);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -78,14 +78,14 @@ static bool check(const struct frame *frame)
 		return false;
 	const float t = get_f32(frame->payload);
 	return t > 0 && usable(t) &&
-	       signs_check(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags));
+	       PER_ISA(signs_check)(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags));
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const float v = weight * get_f32(frame->payload);
-	signs_add(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags), v, -v, acc, first,
-	          end);
+	PER_ISA(signs_add)
+	(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags), v, -v, acc, first, end);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out)

@@ -243,7 +243,7 @@ static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst,
 		else
 			v16_storef(r + i, left);
 	}
-	return 8 + signs_close(list, n, mean.count, entropy, flags);
+	return 8 + PER_ISA(signs_close)(list, n, mean.count, entropy, flags);
 }
 
 /* The same of candidates, which are fewer than the map has words. Their numbers, on their way, become the
@@ -269,7 +269,7 @@ static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candida
 		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
 	}
 	uint8_t *const list = put_f32(put_f32(dst, mean.plus), mean.minus);
-	return 8 + signs_close_list(list, c->number, n, count, entropy, flags);
+	return 8 + PER_ISA(signs_close_list)(list, c->number, n, count, entropy, flags);
 }
 
 /* ---- exact: numbers of 32 bits, and then their values --------------------------------------- */
@@ -357,7 +357,7 @@ static bool check(const struct frame *frame)
 		return false;
 	const float plus = get_f32(frame->payload), minus = get_f32(frame->payload + 4);
 	return isfinite(plus) && isfinite(minus) && plus >= 0 && minus <= 0 &&
-	       signs_check(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags));
+	       PER_ISA(signs_check)(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags));
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
@@ -365,8 +365,9 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	if (!(frame->flags & FLAG_EXACT)) {
 		const float plus = weight * get_f32(frame->payload),
 		            minus = weight * get_f32(frame->payload + 4);
-		signs_add(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags), plus,
-		          minus, acc, first, end);
+		PER_ISA(signs_add)
+		(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags), plus, minus, acc,
+		 first, end);
 		return;
 	}
 	const size_t count = frame->size / 8, stop = signs_search(frame->payload, count, end);

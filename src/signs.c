@@ -1,0 +1,104 @@
+/* Signs, listed, on a map, or as gaps.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "signs.h"
+
+static bool signs_listed(size_t n, size_t count) { return 4 * count < signs_map_bytes(n) && n <= INT32_MAX; }
+
+/* The list of what the map shows. */
+static void signs_list(uint8_t *dst, const uint8_t *map, size_t n)
+{
+	for (size_t i = 0; i < n; i += V16, map += 4)
+		for (uint32_t left = get_u32(map), code; left; left &= ~(3u << code)) {
+			code = (uint32_t)__builtin_ctz(left) & ~1u;
+			dst = put_u32(dst, ((uint32_t)i + code / 2) << 1 | (left >> code & 1));
+		}
+}
+
+size_t PER_ISA(signs_close)(uint8_t *dst, size_t n, size_t count, bool entropy, uint16_t *flags)
+{
+	const size_t plain = signs_listed(n, count) ? 4 * count : signs_map_bytes(n);
+	if (entropy && count <= UINT32_MAX) {
+		const size_t size = crumb_gaps_of_map(dst, signs_map(dst, n), n, count);
+		if (size < plain) {
+			*flags |= SIGNS_GAPS;
+			return size;
+		}
+	}
+	if (signs_listed(n, count)) {
+		signs_list(dst, signs_map(dst, n), n);
+		return plain;
+	}
+	*flags |= SIGNS_MAP;
+	memmove(dst, signs_map(dst, n), plain);
+	return plain;
+}
+
+size_t PER_ISA(signs_close_list)(uint8_t *dst, const uint8_t *list, size_t n, size_t count, bool entropy,
+                                 uint16_t *flags)
+{
+	if (entropy) {
+		const size_t size = crumb_gaps_of_list(dst, list, n, count);
+		if (size < 4 * count) {
+			*flags |= SIGNS_GAPS;
+			return size;
+		}
+	}
+	memcpy(dst, list, 4 * count);
+	return 4 * count;
+}
+
+bool PER_ISA(signs_check)(const uint8_t *src, size_t size, size_t n, unsigned form)
+{
+	if (form == SIGNS_GAPS)
+		return crumb_gaps_check(src, size, n);
+	if (form == SIGNS_MAP) {
+		if (size != signs_map_bytes(n))
+			return false;
+		uint32_t bad = 0;
+		for (size_t i = 0; i < size; i += 4)
+			bad |= get_u32(src + i) & get_u32(src + i) >> 1 & 0x55555555u;
+		return !bad && (n % V16 == 0 || !(get_u32(src + size - 4) >> 2 * (n % V16)));
+	}
+	if (form || size % 4)
+		return false;
+	uint64_t least = 0;
+	for (size_t i = 0; i < size; i += 4) {
+		const uint32_t at = get_u32(src + i) >> 1;
+		if (at < least || at >= n)
+			return false;
+		least = (uint64_t)at + 1;
+	}
+	return true;
+}
+
+void PER_ISA(signs_add)(const uint8_t *src, size_t size, size_t n, unsigned form, float plus, float minus,
+                        float *acc, size_t first, size_t end)
+{
+	if (form == SIGNS_GAPS) {
+		crumb_gaps_add(src, size, n, plus, minus, acc, first, end);
+		return;
+	}
+	if (!form) {
+		const size_t stop = signs_search(src, size / 4, (uint64_t)end << 1);
+		for (size_t i = signs_search(src, stop, (uint64_t)first << 1); i < stop; i++) {
+			const uint32_t word = get_u32(src + 4 * i);
+			acc[word >> 1] += word & 1 ? plus : minus;
+		}
+		return;
+	}
+	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
+	const float value[V16] = {-0.0f, plus, minus}; /* -0 is what changes nothing, not even -0 */
+	const v16t table = v16_table(value);
+	const v16i shift = v16_loadi(place), three = v16_seti(3);
+	src += signs_map_bytes(first);
+	for (size_t i = first; i < end; i += V16, src += 4) {
+		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(src)), shift), three);
+		const size_t rest = end - i;
+		if (rest < V16)
+			v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, at)),
+			               rest);
+		else
+			v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_lookup8(table, at)));
+	}
+}
