@@ -62,8 +62,10 @@ V16_FN uint8_t *put_signs(uint8_t *dst, uint16_t negative)
 	return dst + sizeof negative;
 }
 
-V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
 {
+	(void)flags;
 	const size_t n = p->n;
 	float *r = packer_floats(p);
 	double sum = 0;
@@ -86,14 +88,6 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		at = put_signs(at, v16_bits(negative) & v16_first(n - i));
 	}
 	return (size_t)(at - dst);
-}
-
-static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
-{
-	(void)flags;
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
-	V16_BY_TYPE(type, PACK);
 }
 
 static uint16_t get_signs(const struct frame *frame, size_t i)
