@@ -43,6 +43,8 @@ struct frame {
 	const uint8_t *payload;
 };
 
+enum { FRAMES_FEW = 8 }; /* that are added at once */
+
 struct codec {
 	crumb_codec_info info;
 	/* Whether a combination of values, each in its range, is one that the codec takes; NULL: any. */
@@ -61,7 +63,12 @@ struct codec {
 	 * CRUMB_RANGE, which is one of every block in which codes of fixed width come, and end is one or n.
 	 */
 	void (*unpack_add)(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
-	/* Whether a range costs no more than its share, however short it is; NULL: never. */
+	/* The same of up to FRAMES_FEW frames, to the bit as one after another, where end too is a multiple
+	 * of CRUMB_RANGE; NULL: it would gain nothing. */
+	void (*unpack_add_few)(const struct frame *frame, const float *weight, size_t count, float *acc,
+	                       size_t first, size_t end);
+	/* Whether a range costs no more than its share, however short it is (crumb_frame_divides: of every
+	 * frame); NULL: never. */
 	bool (*divides)(const struct frame *frame);
 	/* Sets codec values, sent and facts; the rest is done. */
 	void (*describe)(const struct frame *frame, crumb_frame *out);
@@ -76,6 +83,9 @@ struct codec {
 	size_t (*sum_bound)(size_t count, size_t n);
 	int64_t (*sum)(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags);
 };
+
+/* frame.c */
+bool crumb_frame_divides(const struct frame *frame);
 
 /* What is compiled once per instruction set. */
 struct isa {
@@ -94,13 +104,6 @@ const struct isa *crumb_isa_now(void);
 /* spec.c: whether each value is in its range, and the codec of that id; NULL if there is none. */
 const struct codec *crumb_codec_find(uint32_t id);
 const struct codec *crumb_codec_valid(const crumb_codec *codec);
-
-/* divides, where all frames do. */
-static inline bool frame_divides(const struct frame *frame)
-{
-	(void)frame;
-	return true;
-}
 
 /* The value of a fact or a key on its way into a crumb_frame. */
 static inline void frame_fact(crumb_frame *out, const char *name, double value)

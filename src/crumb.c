@@ -146,6 +146,23 @@ int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, 
 	return length;
 }
 
+/* Adds elements first to end - 1 of the first frame, and at once of those of its codec that follow it, if the
+ * codec can; returns of how many. */
+static size_t add_few(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
+                      size_t end)
+{
+	const struct codec *c = crumb_codec_find(frame->id);
+	const size_t most = c->unpack_add_few && end % CRUMB_RANGE == 0 ? FRAMES_FEW : 1;
+	size_t few = 1;
+	while (few < most && few < count && frame[few].id == frame->id)
+		few++;
+	if (few > 1)
+		c->unpack_add_few(frame, weight, few, acc, first, end);
+	else
+		c->unpack_add(frame, *weight, acc, first, end);
+	return few;
+}
+
 /* Adds elements first to end - 1 of count frames. Where several that divide follow each other all of them add
  * to one short range, which stays in the cache, before any adds to the next. */
 static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
@@ -162,8 +179,8 @@ static void add_all(const struct frame *frame, const float *weight, size_t count
 		next += next == done;
 		for (size_t i = first, last; i < end; i = last) {
 			last = end - i < range ? end : i + range;
-			for (size_t f = done; f < next; f++)
-				crumb_codec_find(frame[f].id)->unpack_add(&frame[f], weight[f], acc, i, last);
+			for (size_t f = done; f < next;)
+				f += add_few(frame + f, weight + f, next - f, acc, i, last);
 		}
 	}
 }

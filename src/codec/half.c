@@ -103,6 +103,6 @@ const struct codec PER_ISA(half) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
-        .divides = frame_divides,
+        .divides = crumb_frame_divides,
         .describe = describe,
 };

@@ -64,6 +64,6 @@ const struct codec PER_ISA(raw) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
-        .divides = frame_divides,
+        .divides = crumb_frame_divides,
         .describe = describe,
 };

@@ -139,6 +139,6 @@ const struct codec PER_ISA(sign) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
-        .divides = frame_divides,
+        .divides = crumb_frame_divides,
         .describe = describe,
 };

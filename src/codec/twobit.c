@@ -93,23 +93,46 @@ static bool check(const struct frame *frame)
 	return !bad;
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+/* The codes of sixteen elements, the first of which is element i. */
+V16_FN v16i codes_at(const uint8_t *payload, size_t i)
 {
 	static const uint32_t place[V16] = {6, 4, 2, 0, 14, 12, 10, 8, 22, 20, 18, 16, 30, 28, 26, 24};
-	const float v = weight * get_f32(frame->payload);
+	const v16i codes = v16_seti(get_u32(payload + 4 + i / 4));
+	return v16_andi(v16_shrv(codes, v16_loadi(place)), v16_seti(3));
+}
+
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+{
+	const uint8_t *payload = frame->payload;
+	const float v = weight * get_f32(payload);
 	const float value[V16] = {0, 0, -v, v};
 	const v16t table = v16_table(value);
-	const v16i shift = v16_loadi(place), three = v16_seti(3);
-	const uint8_t *code = frame->payload + 4 + first / 4;
 	size_t i = first;
-	for (; i + V16 <= end; i += V16, code += 4) {
-		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(code)), shift), three);
-		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_lookup8(table, at)));
-	}
+	for (; i + V16 <= end; i += V16)
+		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_lookup8(table, codes_at(payload, i))));
 	const size_t rest = end - i;
 	if (rest) {
-		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(code)), shift), three);
-		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, at)), rest);
+		const v16f sum =
+		        v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, codes_at(payload, i)));
+		v16_storef_few(acc + i, sum, rest);
+	}
+}
+
+static void unpack_add_few(const struct frame *frame, const float *weight, size_t count, float *acc,
+                           size_t first, size_t end)
+{
+	float value[FRAMES_FEW][V16] = {0};
+	for (size_t f = 0; f < count; f++) {
+		value[f][3] = weight[f] * get_f32(frame[f].payload);
+		value[f][2] = -value[f][3];
+	}
+	for (size_t i = first; i < end; i += V16) {
+		v16f sum = v16_loadf(acc + i);
+		for (size_t f = 0; f < count; f++) {
+			const v16i code = codes_at(frame[f].payload, i);
+			sum = v16_add(sum, v16_lookup8(v16_table(value[f]), code));
+		}
+		v16_storef(acc + i, sum);
 	}
 }
 
@@ -134,6 +157,7 @@ const struct codec PER_ISA(twobit) = {
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
-        .divides = frame_divides,
+        .unpack_add_few = unpack_add_few,
+        .divides = crumb_frame_divides,
         .describe = describe,
 };
