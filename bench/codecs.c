@@ -6,8 +6,8 @@
  * Every codec with every instruction set of this machine, on gradients that workload.h makes, of 4 Ki to 64
  * Mi elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). The columns: the CPU;
  * whose elements, and how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe,
- * unpack, and in the same turns r += g, the sum of g, acc *= s. A coder packs and unpacks symbols of four
- * bits at fixed width, an element each, with so many bits of entropy.
+ * unpack, and in the same turns r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks
+ * symbols of four bits at fixed width, an element each, with so many bits of entropy.
  *
  * SPDX-License-Identifier: MIT */
 #include "coders.h"
@@ -34,8 +34,8 @@ static void print_row(const char *data, size_t n, const char *isa, const char *w
 	printf("%s,%s,%zu,%s,\"%s\",%.4g,", subject_cpu(), data, n, isa, what, gbps[SPEED_PACK]);
 	if (safe)
 		printf("%.4g", gbps[SPEED_PACK_SAFE]);
-	printf(",%.4g,%.4g,%.4g,%.4g\n", gbps[SPEED_UNPACK], gbps[SPEED_ADD], gbps[SPEED_READ],
-	       gbps[SPEED_SCALE]);
+	printf(",%.4g,%.4g,%.4g,%.4g,%.4g\n", gbps[SPEED_UNPACK], gbps[SPEED_ADD], gbps[SPEED_READ],
+	       gbps[SPEED_SCALE], gbps[SPEED_COPY]);
 	fflush(stdout);
 }
 
@@ -270,7 +270,7 @@ static int measure_size(size_t n, const char *data, const float *like, bool quic
 {
 	struct speed speed;
 	int status = speed_open(&speed, n, like);
-	speed.rounds = n <= 1 << 20 ? speed.rounds : n <= 1 << 23 ? 7 : 3;
+	speed.rounds = n <= 1 << 20 ? speed.rounds : n <= 1 << 24 ? 7 : 5;
 	for (size_t i = 0; !status; i++) {
 		const char *isa = command_isa(i);
 		if (!isa)
@@ -302,11 +302,12 @@ static int measure_file(const char *path, bool quick)
 
 int main(int argc, char **argv)
 {
-	static const size_t sizes[] = {1 << 12, 1 << 16, 1 << 20, 1 << 23, 1 << 26};
+	static const size_t sizes[] = {1 << 12, 1 << 14, 1 << 16, 1 << 20, 1 << 24, 1 << 26};
 	const bool quick = argc > 1 && !strcmp(argv[1], "--quick");
 	int status = STATUS_OK;
-	puts("cpu,data,n,isa,what,pack_gbps,pack_safe_gbps,unpack_gbps,floor_gbps,read_gbps,scale_gbps");
-	for (size_t i = 0; i < (quick ? 3 : sizeof sizes / sizeof *sizes) && !status; i++)
+	puts("cpu,data,n,isa,what,pack_gbps,pack_safe_gbps,unpack_gbps,floor_gbps,read_gbps,scale_gbps,"
+	     "copy_gbps");
+	for (size_t i = 0; i < (quick ? 4 : sizeof sizes / sizeof *sizes) && !status; i++)
 		status = measure_size(sizes[i], "made up", NULL, quick);
 	for (int i = 1 + quick; i < argc && !status; i++)
 		status = measure_file(argv[i], quick);

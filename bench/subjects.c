@@ -14,11 +14,13 @@ static const char *const settings[] = {
         "adacomp:bin=50",
         "strom:threshold=0.01",
         "topk:fraction=0.01",
+        "topk:fraction=0.001",
         "topk:value=exact",
         "qsgd:bucket=8192,norm=max",
         "nuqsgd:bucket=8192",
-        "qsgd:bits=3,bucket=8192,norm=max,coding=huffman",
-        "qsgd:bits=3,bucket=8192,norm=max,coding=entropy",
+        "qsgd:bucket=8192,norm=max,coding=huffman",
+        "qsgd:bucket=8192,norm=max,coding=entropy",
+        "alq:coding=entropy",
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 
@@ -32,13 +34,18 @@ const char *subject_spec(size_t i)
 
 const char *subject_cpu(void)
 {
-	static char cpu[128] = "";
-	char line[256];
+	static char cpu[160] = "";
+	char line[256], name[128] = "unknown";
+	int family = 0, model = 0;
 	FILE *file = *cpu ? NULL : fopen("/proc/cpuinfo", "r");
-	while (file && fgets(line, sizeof line, file))
-		if (sscanf(line, "model name : %127[^\n,]", cpu) == 1)
-			break;
+	while (file && fgets(line, sizeof line, file) && *line != '\n') {
+		sscanf(line, "model name : %127[^\n,]", name);
+		sscanf(line, "cpu family : %d", &family);
+		sscanf(line, "model : %d", &model);
+	}
 	if (file)
 		fclose(file);
-	return *cpu ? cpu : "unknown";
+	if (!*cpu)
+		snprintf(cpu, sizeof cpu, "%s family %d model %d", name, family, model);
+	return cpu;
 }

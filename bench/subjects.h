@@ -10,7 +10,7 @@
  * note; NULL past the last. */
 const char *subject_spec(size_t i);
 
-/* The CPU's name, up to a comma. */
+/* The CPU's name, up to a comma, family and model; numbers are 0 where the machine does not tell. */
 const char *subject_cpu(void);
 
 #endif

@@ -1,0 +1,185 @@
+"""The tables of bench/results/codecs.csv, scaling.csv and share.csv: how fast codecs are, against the memory's speed and the
+goals. SPDX-License-Identifier: MIT"""
+from markdown import distinct, read, table
+
+# What, which of its speeds, of which of the memory's, and the goals in percent on AVX-512 and AVX2; None: none is stated.
+GOALS = [("twobit:threshold=0.01", "pack", "floor", 90, 88),
+         ("twobit:threshold=0.01", "unpack", "scale", 90, 90),
+         ("8 frames of twobit together", "unpack", "scale", 60, None),
+         ("terngrad", "pack", "read", 42, 35),
+         ("terngrad:bucket=16384", "pack", "read", 55, 45),
+         ("terngrad", "unpack", "scale", 90, None),
+         ("adacomp:bin=50", "pack", "floor", 60, 50),
+         ("adacomp", "pack", "floor", 60, 45),
+         ("adacomp:bin=50", "unpack", "scale", 85, 85),
+         ("adacomp", "unpack", "scale", 200, 200),
+         ("qsgd:bucket=8192,norm=max", "pack", "read", 62, None),
+         ("nuqsgd:bucket=8192", "pack", "read", 42, None),
+         ("alq", "pack", "read", 28, None),
+         ("qsgd:bucket=8192,norm=max", "unpack", "scale", 80, None),
+         ("nuqsgd:bucket=8192", "unpack", "scale", 80, None),
+         ("alq", "unpack", "scale", 80, None),
+         ("qsgd:bucket=8192,coding=entropy,norm=max", "pack", "read", 32, None),
+         ("alq:coding=entropy", "pack", "read", 26, None),
+         ("topk:fraction=0.01", "pack", "floor", 42, None),
+         ("topk:fraction=0.001", "pack", "floor", 65, None)]
+# Where no goal is stated: half of what the memory allows, which for a frame as long as the gradient is a copy.
+OTHERS = {"sign": "floor", "onebit": "floor", "seide": "floor", "local": "floor", "strom": "floor", "strom:threshold=0.01": "floor",
+          "topk": "floor", "topk:value=exact": "floor", "qsgd": "read", "nuqsgd": "read", "natural": "read", "amq": "read", "zipml": "read",
+          "terngrad:coding=bits": "read", "terngrad:coding=entropy": "read", "raw": "copy", "half": "copy"}
+HALF = 50
+# From the second cache, where memory does not count, goals are GB/s, on AVX-512.
+CACHED = [("twobit:threshold=0.01", 70), ("terngrad", 35), ("adacomp:bin=50", 18), ("adacomp", 22), ("topk:fraction=0.01", 10)]
+CACHED_N = 1 << 14
+FLOORS = {"floor": "`r += g`", "read": "reading", "scale": "`acc *= s`", "copy": "copying"}
+
+
+def made_up(n=None):
+    """What was measured of the codecs on gradients of n elements, or the longest ones, by spec and instruction set."""
+    rows = [row for row in read("codecs.csv", "bench") if row["data"] == "made up"]
+    n = n or max(int(row["n"]) for row in rows)
+    return {(row["what"], row["isa"]): row for row in rows if int(row["n"]) == n}
+
+
+def judged(value, goal):
+    return "-" if value is None else f"**{value:.0f}**" if goal and round(value) < goal else f"{value:.0f}"
+
+
+def share_of(row, key, floor):
+    """In percent; of eight frames, whose elements are all counted, of what they are added to."""
+    frames = 8 if row and row["what"].startswith("8 frames") else 1
+    return 100 * float(row[f"{key}_gbps"]) / frames / float(row[f"{floor}_gbps"]) if row else None
+
+
+def against_goals(wanted):
+    """A row a goal, as GOALS has them: reached with AVX-512 and AVX2, in percent of one of the memory's speeds."""
+    by = made_up()
+
+    def goal(percent):
+        return "-" if percent is None else f"{percent}"
+
+    lines = [[what if " " in what else f"`{what}`", key.replace("_", ", "), FLOORS[floor], goal(wide),
+              judged(share_of(by.get((what, "avx512")), key, floor), wide), goal(narrow),
+              judged(share_of(by.get((what, "avx2")), key, floor), narrow)] for what, key, floor, wide, narrow in wanted]
+    return table(["codec", "what", "percent of", "goal, AVX-512", "AVX-512", "goal, AVX2", "AVX2"], lines)
+
+
+def goals():
+    return against_goals(GOALS)
+
+
+def others():
+    """A row a codec without a stated goal: packing and adding, in percent of one of the memory's speeds."""
+    by, lines = made_up(), []
+    for what, floor in OTHERS.items():
+        adds = "floor" if floor == "copy" else "scale"
+        packed, added = ([judged(share_of(by.get((what, isa)), key, of), HALF) for isa in ("avx512", "avx2")]
+                         for key, of in (("pack", floor), ("unpack", adds)))
+        lines.append([f"`{what}`", FLOORS[floor], *packed, FLOORS[adds], *added])
+    return table(["codec", "pack, percent of", "AVX-512", "AVX2", "unpack, percent of", "AVX-512", "AVX2"], lines)
+
+
+def cached():
+    """A row a codec: GB/s of packing and adding from the second cache."""
+    by = made_up(CACHED_N)
+    lines = []
+    for what, goal in CACHED:
+        own = {isa: by.get((what, isa)) for isa in ("avx512", "avx2")}
+        lines.append([f"`{what}`", str(goal), judged(float(own["avx512"]["pack_gbps"]) if own["avx512"] else None, goal)] +
+                     [f"{float(own[isa][key]):.0f}" if own[isa] else "-" for isa, key in
+                      (("avx2", "pack_gbps"), ("avx512", "unpack_gbps"), ("avx2", "unpack_gbps"))])
+    return table(["codec", "goal, AVX-512", "pack, AVX-512", "AVX2", "unpack, AVX-512", "AVX2"], lines)
+
+
+def safe_goal(what, goal):
+    """Of a pack that checks its input, which it reads once more for that: reading takes 0.48 of the time of r += g."""
+    if what.split(":")[0] in ("twobit", "strom", "sign"):
+        return 60
+    return None if goal is None else round(100 / (100 / goal + 0.48))
+
+
+def safe():
+    packs = [(what, floor, wide, narrow) for what, key, floor, wide, narrow in GOALS if key == "pack"]
+    packs += [(what, floor, HALF, HALF) for what, floor in OTHERS.items()]
+    return against_goals([(what, "pack_safe", floor, safe_goal(what, wide), safe_goal(what, narrow))
+                          for what, floor, wide, narrow in packs])
+
+
+def gains(row, other, key, floor):
+    """One thread's and two threads' speed, and how much of what two threads gain for the memory alone this is."""
+    one, two = float(row[f"{key}_gbps"]), float(other[f"{key}_gbps"])
+    share = 100 * two / one / (float(other[f"{floor}_gbps"]) / float(row[f"{floor}_gbps"]))
+    return [f"{one:.1f}", f"{two:.1f}", f"{share:.0f}" if round(share) >= 90 else f"**{share:.0f}**"]
+
+
+def threads():
+    """A row a codec: GB/s with one thread and with two on the longest gradient, beside what the memory gains."""
+    rows = read("scaling.csv", "bench")
+    longest = max((int(row["n"]) for row in rows), default=0)
+    by = {(row["what"], row["threads"]): row for row in rows if int(row["n"]) == longest}
+    packs = [(what, floor) for what, key, floor, *_ in GOALS if key == "pack"] + list(OTHERS.items())
+    owes = {what.split(":")[0] for what, floor in packs if floor == "floor"}
+    columns = [("pack", "pack"), ("unpack", "unpack"), ("unpack_8", "unpack eight")]
+    lines = []
+    for what in distinct(rows, "what"):
+        one, two = by[what, "1"], by[what, "2"]
+        lines.append([f"`{what}`"] + gains(one, two, "pack", "floor" if what.split(":")[0] in owes else "read") +
+                     [cell for key, _ in columns[1:] for cell in gains(one, two, key, "scale")])
+    return table(["codec"] + [title for _, name in columns for title in (f"{name}, 1 thread", "2 threads", "of memory's gain, %")], lines)
+
+
+LINEAR = 10  # percent that costs an element may differ by
+
+
+def linear():
+    """A row a codec: nanoseconds an element on one thread by length, and by how much they differ."""
+    rows = [row for row in read("scaling.csv", "bench") if row["threads"] == "1"]
+    sizes = sorted({int(row["n"]) for row in rows})
+    by = {(row["what"], int(row["n"])): row for row in rows}
+
+    def costs(key, what):
+        cost = [4 / float(by[what, n][f"{key}_gbps"]) for n in sizes]
+        spread = 100 * (max(cost) / min(cost) - 1)
+        return [f"{ns:.3f}" for ns in cost] + [f"{spread:.0f}" if round(spread) <= LINEAR else f"**{spread:.0f}**"]
+
+    return table(["codec"] + [title for key in ("pack", "unpack") for title in [f"{key}, {n >> 20} Mi" for n in sizes] + ["differ by, %"]],
+                 [[f"`{what}`"] + costs("pack", what) + costs("unpack", what) for what in distinct(rows, "what")])
+
+
+def share():
+    """A row a network and codec: milliseconds of a learner's step, and the share of crumb's in what it computes."""
+    lines = []
+    for row in read("share.csv", "bench"):
+        crumb = float(row["crumb_s"])
+        percent = 100 * crumb / float(row["compute_s"]) if row["compute_s"] else None
+        lines.append([row["model"], f"`{row['codec']}`", str(int(row["batch"]) // int(row["learners"])) if row["batch"] else "-",
+                      f"{1000 * float(row['compute_s']):.1f}" if row["compute_s"] else "-", f"{1000 * crumb:.2f}",
+                      "-" if percent is None else f"{percent:.1f}"])
+    return table(["network", "codec", "batch of a learner", "compute, ms", "crumb, ms", "share, %"], lines, left=("codec",))
+
+
+def coders():
+    """A row a source of symbols: GB/s of f32 of both coders, and what that is of reading as much."""
+    rows = [row for row in read("codecs.csv", "bench") if row["what"] in ("rANS", "Huffman")]
+    by = {(row["data"], row["what"], row["isa"]): row for row in rows}
+    columns = [(coder, key, isa) for isa in ("avx512", "avx2") for coder in ("rANS", "Huffman") for key in ("pack", "unpack")]
+
+    def cell(row, key):
+        return f"{float(row[key + '_gbps']):.1f} ({share_of(row, key, 'read'):.0f} %)" if row else "-"
+
+    return table(["symbols"] + [f"{coder} {'en' if key == 'pack' else 'de'}code, {isa}" for coder, key, isa in columns],
+                 [[data] + [cell(by.get((data, coder, isa)), key) for coder, key, isa in columns] for data in distinct(rows, "data")])
+
+
+def rules():
+    """A row a rule: how often faster the codec of that rule is."""
+    by = {what: row for (what, isa), row in made_up().items() if isa in ("plain", "avx512")}
+    pairs = [("the rule of MXNet 2-bit in plain C", "twobit:threshold=0.01"), ("the rule of BytePS onebit in plain C", "sign"),
+             ("plain top-k of 0.3 % in plain C", "topk:value=exact"), ("the rule of QSGD in plain C", "qsgd")]
+    lines = []
+    for plain, codec in pairs:
+        speeds = [float(by[what][key]) for key in ("pack_gbps", "unpack_gbps") for what in (plain, codec)]
+        lines.append([plain, f"`{codec}`"] + [cell for slow, fast in (speeds[:2], speeds[2:]) for cell in
+                                              (f"{slow:.2f}", f"{fast:.2f}", f"{fast / slow:.1f}")])
+    return table(["in plain C", "codec", "pack, GB/s", "the codec's", "times", "unpack, GB/s", "the codec's", "times"], lines,
+                 left=("codec",))
