@@ -236,3 +236,14 @@ def overview():
                       ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said)), it.not_run])
     return table(["name", "what", "rows run", "above raw in the paper", "claims", "not run"], lines,
                  ["what", "rows run", "above raw in the paper", "claims", "not run"])
+
+
+def sizes():
+    """A row a network that is not trained: its gradient, and how many times smaller each codec makes it."""
+    rows = read("sizes.csv")
+    by = {(row["model"], row["codec"]): row for row in rows}
+    codecs = [codec for codec in distinct(rows, "codec") if codec != "raw"]
+    return table(["network", "gradient, MB", *(f"`{codec}`" for codec in codecs)],
+                 [[model, f"{int(by[model, 'raw']['dense_bytes']) / 1e6:.1f}"] +
+                  [f"{int(by[model, codec]['dense_bytes']) / int(by[model, codec]['up_bytes']):.1f}" for codec in codecs]
+                  for model in distinct(rows, "model")])
