@@ -53,6 +53,7 @@ TASKS = {
         QUICK_MNIST),
     "speech-dnn, 13 epochs": Task(
         "--data idx:$CRUMB_DATA/fsdd --model bn50-dnn --batch 256 --epochs 13 --lr 0.05 --momentum 0.9 --schedule cosine", QUICK_MNIST),
+    "demo": Task("--model lenet --data digits --epochs 5 --schedule cosine", QUICK_MNIST),
     "digits-cnn": Task("--data digits --model lenet --batch 100 --epochs 2 --lr 0.01 --momentum 0.9", QUICK_MNIST),
 }
 ONE_EPOCH = {batch: f"cifar10-cnn, batch {batch}, 1 epoch" for batch in (2048, 512, 128)}
@@ -102,6 +103,11 @@ EXPERIMENTS = {
         rows("mnist-cnn", 8, ["raw", ADACOMP, "terngrad", "twobit:threshold=0.01"], seeds=(1, 2, 3), quick=True) + rows("mnist-cnn", 8, ["twobit"]),
         claims=[near("mnist-cnn", 8, ADACOMP, points=0.5, ratio=40), near("mnist-cnn", 8, "terngrad", points=0.5, ratio=15),
                 near("mnist-cnn", 8, "twobit:threshold=0.01", points=0.5, ratio=15)]),
+    "demo": Experiment(
+        "What scripts/demo shows: LeNet on digits that crumb-train draws, 8 learners",
+        rows("demo", 8, ["raw", "conv=adacomp:bin=50;fc,last=adacomp:bin=500", "terngrad", "twobit:threshold=0.01"], quick=True),
+        claims=[near("demo", 8, "conv=adacomp:bin=50;fc,last=adacomp:bin=500", points=1, ratio=100), near("demo", 8, "terngrad", points=1, ratio=15),
+                near("demo", 8, "twobit:threshold=0.01", points=1, ratio=15)]),
     "adacomp-table2": Experiment(
         "AdaComp, table 2: a network trains as well as without",
         rows("cifar10-cnn", 8, ["raw", ADACOMP], quick=True) + rows("speech-dnn", 4, ["raw", ADACOMP], quick=True) +
@@ -123,16 +129,17 @@ EXPERIMENTS = {
                 near("mnist-mlp", 8, ADACOMP, points=0.5, ratio=150, quick=False)],
         paper={("mnist-cnn", 8, ADACOMP): Paper(0.88, 0.85, 8), ("cifar10-cnn", 8, ADACOMP): Paper(18.0, 18.4, 128),
                ("cifar10-cnn", 128, ADACOMP): Paper(18.0, 18.4, 128), ("cifar10-cnn, 20 epochs", 8, ADACOMP): Paper(18.0, 18.4, 128),
-               ("speech-dnn", 4, ADACOMP): Paper(59.8, 59.8, 8), ("speech-dnn, 13 epochs", 4, ADACOMP): Paper(59.8, 59.8, 8), ("char-lstm", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8),
+               ("speech-dnn", 4, ADACOMP): Paper(59.8, 59.8, 8), ("speech-dnn, 13 epochs", 4, ADACOMP): Paper(59.8, 59.8, 8),
+               ("char-lstm", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8),
                ("char-lstm", 8, ADACOMP_LSTM): Paper(1.73, 1.75, 8), ("char-lstm, 3 epochs", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8)},
         text="The paper trains for 100 epochs on MNIST, 140 on CIFAR-10 (128 learners), 13 on BN50 (8 learners, 5,999 targets) and 45 on "
-             "Shakespeare (8 learners, batches of 10). Here: 20; 8 and 20 (8 learners); 3, 6 and 13 on spoken digits in BN50's shape, 440 inputs and "
-             "30 targets (4 learners); 1 (batches of 32) and 3 (batches of 10). The paper's 40x and 200x are about five elements a bin, counted "
-             "without anything that tells bins apart. What a learner owes is sent later, so the network learns later, and the shorter the "
-             "schedule, the further AdaComp is behind. On CIFAR-10 it is half as far after 20 epochs as after 8; on "
-             "Shakespeare one epoch, in which an element of the LSTM's weights is sent a few times, is not enough, and three are. ResNet-20, for "
-             "ImageNet's networks, is still far behind after five epochs, a third as far as after two. On the spoken digits it takes the paper's 13 "
-             "epochs; by then the network has learnt its training set by heart.",
+             "Shakespeare (8 learners, batches of 10). Here: 20; 8 and 20 (8 learners); 3, 6 and 13 on spoken digits in BN50's shape, 440 "
+             "inputs and 30 targets (4 learners); 1 (batches of 32) and 3 (batches of 10). The paper's 40x and 200x are about five "
+             "elements a bin, counted without anything that tells bins apart. What a learner owes is sent later, so the network learns "
+             "later, and the shorter the schedule, the further AdaComp is behind. On CIFAR-10 it is half as far after 20 epochs as after "
+             "8; on Shakespeare one epoch, in which an element of the LSTM's weights is sent a few times, is not enough, and three are. "
+             "ResNet-20, for ImageNet's networks, is still far behind after five epochs, a third as far as after two. On the spoken "
+             "digits it takes the paper's 13 epochs; by then the network has learnt its training set by heart.",
         not_run="ImageNet's rows: weeks on a desktop; their sizes and rates a step are `crumb plan`'s, below",
         figure=("epoch", "error")),
     "alq-table": Experiment(
@@ -144,45 +151,46 @@ EXPERIMENTS = {
         claims=[ordered("noise", "cifar10-cnn, 2 epochs, one slice", 4, [ALQ, AMQ, QSGD_INF, NUQSGD])],
         text="The paper trains ResNet-32 for 80,000 steps with 4 workers; its figure has average variances of ALQ-N 1.5, ALQ 1.9, AMQ and "
              "AMQ-N 2.5, TRN 5.8, QSGDinf 6.0 and NUQSGD 47 (millionths), and accuracies of 91.99, 91.35, 91.05, 91.00, 89.61, 89.96 and "
-             "83.77 % (SuperSGD: 92.25). Here: the smaller CIFAR10-CNN for two epochs, the gradient as one slice (`--flat`). Noise is what "
-             "the mean of the four learners' gradients, quantised, is off from the mean of the four themselves: the squared distance, by the "
-             "square of its length, over a hundred steps at a time. ALQ and AMQ take their levels from what they measure; the paper's normal "
-             "law (`model=normal`) is in doc/MEASUREMENTS.md. The order is the paper's but for TRN, of three levels and two bits, which the paper has "
-             "level with QSGDinf, and which is more than three times as far off here. "
-             "Its numbers are read off its figures: accuracies to a tenth of a point, variances a quarter into the run. SGD is one learner with its own batch of 32, "
-             "SuperSGD four of them. The same order on dumped gradients of LeNet, of drawn digits and of MNIST, early, middle and "
-             "late, stands there, too, and a test holds the results to it.",
+             "83.77 % (SuperSGD: 92.25). Here: the smaller CIFAR10-CNN for two epochs, the gradient as one slice (`--flat`). Noise is "
+             "what the mean of the four learners' gradients, quantised, is off from the mean of the four themselves: the squared "
+             "distance, by the square of its length, over a hundred steps at a time. ALQ and AMQ take their levels from what they "
+             "measure; the paper's normal law (`model=normal`) is in doc/MEASUREMENTS.md. The order is the paper's but for TRN, of three "
+             "levels and two bits, which the paper has level with QSGDinf, and which is more than three times as far off here. Its "
+             "numbers are read off its figures: accuracies to a tenth of a point, variances a quarter into the run. SGD is one learner "
+             "with its own batch of 32, SuperSGD four of them. The same order on dumped gradients of LeNet, of drawn digits and of MNIST, "
+             "early, middle and late, stands there, too, and a test holds the results to it.",
         not_run="ResNet-32 and -110 and ImageNet: hours to weeks",
         figure=("epoch", "noise")),
     "alq-fig1": Experiment(
         "ALQ, figure 1: the variance of normalized coordinates while a network trains",
         rows("cifar10-cnn, 2 epochs, every 39 steps", 4, ["raw"], quick=True),
         claims=[varies("cifar10-cnn, 2 epochs, every 39 steps", 4, "raw", factor=1.5)],
-        text="The paper's figure, of ResNet-32 over 80,000 steps, has it change fast in the first epoch and wherever the rate drops tenfold, which is why "
-             "its levels adapt. Here over two epochs of a cosine, of the first learner's gradient as one slice, each coordinate in units of its "
-             "bucket's norm: it falls slowly, by a fifth.",
+        text="The paper's figure, of ResNet-32 over 80,000 steps, has it change fast in the first epoch and wherever the rate drops "
+             "tenfold, which is why its levels adapt. Here over two epochs of a cosine, of the first learner's gradient as one slice, "
+             "each coordinate in units of its bucket's norm: it falls slowly, by a fifth.",
         layer=(0, ["variance"])),
     "adacomp-fig1": Experiment(
         "AdaComp, figure 1: the 0.3 % largest will do for fully connected layers, one bit will not for convolutions",
         rows("cifar10-cnn, 2 epochs", 8, ["raw", FC_TOP, CONV_ONE_BIT], quick=True),
         claims=[ordered("error", "cifar10-cnn, 2 epochs", 8, [FC_TOP, CONV_ONE_BIT])],
-        text="The paper's figure has CIFAR10-CNN with the 0.3 % largest of the fully connected layer's gradient train, and with one bit an "
-             "element of the convolutions' diverge. One bit is Seide et al.'s here, with a mean a side and a residual; in two epochs it does not "
-             "diverge, but errs three times as much above raw as the other.",
+        text="The paper's figure has CIFAR10-CNN with the 0.3 % largest of the fully connected layer's gradient train, and with one bit "
+             "an element of the convolutions' diverge. One bit is Seide et al.'s here, with a mean a side and a residual; in two epochs "
+             "it does not diverge, but errs three times as much above raw as the other.",
         figure=("epoch", "error")),
     "adacomp-fig2": Experiment(
         "AdaComp, figure 2: error by epoch, also with bins of 800 and 8000",
         rows("cifar10-cnn", 8, ["raw", ADACOMP], seeds=(1, 2, 3), quick=True) + rows("cifar10-cnn", 8, [adacomp(800, 8000)]),
         claims=[near("cifar10-cnn", 8, ADACOMP, points=0.5, ratio=30),
                 ordered("error", "cifar10-cnn", 8, ["raw", ADACOMP, adacomp(800, 8000)], quick=False)],
-        text="The paper's bins of 800 and 8000 are to strain AdaComp: its curves lie above the baseline's, and converge. So here, further above after "
-             "8 epochs than after the paper's 140.",
+        text="The paper's bins of 800 and 8000 are to strain AdaComp: its curves lie above the baseline's, and converge. So here, further "
+             "above after 8 epochs than after the paper's 140.",
         not_run="the networks other than CIFAR10-CNN: their curves are in `adacomp-table2-epochs.csv`",
         figure=("epoch", "error")),
     "adacomp-fig4": Experiment(
         "AdaComp, figure 4: error against rate, beside local selection and Dryden et al.'s top-k",
         rows("cifar10-cnn", 8, ["raw", ADACOMP, adacomp(500, 5000), local(), local(500, 5000)], quick=True) +
-        rows("cifar10-cnn", 8, ["topk:fraction=0.003", adacomp(5000, 5000), "topk:fraction=0.001", adacomp(20000, 20000), adacomp(50, 500, ",factor=3")]) +
+        rows("cifar10-cnn", 8, ["topk:fraction=0.003", adacomp(5000, 5000), "topk:fraction=0.001", adacomp(20000, 20000),
+                               adacomp(50, 500, ",factor=3")]) +
         rows("cifar10-cnn, Adam", 8, [adacomp(500, 5000), local(500, 5000)]) + rows("cifar10-cnn", 8, [adacomp(50, 500, ",factor=1.5")]) +
         rows("cifar10-cnn, Adam", 8, ["topk:fraction=0.003"]) + rows("cifar10-cnn", 8, [local(200, 2000), "topk:fraction=0.01"]),
         claims=[ordered("error", "cifar10-cnn", 8, [ADACOMP, local()]),
@@ -191,11 +199,11 @@ EXPERIMENTS = {
                 near("cifar10-cnn", 8, adacomp(500, 5000), points=0.5, ratio=100, quick=False),
                 ordered("error", "cifar10-cnn, Adam", 8, [adacomp(500, 5000), "topk:fraction=0.003", local(500, 5000)], quick=False)],
         text="The paper's figure has AdaComp level with the baseline to some hundreds and above it only far beyond, local selection and "
-             "Dryden et al.'s top-k above AdaComp at the same rate. Bins and fractions are of the table's codecs; the honest ratio is what "
-             "to compare. At 300 times smaller the order is the paper's, and far apart, with Adam, too; that AdaComp stays level with the baseline up "
-             "to there is not seen in 8 epochs, where what is owed has little time to be sent. These rows are of one seed, by which errors differ by "
-             "about a point. Local selection errs more with bins of 50 than of 500, though it sends twice as much: what is owed is worth more than a "
-             "bin's share of the mean, and comes back as overshoot.",
+             "Dryden et al.'s top-k above AdaComp at the same rate. Bins and fractions are of the table's codecs; the honest ratio is "
+             "what to compare. At 300 times smaller the order is the paper's, and far apart, with Adam, too; that AdaComp stays level "
+             "with the baseline up to there is not seen in 8 epochs, where what is owed has little time to be sent. These rows are of one "
+             "seed, by which errors differ by about a point. Local selection errs more with bins of 50 than of 500, though it sends twice "
+             "as much: what is owed is worth more than a bin's share of the mean, and comes back as overshoot.",
         figure=("ratio", "error")),
     "adacomp-fig5-6": Experiment(
         "AdaComp, figures 5 and 6: what is owed, beside the gradient, with local selection alone and with AdaComp",
@@ -206,11 +214,11 @@ EXPERIMENTS = {
                 owes_growing("cifar10-cnn", 8, local(500, 5000), than=adacomp(500, 5000), factor=1.25),
                 owes_by_gradient("cifar10-cnn, 2 epochs, by layer", 8, local(), than=ADACOMP, factor=1.5),
                 owes_by_gradient("cifar10-cnn, 2 epochs, by layer", 8, local(500, 5000), than=adacomp(500, 5000), factor=1.5)],
-        text="The paper plots the 95th percentiles of residual and gradient of a layer; under local selection residuals grow without bound, and "
-             "training diverges. Here: of the second convolution, over two epochs, of the first learner; and over all epochs the norm of what a "
-             "learner owes, all layers together. What is owed is many times the gradient with local selection, and a few times with AdaComp, and "
-             "with the paper's bins its norm grows faster. It does not explode in 8 epochs: local selection learns badly rather than diverges, and "
-             "with ten times longer bins its norm grows no faster than AdaComp's.",
+        text="The paper plots the 95th percentiles of residual and gradient of a layer; under local selection residuals grow without "
+             "bound, and training diverges. Here: of the second convolution, over two epochs, of the first learner; and over all epochs "
+             "the norm of what a learner owes, all layers together. What is owed is many times the gradient with local selection, and a "
+             "few times with AdaComp, and with the paper's bins its norm grows faster. It does not explode in 8 epochs: local selection "
+             "learns badly rather than diverges, and with ten times longer bins its norm grows no faster than AdaComp's.",
         figure=("epoch", "residual_norm"), layer=(2, ["gradient_p95", "residual_p95"])),
     "mxnet-2bit": Experiment(
         "MXNet's 2-bit codec: how the threshold decides",
@@ -218,9 +226,9 @@ EXPERIMENTS = {
         rows("mnist-cnn, short", 8, ["raw", "twobit:threshold=0.001", "twobit", "twobit:threshold=0.1"]),
         claims=[near("mnist-cnn, short", 8, "twobit:threshold=0.001", points=0.5, ratio=15, quick=False),
                 ordered("error", "mnist-cnn, short", 8, ["twobit:threshold=0.01", "twobit:threshold=10"])],
-        text="MXNet's documentation gives no accuracy; its default threshold is 0.5. The gradients that crumb's codecs see are means over a "
-             "learner's samples, far below that: from 0.1 on the network learns nothing. A threshold has to suit the recipe, too: 0.01 does well "
-             "in `mnist`, at half the learning rate and for 20 epochs, and errs far more here.",
+        text="MXNet's documentation gives no accuracy; its default threshold is 0.5. The gradients that crumb's codecs see are means over "
+             "a learner's samples, far below that: from 0.1 on the network learns nothing. A threshold has to suit the recipe, too: 0.01 "
+             "does well in `mnist`, at half the learning rate and for 20 epochs, and errs far more here.",
         not_run="text: no recipe is published",
         figure=("threshold", "error")),
     "mxnet-density": Experiment(
@@ -229,8 +237,8 @@ EXPERIMENTS = {
         rows("mnist-cnn, 1 epoch", 8, [f"{codec}:threshold={t}" for t in (0.003, 0.01, 0.03) for codec in ("strom", "twobit")]),
         claims=[no_larger("mnist-cnn, 1 epoch", 8, "strom:threshold=0.001", than="twobit:threshold=0.001"),
                 ordered("ratio", "mnist-cnn, 1 epoch", 8, ["twobit:threshold=0.1", "strom:threshold=0.1"])],
-        text="Both send the same values; an index list takes 32 bits an element sent, the dense map 2 bits an element: the list is shorter "
-             "where fewer than one in sixteen is sent, and elsewhere crumb's `strom` sends the map, too.",
+        text="Both send the same values; an index list takes 32 bits an element sent, the dense map 2 bits an element: the list is "
+             "shorter where fewer than one in sixteen is sent, and elsewhere crumb's `strom` sends the map, too.",
         figure=("threshold", "ratio")),
     "terngrad-ablation": Experiment(
         "TernGrad without clipping, with one scaler for all layers, with the last layer, too",
@@ -238,20 +246,20 @@ EXPERIMENTS = {
         rows("cifar10-cnn, 2 epochs, TernGrad's", 8, ["conv,fc,last=terngrad"]) + rows("cifar10-cnn, 2 epochs, one slice", 8, ["terngrad"]),
         claims=[ordered("noise", "cifar10-cnn, 2 epochs, TernGrad's", 8, ["terngrad", "terngrad:clip=0"])],
         text="The paper has AlexNet lose 2.7 points without clipping, and keeps the last layer in floats and a scaler a layer. `terngrad` "
-             "leaves the last layer alone, as published; `conv,fc,last=terngrad` does not, and \"one slice\" has one scaler and one clipping "
-             "for everything. After two epochs clipping shows in the noise, not yet in the error; a ternary last layer and one scaler for all "
-             "show in both.",
+             "leaves the last layer alone, as published; `conv,fc,last=terngrad` does not, and \"one slice\" has one scaler and one "
+             "clipping for everything. After two epochs clipping shows in the noise, not yet in the error; a ternary last layer and one "
+             "scaler for all show in both.",
         figure=("epoch", "error")),
     "terngrad-fig2": Experiment(
         "TernGrad, figure 2: gradients before and after clipping, and how much of length and direction that takes",
         rows("cifar10-cnn, 2 epochs, by layer", 8, ["terngrad"], quick=True) + rows("cifar10-cnn, 2 epochs, by layer", 2, ["terngrad"]),
         claims=[clipped("cifar10-cnn, 2 epochs, by layer", 8, "terngrad", percent=1.5, degrees=3)],
-        text="The paper's figure has histograms of one convolution and one fully connected layer of AlexNet; clipping at 2.5 standard deviations "
-             "shortens its gradients by 1.0 to 1.5 % and turns them by 2 to 3 degrees, and in fc6 71.32 % of what is sent is 0. A normal law's 2.5 "
-             "standard deviations cost 1.1 % and 2.7 degrees, a Laplace law's 6.8 % and 9.3 degrees. Here: the second convolution, at the last "
-             "probe, and the means over twenty probes, of the first learner. The gradients of CIFAR10-CNN's second and third convolution have "
-             "longer tails than Laplace's law, so clipping takes more of them than of AlexNet's, and little less with four times the samples a "
-             "learner (2 learners).",
+        text="The paper's figure has histograms of one convolution and one fully connected layer of AlexNet; clipping at 2.5 standard "
+             "deviations shortens its gradients by 1.0 to 1.5 % and turns them by 2 to 3 degrees, and in fc6 71.32 % of what is sent is "
+             "0. A normal law's 2.5 standard deviations cost 1.1 % and 2.7 degrees, a Laplace law's 6.8 % and 9.3 degrees. Here: the "
+             "second convolution, at the last probe, and the means over twenty probes, of the first learner. The gradients of "
+             "CIFAR10-CNN's second and third convolution have longer tails than Laplace's law, so clipping takes more of them than of "
+             "AlexNet's, and little less with four times the samples a learner (2 learners).",
         not_run="AlexNet: see ImageNet's rows",
         layer=(2, ["gradient_histogram", "clipped_histogram"])),
     "terngrad-table1": Experiment(
@@ -260,7 +268,8 @@ EXPERIMENTS = {
         claims=[near("cifarnet, Adam", 2, "terngrad", points=1, ratio=12)],
         paper={("cifarnet, Adam", 2, "terngrad"): Paper(13.44, 14.36, 2), ("cifarnet, Adam", 16, "terngrad"): Paper(16.81, 17.20, 16)},
         text="The paper: error of 13.44 % and 14.36 % with 2 workers and batches of 128, of 16.81 % and 17.20 % with 16 and 2048, after "
-             "300,000 steps. Here: two epochs, after which the quantised runs are ahead, as noise may have it: what that shows is that CifarNet trains.",
+             "300,000 steps. Here: two epochs, after which the quantised runs are ahead, as noise may have it: what that shows is that "
+             "CifarNet trains.",
         figure=("epoch", "error")),
     "terngrad-fig3": Experiment(
         "TernGrad, figure 3: LeNet on MNIST by 2 to 64 workers, two optimizers",
@@ -270,17 +279,19 @@ EXPERIMENTS = {
         claims=[near("mnist-cnn, short", 8, "terngrad", points=0.5, ratio=15),
                 *(near("mnist-cnn, short", workers, "terngrad", points=0.5, ratio=15, quick=False) for workers in (2, 4, 16, 32, 64)),
                 near("mnist-cnn, short, no momentum", 8, "terngrad", points=0.5, ratio=15, quick=False)],
-        text="The paper: at most 0.15 % better and 0.22 % worse than fp32 with 2 to 64 workers. Without compression, workers that share a batch give "
-             "the same mean gradient however many they are, so one raw run serves for all of them.",
+        text="The paper: at most 0.15 % better and 0.22 % worse than fp32 with 2 to 64 workers. Without compression, workers that share a "
+             "batch give the same mean gradient however many they are, so one raw run serves for all of them.",
         figure=("learners", "error")),
     "adacomp-fig3": Experiment(
         "AdaComp, figure 3: with Adam; and with RMSProp",
         rows("cifar10-cnn, Adam", 8, ["raw", ADACOMP], quick=True) + rows("cifar10-cnn, RMSProp", 8, ["raw", ADACOMP]) +
         rows("cifar10-cnn, Adam", 8, ["raw", ADACOMP], seeds=(2, 3)),
-        claims=[near("cifar10-cnn, Adam", 8, ADACOMP, points=0.5, ratio=30), near("cifar10-cnn, RMSProp", 8, ADACOMP, points=0.5, ratio=30, quick=False)],
+        claims=[near("cifar10-cnn, Adam", 8, ADACOMP, points=0.5, ratio=30),
+                near("cifar10-cnn, RMSProp", 8, ADACOMP, points=0.5, ratio=30, quick=False)],
         paper={("cifar10-cnn, Adam", 8, ADACOMP): Paper(18.1, 18.3, None)},
-        text="The paper has AdaComp level with Adam alone. Here Adam's step for an element follows its gradient's recent size, which with AdaComp comes in "
-             "rare, large pieces; RMSProp, without Adam's mean of them, suffers more. 8 epochs, as with SGD, are too few to catch up.",
+        text="The paper has AdaComp level with Adam alone. Here Adam's step for an element follows its gradient's recent size, which with "
+             "AdaComp comes in rare, large pieces; RMSProp, without Adam's mean of them, suffers more. 8 epochs, as with SGD, are too few "
+             "to catch up.",
         figure=("epoch", "error")),
     "adacomp-fig7": Experiment(
         "AdaComp, figure 7: the rate falls with the mini-batch and rises with the number of learners",
@@ -288,8 +299,8 @@ EXPERIMENTS = {
         [row for batch in (128, 512, 2048) for row in rows(ONE_EPOCH[batch], 8, [ADACOMP])],
         claims=[rising("ratio", ADACOMP, "the number of learners", [(ONE_EPOCH[128], 1), (ONE_EPOCH[128], 64)], quick=True),
                 rising("ratio", ADACOMP, "smaller mini-batches", [(task, 8) for task in ONE_EPOCH.values()], quick=False)],
-        text="The paper has the rate fall with the mini-batch, and rise with the number of learners at a super-mini-batch of 128. Here: over "
-             "the first epoch.",
+        text="The paper has the rate fall with the mini-batch, and rise with the number of learners at a super-mini-batch of 128. Here: "
+             "over the first epoch.",
         figure=("batch", "ratio")),
     "codecs": Experiment(
         "Every codec at its defaults, and with settings that suit the network, on digits that crumb-train draws",

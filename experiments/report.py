@@ -7,7 +7,7 @@ import claims
 import figure
 from markdown import distinct, mean, read, table
 
-PAPERS = [name for name in catalogue.EXPERIMENTS if name not in ("mnist", "codecs")]  # whose tables are in other documents
+PAPERS = [name for name in catalogue.EXPERIMENTS if name not in ("mnist", "demo", "codecs")]  # whose tables are in other documents
 KINDS = ["conv", "fc", "lstm", "last"]
 COUNTED = [column for kind in KINDS for column in (kind, f"{kind}, as the paper counts")]
 
@@ -30,6 +30,12 @@ def mnist():
         ratios = [f"{together(later, key):.1f}" for key in ("conv", "fc", "ratio")]
         lines.append([f"`{codec}`", percents(errors), percents([mean(errors)]), *ratios])
     return table(["codec", "error, seeds 1, 2, 3", "mean", "conv", "fc", "all"], lines)
+
+
+def demo():
+    return table(["codec", "test error", "one learner sent", "ratio"],
+                 [[f"`{row['codec']}`", f"{percents([float(row['error'])])} %", f"{int(row['bytes']) / 1e6:.2f} MB",
+                   f"{float(row['ratio']):.1f}"] for row in read("demo.csv")])
 
 
 def bin_of(codec, kind):
