@@ -31,17 +31,23 @@ class Results:
     def __init__(self, rows, quick, layers=(), epochs=()):
         self.rows, self.quick, self.layers, self.epochs = rows, quick, layers, epochs
 
-    def mean(self, field, task, learners, codec):
+    def of(self, task, learners, codec):
+        return [row for row in self.rows if (row["task"], row["learners"], row["codec"]) == (task, str(learners), codec)]
+
+    def mean(self, field, task, learners, codec, seeds=None):
         """Over seeds; None where there is no such row."""
-        own = [row for row in self.rows if (row["task"], row["learners"], row["codec"]) == (task, str(learners), codec)]
+        own = [row for row in self.of(task, learners, codec) if seeds is None or row["seed"] in seeds]
         if self.quick and not all(map(faithful, own)):
             raise Unfaithful
         return sum(float(row[field] or "nan") for row in own) / len(own) if own else None
 
-    def raw(self, field, task, learners):
-        """Of as many learners where there is such a run, else of others: their mean gradient is the same."""
+    def beside_raw(self, field, task, learners, codec):
+        """Its mean and raw's, over the seeds that both have; raw's of as many learners, or of others, whose mean gradient is
+        the same. None where there is nothing to compare."""
         numbers = [learners] + [row["learners"] for row in self.rows if (row["task"], row["codec"]) == (task, "raw")]
-        return next((value for number in numbers if (value := self.mean(field, task, number, "raw")) is not None), None)
+        raw = next((number for number in numbers if self.of(task, number, "raw")), learners)
+        seeds = {row["seed"] for row in self.of(task, learners, codec)} & {row["seed"] for row in self.of(task, raw, "raw")}
+        return self.mean(field, task, learners, codec, seeds), self.mean(field, task, raw, "raw", seeds)
 
     def convolutions(self, task, learners, codec):
         """The rows of convolutions, probe after probe; None where there are none."""
@@ -56,7 +62,7 @@ def near(task, learners, codec, ratio, points=None, nats=None, quick=True):
     away = f"{points} points of raw's error" if nats is None else f"{nats} nats of raw's loss"
 
     def holds(results):
-        own, raw = results.mean(field, task, learners, codec), results.raw(field, task, learners)
+        own, raw = results.beside_raw(field, task, learners, codec)
         rate = results.mean("ratio", task, learners, codec)
         if own is None or raw is None:
             return None
