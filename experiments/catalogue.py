@@ -106,7 +106,7 @@ EXPERIMENTS = {
     "demo": Experiment(
         "What scripts/demo shows: LeNet on digits that crumb-train draws, 8 learners",
         rows("demo", 8, ["raw", "conv=adacomp:bin=50;fc,last=adacomp:bin=500", "terngrad", "twobit:threshold=0.01"], quick=True),
-        claims=[near("demo", 8, "conv=adacomp:bin=50;fc,last=adacomp:bin=500", points=1, ratio=100), near("demo", 8, "terngrad", points=1, ratio=15),
+        claims=[near("demo", 8, "conv=adacomp:bin=50;fc,last=adacomp:bin=500", points=1, ratio=50), near("demo", 8, "terngrad", points=1, ratio=15),
                 near("demo", 8, "twobit:threshold=0.01", points=1, ratio=15)]),
     "adacomp-table2": Experiment(
         "AdaComp, table 2: a network trains as well as without",
@@ -191,7 +191,7 @@ EXPERIMENTS = {
     "adacomp-fig4": Experiment(
         "AdaComp, figure 4: error against rate, beside local selection and Dryden et al.'s top-k",
         rows("cifar10-cnn", 8, ["raw", ADACOMP, adacomp(500, 5000), local(), local(500, 5000)], quick=True) +
-        rows("cifar10-cnn", 8, ["topk:fraction=0.003", adacomp(5000, 5000), "topk:fraction=0.001", adacomp(20000, 20000),
+        rows("cifar10-cnn", 8, ["topk:fraction=0.003", adacomp(5000, 5000), "topk:fraction=0.001", adacomp(16000, 16000),
                                adacomp(50, 500, ",factor=3")]) +
         rows("cifar10-cnn, Adam", 8, [adacomp(500, 5000), local(500, 5000)]) + rows("cifar10-cnn", 8, [adacomp(50, 500, ",factor=1.5")]) +
         rows("cifar10-cnn, Adam", 8, ["topk:fraction=0.003"]) + rows("cifar10-cnn", 8, [local(200, 2000), "topk:fraction=0.01"]),
