@@ -1,5 +1,5 @@
-/* Ternary digits, 0 for 0, 1 for +1 and 2 for -1: five in a byte or two bits each; and planes, the bits of
- * sums of them (doc/FORMAT.md, terngrad).
+/* Ternary digits, 0 for 0, 1 for +1 and 2 for -1: five in a byte or two bits each, as maps of signs are; and
+ * planes, the bits of sums of them (doc/FORMAT.md, terngrad).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DIGITS_H
@@ -23,6 +23,18 @@ V16_FN v16i bits_get(const uint8_t *src)
 {
 	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
 	return v16_andi(v16_shrv(v16_seti(get_u32(src)), v16_loadi(place)), v16_seti(3));
+}
+
+/* Whether none of n elements' bits are both set, and no bit is past the last one's. */
+static inline bool bits_check(const uint8_t *src, size_t n)
+{
+	const size_t size = digit_bytes(BITS, n);
+	uint32_t bad = 0;
+	for (size_t i = 0; i < size; i += 4) {
+		const uint32_t x = get_u32(src + i);
+		bad |= x & x >> 1 & 0x55555555u;
+	}
+	return !bad && (n % V16 == 0 || !(get_u32(src + size - 4) >> 2 * (n % V16)));
 }
 
 static inline void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "signs.h"
+#include "digits.h"
 
 static bool signs_listed(size_t n, size_t count) { return 4 * count < signs_map_bytes(n) && n <= INT32_MAX; }
 
@@ -52,14 +53,8 @@ bool PER_ISA(signs_check)(const uint8_t *src, size_t size, size_t n, unsigned fo
 {
 	if (form == SIGNS_GAPS)
 		return crumb_gaps_check(src, size, n);
-	if (form == SIGNS_MAP) {
-		if (size != signs_map_bytes(n))
-			return false;
-		uint32_t bad = 0;
-		for (size_t i = 0; i < size; i += 4)
-			bad |= get_u32(src + i) & get_u32(src + i) >> 1 & 0x55555555u;
-		return !bad && (n % V16 == 0 || !(get_u32(src + size - 4) >> 2 * (n % V16)));
-	}
+	if (form == SIGNS_MAP)
+		return size == signs_map_bytes(n) && bits_check(src, n);
 	if (form || size % 4)
 		return false;
 	uint64_t least = 0;
@@ -87,13 +82,11 @@ void PER_ISA(signs_add)(const uint8_t *src, size_t size, size_t n, unsigned form
 		}
 		return;
 	}
-	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
 	const float value[V16] = {-0.0f, plus, minus}; /* -0 is what changes nothing, not even -0 */
 	const v16t table = v16_table(value);
-	const v16i shift = v16_loadi(place), three = v16_seti(3);
 	src += signs_map_bytes(first);
 	for (size_t i = first; i < end; i += V16, src += 4) {
-		const v16i at = v16_andi(v16_shrv(v16_seti(get_u32(src)), shift), three);
+		const v16i at = bits_get(src);
 		const size_t rest = end - i;
 		if (rest < V16)
 			v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, at)),

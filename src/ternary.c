@@ -62,18 +62,6 @@ static bool check_planes(const struct parts *p, size_t n)
 	return true;
 }
 
-static bool check_bits(const struct parts *p, size_t n)
-{
-	uint32_t bad = 0;
-	for (size_t i = 0; i < p->digit_size; i += 4) {
-		const uint32_t x = get_u32(p->digit + i);
-		bad |= x & x >> 1 & 0x55555555u;
-	}
-	if (n % V16)
-		bad |= get_u32(p->digit + p->digit_size - 4) >> 2 * (n % V16);
-	return !bad;
-}
-
 static bool check_trits(const struct parts *p, size_t n)
 {
 	unsigned bad = 0;
@@ -112,7 +100,7 @@ bool PER_ISA(ternary_check)(const struct frame *frame)
 	case TRITS:
 		return check_trits(&p, frame->n);
 	case BITS:
-		return check_bits(&p, frame->n);
+		return bits_check(p.digit, frame->n);
 	case TERNARY_GAPS:
 		return crumb_gaps_check(p.digit, p.digit_size, frame->n);
 	default:

@@ -58,6 +58,11 @@ for alias in gather=device server=dist_sync; do
 done
 refused 2 'no "tree"' "$CRUMB_TRAIN" --plan tree
 
+# ---- a batch by learner ----
+check "--batch" $small --learners 5 --log whole
+check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
+holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
+
 # ---- what crumb plan wants to know ----
 check "--estimate" $small --learners 5 --estimate
 holds "options for crumb plan" grep -qx -e '--batch 10 --compute [0-9.e-]*ms' stdout
@@ -289,11 +294,6 @@ for line in open(sys.argv[1]):
     print({key: value for key, value in json.loads(line).items() if key != "seconds"})
 END
 holds "a dump changes nothing" test "$(python3 strip_seconds.py dumped)" = "$(python3 strip_seconds.py undumped)"
-
-# ---- a batch by learner ----
-check "--batch" $small --learners 5 --log whole
-check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
-holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
 check "a folder that is there" $small --epochs 1 --dump-gradients dump
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
 refused 1 'nowhere/dump: No such file' $small --dump-gradients nowhere/dump
