@@ -53,17 +53,6 @@ static uint32_t step8(uint32_t crc, const uint8_t *data)
 
 #endif
 
-static uint32_t crc32c(const uint8_t *data, size_t size)
-{
-	uint32_t crc = ~0u;
-	size_t i = 0;
-	for (; i + 8 <= size; i += 8)
-		crc = step8(crc, data + i);
-	for (; i < size; i++)
-		crc = step1(crc, data[i]);
-	return ~crc;
-}
-
 /* Goes on with a CRC by the four bytes of another one. */
 static uint32_t append(uint32_t crc, uint32_t block)
 {
@@ -72,20 +61,45 @@ static uint32_t append(uint32_t crc, uint32_t block)
 	return crc;
 }
 
+/* Goes on with a CRC by those of so many blocks, the last of which has so many bytes. */
+static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all, const uint8_t *data,
+                                                                    const size_t count, size_t last)
+{
+	uint32_t crc[SIDE] = {~0u, ~0u, ~0u, ~0u};
+	size_t i = 0;
+	for (; i + 8 <= last; i += 8)
+		for (size_t k = 0; k < count; k++)
+			crc[k] = step8(crc[k], data + k * BLOCK + i);
+	for (size_t byte = i; byte < last; byte++)
+		crc[count - 1] = step1(crc[count - 1], data[(count - 1) * BLOCK + byte]);
+	for (; i < BLOCK; i += 8)
+		for (size_t k = 0; k < count - 1; k++)
+			crc[k] = step8(crc[k], data + k * BLOCK + i);
+	for (size_t k = 0; k < count; k++)
+		all = append(all, ~crc[k]);
+	return all;
+}
+
 uint32_t PER_ISA(checksum)(const uint8_t *data, size_t size)
 {
 	uint32_t all = ~0u;
-	for (; size >= SIDE * BLOCK; data += SIDE * BLOCK, size -= SIDE * BLOCK) {
-		uint32_t crc[SIDE] = {~0u, ~0u, ~0u, ~0u};
-		for (size_t i = 0; i < BLOCK; i += 8)
-			for (int k = 0; k < SIDE; k++)
-				crc[k] = step8(crc[k], data + k * BLOCK + i);
-		for (int k = 0; k < SIDE; k++)
-			all = append(all, ~crc[k]);
-	}
-	for (size_t part; size; data += part, size -= part) {
-		part = size < BLOCK ? size : BLOCK;
-		all = append(all, crc32c(data, part));
+	for (size_t here; size; data += here, size -= here) {
+		here = size < SIDE * BLOCK ? size : SIDE * BLOCK;
+		const size_t count = (here + BLOCK - 1) / BLOCK, last = here - (count - 1) * BLOCK;
+		switch (count) {
+		case 1:
+			all = append_blocks(all, data, 1, last);
+			break;
+		case 2:
+			all = append_blocks(all, data, 2, last);
+			break;
+		case 3:
+			all = append_blocks(all, data, 3, last);
+			break;
+		default:
+			all = append_blocks(all, data, SIDE, last);
+			break;
+		}
 	}
 	return ~all;
 }

@@ -18,11 +18,19 @@ static inline size_t digit_bytes(unsigned coding, size_t n)
 
 /* ---- bits and trits ----------------------------------------------------------------------------- */
 
-/* The digits of groups of bits. */
-V16_FN v16i bits_get(const uint8_t *src)
+/* Where the digits of a group of bits stand; the group's digits; and for each one of four f32. */
+V16_FN v16i bits_places(void)
 {
 	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
-	return v16_andi(v16_shrv(v16_seti(get_u32(src)), v16_loadi(place)), v16_seti(3));
+	return v16_loadi(place);
+}
+V16_FN v16i bits_get(const uint8_t *src)
+{
+	return v16_andi(v16_shrv(v16_seti(get_u32(src)), bits_places()), v16_seti(3));
+}
+V16_FN v16f bits_lookup(v16t table4, const uint8_t *src)
+{
+	return v16_lookup_pair(table4, v16_seti(get_u32(src)), bits_places());
 }
 
 /* Whether none of n elements' bits are both set, and no bit is past the last one's. */

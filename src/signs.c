@@ -82,16 +82,15 @@ void PER_ISA(signs_add)(const uint8_t *src, size_t size, size_t n, unsigned form
 		}
 		return;
 	}
-	const float value[V16] = {-0.0f, plus, minus}; /* -0 is what changes nothing, not even -0 */
-	const v16t table = v16_table(value);
+	const float value[4] = {-0.0f, plus, minus}; /* -0 is what changes nothing, not even -0 */
+	const v16t table = v16_table4(value);
 	src += signs_map_bytes(first);
 	for (size_t i = first; i < end; i += V16, src += 4) {
-		const v16i at = bits_get(src);
+		const v16f x = bits_lookup(table, src);
 		const size_t rest = end - i;
 		if (rest < V16)
-			v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, at)),
-			               rest);
+			v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), x), rest);
 		else
-			v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_lookup8(table, at)));
+			v16_storef(acc + i, v16_add(v16_loadf(acc + i), x));
 	}
 }

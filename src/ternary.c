@@ -118,11 +118,11 @@ V16_FN void add_group(float *acc, size_t i, size_t n, v16f value)
 }
 
 /* What digits 0, 1 and 2 are worth in bucket b. The table may live on in value. */
-V16_FN v16t worth(float value[V16], const struct parts *p, size_t b, float weight)
+V16_FN v16t worth(float value[4], const struct parts *p, size_t b, float weight)
 {
 	value[1] = weight * get_f32(p->scaler + 4 * b);
 	value[2] = -value[1];
-	return v16_table(value);
+	return v16_table4(value);
 }
 
 static void unpack_planes(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
@@ -140,12 +140,12 @@ static void unpack_bits(const struct parts *p, size_t n, float weight, float *ac
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	const uint8_t *src = p->digit + first / 4;
-	float value[V16] = {0};
+	float value[4] = {0};
 	for (size_t b = first / bucket, i = first; i < end; b++) {
 		const v16t table = worth(value, p, b, weight);
 		const size_t stop = end - b * bucket < bucket ? end : (b + 1) * bucket;
 		for (; i < stop; i += V16, src += 4)
-			add_group(acc, i, n, v16_lookup8(table, bits_get(src)));
+			add_group(acc, i, n, bits_lookup(table, src));
 	}
 }
 
@@ -153,7 +153,7 @@ static void unpack_trits(const struct parts *p, size_t n, float weight, float *a
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	const uint8_t *src = p->digit + V16 * (first / TRITS_ELEMENTS);
-	float value[V16] = {0};
+	float value[4] = {0};
 	size_t i = first, b = first / bucket, stop = (b + 1) * bucket;
 	v16t table = worth(value, p, b, weight);
 	for (; i < end; src += V16) {
@@ -185,7 +185,7 @@ static void add_round(void *to, size_t first, const uint8_t *digit, size_t count
 {
 	const struct sum_of *s = to;
 	const size_t bucket = s->parts->bucket ? s->parts->bucket : s->n, last = first + count;
-	float value[V16] = {0};
+	float value[4] = {0};
 	for (size_t i = first; i < last;) {
 		const size_t b = i / bucket, end = last - b * bucket < bucket ? last : (b + 1) * bucket;
 		const v16t table = worth(value, s->parts, b, s->weight);

@@ -215,6 +215,15 @@ V16_FN v16f v16_lookup8(v16t t, v16i at)
 	EACH_PART(r.p[k] = p_lookup8(t, at.p[k])) return r;
 }
 
+/* A table of four f32 (lookup8, too, by numbers below four), and its entries by the two bits of x from place
+ * on, an even number. */
+V16_FN v16t v16_table4(const float *entries) { return p_table4(entries); }
+V16_FN v16f v16_lookup_pair(v16t t, v16i x, v16i place)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_lookup_pair(t, x.p[k], place.p[k])) return r;
+}
+
 /* The f32 by number of a table of any size. */
 V16_FN v16f v16_gather(const float *table, v16i at)
 {

@@ -129,6 +129,16 @@ P_FN v16t p_table(const float *entries)
 {
 	return (v16t){_mm256_loadu_ps(entries), _mm256_loadu_ps(entries + 8)};
 }
+/* Entries repeat, so that bits above a pair do not count. */
+P_FN v16t p_table4(const float *entries)
+{
+	const __m256 table = _mm256_broadcast_ps((const __m128 *)entries);
+	return (v16t){table, table};
+}
+P_FN pf p_lookup_pair(v16t t, pi x, pi place)
+{
+	return _mm256_permutevar8x32_ps(t.low, _mm256_srlv_epi32(x, place));
+}
 P_FN pf p_lookup8(v16t t, pi at) { return _mm256_permutevar8x32_ps(t.low, at); }
 P_FN pf p_lookup(v16t t, pi at)
 {

@@ -74,6 +74,12 @@ P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
 P_FN unsigned p_bits(pm m) { return m; }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
 P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
+/* Entries repeat, so that bits above a pair do not count. */
+P_FN v16t p_table4(const float *entries) { return _mm512_broadcast_f32x4(_mm_loadu_ps(entries)); }
+P_FN pf p_lookup_pair(v16t t, pi x, pi place)
+{
+	return _mm512_permutexvar_ps(_mm512_srlv_epi32(x, place), t);
+}
 P_FN pf p_lookup(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 /* What is compressed is compressed in a register, and words are moved up to its end: a compressing or masked

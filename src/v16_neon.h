@@ -85,6 +85,11 @@ P_FN v16t p_table(const float *entries)
 	const uint8_t *byte = (const uint8_t *)entries;
 	return (v16t){{vld1q_u8(byte), vld1q_u8(byte + 16), vld1q_u8(byte + 32), vld1q_u8(byte + 48)}};
 }
+P_FN v16t p_table4(const float *entries)
+{
+	const uint8x16_t table = vld1q_u8((const uint8_t *)entries);
+	return (v16t){{table, table, table, table}};
+}
 /* The four bytes of each entry, by number. */
 P_FN uint8x16_t p_entry(pi at)
 {
@@ -95,6 +100,11 @@ P_FN pf p_lookup8(v16t t, pi at)
 {
 	const uint8x16x2_t low = {{t.val[0], t.val[1]}};
 	return vreinterpretq_f32_u8(vqtbl2q_u8(low, p_entry(at)));
+}
+P_FN pf p_lookup_pair(v16t t, pi x, pi place)
+{
+	const pi at = vandq_u32(p_shrv(x, place), vdupq_n_u32(3));
+	return vreinterpretq_f32_u8(vqtbl1q_u8(t.val[0], p_entry(at)));
 }
 
 #endif

@@ -82,6 +82,8 @@ P_FN pi p_keepi(pm m, pi a) { return a & m; }
 P_FN unsigned p_bits(pm m) { return m & 1; }
 P_FN pm p_mask(unsigned bits) { return bits ? ~0u : 0; }
 P_FN v16t p_table(const float *entries) { return entries; }
+P_FN v16t p_table4(const float *entries) { return entries; }
+P_FN pf p_lookup_pair(v16t t, pi x, pi place) { return t[x >> place & 3]; }
 P_FN pf p_lookup(v16t t, pi at) { return t[at]; }
 P_FN pf p_lookup8(v16t t, pi at) { return t[at]; }
 

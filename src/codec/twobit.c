@@ -93,27 +93,25 @@ static bool check(const struct frame *frame)
 	return !bad;
 }
 
-/* The codes of sixteen elements, the first of which is element i. */
-V16_FN v16i codes_at(const uint8_t *payload, size_t i)
+/* What the codes of sixteen elements stand for, the first of which is element i. */
+V16_FN v16f values_at(v16t table4, const uint8_t *payload, size_t i)
 {
 	static const uint32_t place[V16] = {6, 4, 2, 0, 14, 12, 10, 8, 22, 20, 18, 16, 30, 28, 26, 24};
-	const v16i codes = v16_seti(get_u32(payload + 4 + i / 4));
-	return v16_andi(v16_shrv(codes, v16_loadi(place)), v16_seti(3));
+	return v16_lookup_pair(table4, v16_seti(get_u32(payload + 4 + i / 4)), v16_loadi(place));
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const uint8_t *payload = frame->payload;
 	const float v = weight * get_f32(payload);
-	const float value[V16] = {0, 0, -v, v};
-	const v16t table = v16_table(value);
+	const float value[4] = {0, 0, -v, v};
+	const v16t table = v16_table4(value);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16)
-		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_lookup8(table, codes_at(payload, i))));
+		v16_storef(acc + i, v16_add(v16_loadf(acc + i), values_at(table, payload, i)));
 	const size_t rest = end - i;
 	if (rest) {
-		const v16f sum =
-		        v16_add(v16_loadf_few(acc + i, rest), v16_lookup8(table, codes_at(payload, i)));
+		const v16f sum = v16_add(v16_loadf_few(acc + i, rest), values_at(table, payload, i));
 		v16_storef_few(acc + i, sum, rest);
 	}
 }
@@ -121,17 +119,15 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 static void unpack_add_few(const struct frame *frame, const float *weight, size_t count, float *acc,
                            size_t first, size_t end)
 {
-	float value[FRAMES_FEW][V16] = {0};
+	float value[FRAMES_FEW][4] = {0};
 	for (size_t f = 0; f < count; f++) {
 		value[f][3] = weight[f] * get_f32(frame[f].payload);
 		value[f][2] = -value[f][3];
 	}
 	for (size_t i = first; i < end; i += V16) {
 		v16f sum = v16_loadf(acc + i);
-		for (size_t f = 0; f < count; f++) {
-			const v16i code = codes_at(frame[f].payload, i);
-			sum = v16_add(sum, v16_lookup8(v16_table(value[f]), code));
-		}
+		for (size_t f = 0; f < count; f++)
+			sum = v16_add(sum, values_at(v16_table4(value[f]), frame[f].payload, i));
 		v16_storef(acc + i, sum);
 	}
 }
