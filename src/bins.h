@@ -151,7 +151,7 @@ V16_FN struct bin pack_short_bin(float *r, const void *grad, const enum crumb_dt
 		from[k] = V16 * k < size - V16 ? V16 * k : size - V16;
 		g[k] = v16_load(type, grad, first + from[k]);
 		G[k] = v16_add(v16_loadf(r + first + from[k]), g[k]);
-		top = v16_max(top, v16_abs(G[k]));
+		top = v16_max_abs(G[k], top);
 	}
 	for (size_t k = 0; k < GROUPS; k++)
 		v16_storef(r + first + from[k], G[k]);
@@ -182,7 +182,7 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 	for (size_t i = 0; i < whole; i += V16) {
 		const v16f G = v16_add(v16_loadf(own + i), v16_load(type, grad, first + i));
 		v16_storef(own + i, G);
-		top = v16_max(top, v16_abs(G));
+		top = v16_max_abs(G, top);
 	}
 	const float M = v16_top(top);
 	if (M > 0) {
@@ -236,7 +236,7 @@ V16_FN v16f store_block(float *dst, struct block G)
 	v16f top = v16_set(0);
 	for (size_t k = 0; k < BLOCK / V16; k++) {
 		v16_storef(dst + V16 * k, G.group[k]);
-		top = v16_max(v16_abs(G.group[k]), top);
+		top = v16_max_abs(G.group[k], top);
 	}
 	return top;
 }

@@ -30,16 +30,6 @@ static inline size_t code_bytes(unsigned bits, size_t n)
 	return bits <= 4 ? plane_bytes(bits, n) : plane_bytes(4, n) + plane_bytes(bits - 4, n);
 }
 
-/* A block's lane numbers: of each lane the codes of groups 0 to 7, of so many bits, the first in the lowest.
- */
-V16_FN v16i join_codes(const v16i code[GROUPS], const unsigned bits)
-{
-	v16i x = code[GROUPS - 1];
-	for (int g = GROUPS - 1; g-- > 0;)
-		x = v16_ori(v16_shl(x, (int)bits), code[g]);
-	return x;
-}
-
 V16_FN void split_codes(v16i code[GROUPS], v16i x, const unsigned bits)
 {
 	for (int g = 0; g < GROUPS; g++, x = v16_shr(x, (int)bits))
@@ -48,15 +38,6 @@ V16_FN void split_codes(v16i code[GROUPS], v16i x, const unsigned bits)
 
 /* Calls a macro with the constant that bits is, 1 to 4. */
 #define BY_BITS(bits, CALL) ((bits) == 1 ? CALL(1) : (bits) == 2 ? CALL(2) : (bits) == 3 ? CALL(3) : CALL(4))
-
-CODES_FN uint8_t *put_block(uint8_t *dst, const v16i code[GROUPS], size_t groups, unsigned bits)
-{
-#define JOIN(BITS) join_codes(code, BITS)
-	v16i x = BY_BITS(bits, JOIN);
-	for (size_t planes = divide_up(bits * groups, 8); planes > 0; planes--, dst += V16, x = v16_shr(x, 8))
-		v16_store_u8(dst, v16_andi(x, v16_seti(255)));
-	return dst;
-}
 
 /* The lane numbers of a block that begins at src. */
 V16_FN v16i get_lanes(const uint8_t *src, size_t planes)
@@ -76,24 +57,39 @@ CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t 
 	return src + V16 * planes;
 }
 
-/* Where codes are written to or read from. */
+/* Codes on their way into a payload. */
 struct codes {
 	unsigned bits;
 	uint8_t *low, *high;
+	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of groups 0 to 7, the first lowest */
 };
 
-/* Codes of groups after the last one are 0. */
-CODES_FN void codes_put(struct codes *c, v16i code[GROUPS], size_t groups)
+/* Joins group g's codes to those of the block's groups before. */
+V16_FN void codes_join(struct codes *c, v16i code, size_t g)
 {
 	if (c->bits > 4) {
-		v16i high[GROUPS];
-		for (int g = 0; g < GROUPS; g++) {
-			high[g] = v16_shr(code[g], 4);
-			code[g] = v16_andi(code[g], v16_seti(15));
-		}
-		c->high = put_block(c->high, high, groups, c->bits - 4);
+		c->high_lanes = v16_ori(c->high_lanes, v16_shl(v16_shr(code, 4), (int)((c->bits - 4) * g)));
+		c->low_lanes = v16_ori(c->low_lanes, v16_shl(v16_andi(code, v16_seti(15)), (int)(4 * g)));
+	} else {
+		c->low_lanes = v16_ori(c->low_lanes, v16_shl(code, (int)(c->bits * g)));
 	}
-	c->low = put_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
+}
+
+V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, size_t planes)
+{
+	v16i x = *lanes;
+	for (; planes > 0; planes--, dst += V16, x = v16_shr(x, 8))
+		v16_store_u8(dst, v16_andi(x, v16_seti(255)));
+	*lanes = v16_seti(0);
+	return dst;
+}
+
+/* Ends a block of so many groups. */
+V16_FN void codes_put(struct codes *c, size_t groups)
+{
+	c->low = put_lanes(c->low, &c->low_lanes, divide_up((c->bits < 4 ? c->bits : 4) * groups, 8));
+	if (c->bits > 4)
+		c->high = put_lanes(c->high, &c->high_lanes, divide_up((c->bits - 4) * groups, 8));
 }
 
 struct coded {

@@ -84,21 +84,15 @@ uint32_t PER_ISA(checksum)(const uint8_t *data, size_t size)
 {
 	uint32_t all = ~0u;
 	for (size_t here; size; data += here, size -= here) {
-		here = size < SIDE * BLOCK ? size : SIDE * BLOCK;
-		const size_t count = (here + BLOCK - 1) / BLOCK, last = here - (count - 1) * BLOCK;
-		switch (count) {
-		case 1:
-			all = append_blocks(all, data, 1, last);
-			break;
-		case 2:
-			all = append_blocks(all, data, 2, last);
-			break;
-		case 3:
-			all = append_blocks(all, data, 3, last);
-			break;
-		default:
-			all = append_blocks(all, data, SIDE, last);
-			break;
+		if (size >= SIDE * BLOCK) {
+			here = SIDE * BLOCK;
+			all = append_blocks(all, data, SIDE, BLOCK);
+		} else if (size > BLOCK) {
+			here = size < 2 * BLOCK ? size : 2 * BLOCK;
+			all = append_blocks(all, data, 2, here - BLOCK);
+		} else {
+			here = size;
+			all = append_blocks(all, data, 1, here);
 		}
 	}
 	return ~all;

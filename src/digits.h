@@ -55,7 +55,7 @@ static inline void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *d
 struct digits {
 	uint8_t *dst;
 	unsigned coding, groups;
-	v16i value;
+	v16b value;
 };
 
 /* v = 81 d0 + 27 d1 + 9 d2 + 3 d3 + d4 becomes ceil(256 v / 243); the product is exact for all 243, as a test
@@ -65,36 +65,42 @@ V16_FN void put_trits(uint8_t *dst, v16i v)
 	v16_store_u8(dst, v16_shr(v16_addi(v16_muli(v, v16_seti(8631)), v16_seti(8100)), 13));
 }
 
-V16_FN void digits_put(struct digits *d, v16i digit)
+/* The digits of sixteen elements: not 0 where they are sent, and if so 2 where they are negative. */
+V16_FN void digits_put(struct digits *d, v16m sent, v16m negative)
 {
 	if (d->coding == TRITS) {
-		d->value = v16_addi(v16_addi(v16_addi(d->value, d->value), d->value), digit);
+		d->value = v16_add_trit(d->value, d->groups, sent, negative);
 		if (++d->groups == 5) {
-			put_trits(d->dst, d->value);
+			put_trits(d->dst, v16_of_bytes(d->value));
 			d->dst += V16;
-			d->value = v16_seti(0);
+			d->value = v16_to_bytes(v16_seti(0));
 			d->groups = 0;
 		}
 	} else {
-		const v16f shown = v16_of_bits(v16_shl(digit, 31)), above = v16_of_bits(v16_shl(digit, 30));
-		const uint32_t code = v16_spread(v16_bits(v16_negative(shown))) |
-		                      v16_spread(v16_bits(v16_negative(above))) << 1;
-		d->dst = put_u32(d->dst, code);
+		const uint16_t shown = v16_bits(sent), minus = v16_bits(negative) & shown;
+		d->dst = put_u32(d->dst, v16_spread(shown ^ minus) | v16_spread(minus) << 1);
 	}
 }
 
 V16_FN void digits_end(struct digits *d)
 {
 	while (d->groups)
-		digits_put(d, v16_seti(0));
+		digits_put(d, v16_mask(0), v16_mask(0));
 }
 
 static inline void trits_of_bits(uint8_t *dst, const uint8_t *bits, size_t n)
 {
-	struct digits out = {dst, TRITS, 0, v16_seti(0)};
-	for (size_t i = 0; i < n; i += V16, bits += 4)
-		digits_put(&out, bits_get(bits));
-	digits_end(&out);
+	for (size_t i = 0; i < n; i += TRITS_ELEMENTS, dst += V16) {
+		v16i v = v16_seti(0);
+		for (size_t k = 0; k < 5; k++) {
+			v = v16_addi(v16_addi(v, v), v);
+			if (n - i > V16 * k) {
+				v = v16_addi(v, bits_get(bits));
+				bits += 4;
+			}
+		}
+		put_trits(dst, v);
+	}
 }
 
 /* The next digit of sixteen bytes of trits. */

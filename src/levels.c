@@ -51,33 +51,43 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 	size_t i = first, end = first + size;
 	for (; i + 4 * V16 <= end; i += 4 * V16)
 		for (size_t k = 0; k < 4; k++)
-			top[k] = v16_max(top[k], v16_abs(v16_load(type, grad, i + k * V16)));
+			top[k] = v16_max_abs(v16_load(type, grad, i + k * V16), top[k]);
 	for (; i + V16 <= end; i += V16)
-		top[0] = v16_max(top[0], v16_abs(v16_load(type, grad, i)));
+		top[0] = v16_max_abs(v16_load(type, grad, i), top[0]);
 	if (i < end)
-		top[1] = v16_max(top[1], v16_abs(v16_load_few(type, grad, i, end - i)));
+		top[1] = v16_max_abs(v16_load_few(type, grad, i, end - i), top[1]);
 	return v16_top(v16_max(v16_max(top[0], top[1]), v16_max(top[2], top[3])));
 }
 
-/* The sum of the squares of v * lift: f32 in blocks of 4,096, double across. */
-V16_FN double squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size, float lift)
+/* The sum of the squares of v * lift, f32 in blocks of 4,096, double across; and the greatest magnitude. */
+V16_FN double squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size, float lift,
+                         float *top)
 {
 	double sum = 0;
+	v16f most = v16_set(0);
 	for (size_t i = first, end = first + size; i < end;) {
 		const size_t stop = end - i < RNG_BLOCK ? end : i + RNG_BLOCK;
 		v16f s = v16_set(0);
-		for (; i + V16 <= stop; i += V16) {
-			const v16f x = v16_mul(v16_load(type, grad, i), v16_set(lift));
+		for (; i < stop; i += V16) {
+			const v16f v = stop - i < V16 ? v16_load_few(type, grad, i, stop - i)
+			                              : v16_load(type, grad, i);
+			const v16f x = v16_mul(v, v16_set(lift));
 			s = v16_add(s, v16_mul(x, x));
+			most = v16_max_abs(v, most);
 		}
-		if (i < stop) {
-			const v16f x = v16_mul(v16_load_few(type, grad, i, stop - i), v16_set(lift));
-			s = v16_add(s, v16_mul(x, x));
-			i = stop;
-		}
+		i = stop;
 		sum += v16_fold(s);
 	}
+	*top = v16_top(most);
 	return sum;
+}
+
+/* For the smallest and greatest gradients, whose squares would leave the range; these are rare. */
+static __attribute__((noinline)) double squares_lifted(const void *grad, enum crumb_dtype type, size_t first,
+                                                       size_t size, float lift)
+{
+	float top;
+	return squares_of(grad, type, first, size, lift, &top);
 }
 
 /* 2^exponent, a normal number. */
@@ -89,19 +99,34 @@ static float power_of_two(int exponent)
 	return x;
 }
 
-V16_FN struct unit unit_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
-                           enum levels_norm norm)
+V16_FN struct unit unit_of_type(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
+                                enum levels_norm norm)
 {
-	const float top = top_of(grad, type, first, size);
+	float top;
+	double squares = 0;
+	if (norm == LEVELS_MAX)
+		top = top_of(grad, type, first, size);
+	else
+		squares = squares_of(grad, type, first, size, 1, &top);
 	if (top == 0)
 		return (struct unit){0, 1, 0};
 	uint32_t bits;
 	memcpy(&bits, &top, sizeof bits);
 	const int exponent = top < 0x1p-100f ? -100 : (int)(bits >> 23) - 127;
 	const float lift = power_of_two(-exponent);
-	const float lifted =
-	        norm == LEVELS_MAX ? top * lift : (float)sqrt(squares_of(grad, type, first, size, lift));
+	if (norm != LEVELS_MAX && (exponent < -30 || exponent > 50))
+		squares = squares_lifted(grad, type, first, size, lift);
+	else
+		squares *= (double)lift * (double)lift;
+	const float lifted = norm == LEVELS_MAX ? top * lift : (float)sqrt(squares);
 	return (struct unit){lifted * power_of_two(exponent), lift, 1 / lifted};
+}
+
+static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crumb_dtype type, size_t first,
+                                                     size_t size, enum levels_norm norm)
+{
+	return type == CRUMB_F32 ? unit_of_type(grad, CRUMB_F32, first, size, norm)
+	                         : unit_of_type(grad, type, first, size, norm);
 }
 
 /* ---- rounding ------------------------------------------------------------------------------- */
@@ -109,14 +134,14 @@ V16_FN struct unit unit_of(const void *grad, const enum crumb_dtype type, size_t
 /* What it takes to round to levels. */
 struct rounding {
 	uint32_t count;
-	float half;       /* even: levels in the half interval */
+	float half;       /* even: levels in the half interval, times 2^24 */
 	float from[V16];  /* table: the levels but for the last, and 2 for what is not one */
 	float width[V16]; /* to the next level, times 2^-24 */
 };
 
 static struct rounding rounding_to(const struct levels *levels)
 {
-	struct rounding r = {.count = levels->count, .half = (float)(levels->count - 1) / 2};
+	struct rounding r = {.count = levels->count, .half = (float)(levels->count - 1) * 0x1p23f};
 	for (uint32_t k = 0; k < V16 && levels->form != LEVELS_EVEN; k++) {
 		const bool last = k + 1 >= levels->count;
 		r.from[k] = last ? 2 : levels->at[k];
@@ -132,9 +157,8 @@ static struct rounding rounding_to(const struct levels *levels)
 V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 {
 	const uint32_t middle = r->count / 2, odd = r->count & 1, most = (1u << 24) - 1;
-	const v16f size = v16_min(v16_abs(y), v16_set(1));
-	const v16i at =
-	        v16_ceil(v16_add(v16_mul(size, v16_set(r->half * 0x1p24f)), v16_set(odd ? 0 : 0x1p23f)));
+	const v16f size = v16_min_abs(y, v16_set(1));
+	const v16i at = v16_ceil(v16_add(v16_mul(size, v16_set(r->half)), v16_set(odd ? 0 : 0x1p23f)));
 	const v16i plus = v16_subi(v16_seti((middle - !odd) << 24 | most), u),
 	           minus = v16_subi(v16_seti(middle << 24 | most), u);
 	const v16f code =
@@ -156,13 +180,13 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 	if (r->count > 8) {
 		const v16m upper = v16_ge(y, v16_set(r->from[8]));
 		const v16f four = v16_pick(upper, v16_set(r->from[12]), v16_set(r->from[4]));
-		k = v16_ori(v16_keepi(upper, v16_seti(8)), v16_keepi(v16_ge(y, four), v16_seti(4)));
+		k = v16_addi_where(v16_ge(y, four), v16_keepi(upper, v16_seti(8)), v16_seti(4));
 	} else {
 		k = v16_keepi(v16_ge(y, v16_set(r->from[4])), v16_seti(4));
 	}
 	k = step_up(y, from, step_up(y, from, k, 2), 1);
 	const v16f rest = v16_sub(y, v16_lookup(from, k));
-	return v16_addi(k, v16_keepi(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), v16_seti(1)));
+	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
 }
 
 V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
@@ -178,7 +202,6 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 		norm = put_f32(norm, unit.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t groups = end - i < LEVELS_BLOCK ? divide_up(end - i, V16) : GROUPS;
-			v16i code[GROUPS];
 			if (i % RNG_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
 			for (size_t g = 0; g < groups; g++) {
@@ -190,13 +213,12 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 				                     : v16_load_few(type, grad, at, end - at);
 				const v16f y = v16_mul(v16_mul(v, lift), inverse);
 				const v16i u = rng_bits(&chance);
-				code[g] = even ? round_even(y, u, r) : round_table(y, v16_float_of(u), r);
-				if (!whole)
-					code[g] = v16_keepi(v16_mask(v16_first(end - at)), code[g]);
+				const v16i code =
+				        even ? round_even(y, u, r) : round_table(y, v16_float_of(u), r);
+				codes_join(&codes,
+				           whole ? code : v16_keepi(v16_mask(v16_first(end - at)), code), g);
 			}
-			for (size_t g = groups; g < GROUPS; g++)
-				code[g] = v16_seti(0);
-			codes_put(&codes, code, groups);
+			codes_put(&codes, groups);
 		}
 	}
 }
@@ -236,7 +258,7 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 		low += symbols_marks(&symbols, symbol_count(n));
 		memset(low + symbols_fixed(&symbols, symbol_count(n)) - V16 * bits, 0, V16 * bits);
 	}
-	const struct codes codes = {bits, low, low + plane_bytes(4, n)};
+	const struct codes codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	*flags = (uint16_t)coding;
 	if (type != CRUMB_F32) /* one loop for all of these: they are rarer */
 		pack_type(p, grad, type, &r, even, norm, norms, codes);

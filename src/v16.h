@@ -5,8 +5,8 @@
  * this file makes the sixteen-lane operations of them. Every operation gives the same bits on every
  * instruction set: there is no fused multiply-add, no reciprocal estimate, no flush to zero.
  *
- * v16f: 16 f32. v16i: 16 u32. v16m: a mask, of whatever shape the machine compares into. v16t: a table of 16
- * f32.
+ * v16f: 16 f32. v16i: 16 u32. v16b: 16 u8, of whatever width. v16m: a mask, of whatever shape the machine
+ * compares into. v16t: a table of 16 f32.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef V16_H
@@ -68,6 +68,22 @@ enum { V16 = 16 };
 	}
 #endif
 
+/* What AVX-512 alone does in one instruction, or with numbers of a byte. */
+#ifndef P_HAS_FUSED
+typedef pi pb;
+P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
+P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }
+P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_keepi(m, b)); }
+P_FN pb p_to_bytes(pi a) { return a; }
+P_FN pi p_of_bytes(pb a) { return a; }
+P_FN pb p_add_trit(pb x, unsigned number, pm m, pm two)
+{
+	static const uint32_t worth[5] = {81, 27, 9, 3, 1};
+	const pi one = p_seti(worth[number]);
+	return p_addi(x, p_keepi(m, p_addi(one, p_keepi(two, one))));
+}
+#endif
+
 enum { V16_PARTS = 16 / V16_LANES };
 typedef struct {
 	pf p[V16_PARTS];
@@ -78,6 +94,9 @@ typedef struct {
 typedef struct {
 	pm p[V16_PARTS];
 } v16m;
+typedef struct {
+	pb p[V16_PARTS];
+} v16b;
 
 #define V16_FN static inline V16_INLINE __attribute__((unused))
 
@@ -101,6 +120,8 @@ V16_BINARY(mul, v16f, v16f)
 V16_BINARY(min, v16f, v16f)  /* of numbers: a < b ? a : b */
 V16_BINARY(max, v16f, v16f)  /* a > b ? a : b */
 V16_UNARY(abs, v16f, v16f)
+V16_BINARY(min_abs, v16f, v16f) /* of |a| and b, b >= 0 */
+V16_BINARY(max_abs, v16f, v16f)
 V16_BINARY(ge, v16m, v16f)   /* a >= b */
 V16_BINARY(gt, v16m, v16f)
 V16_BINARY(ne, v16m, v16f)
@@ -122,6 +143,8 @@ V16_UNARY(trunc, v16i, v16f)    /* of a number in [0, 2^31), towards zero */
 V16_UNARY(ceil, v16i, v16f)     /* of a number in [0, 2^31], upwards */
 V16_UNARY(bits_of, v16i, v16f)  /* the same 32 bits */
 V16_UNARY(of_bits, v16f, v16i)
+V16_UNARY(to_bytes, v16b, v16i)    /* numbers below 256 */
+V16_UNARY(of_bytes, v16i, v16b)
 /* clang-format on */
 
 V16_FN v16f v16_set(float x)
@@ -186,6 +209,18 @@ V16_FN v16i v16_keepi(v16m m, v16i a)
 {
 	v16i r;
 	EACH_PART(r.p[k] = p_keepi(m.p[k], a.p[k])) return r;
+}
+/* x + 3^(4 - number) (m ? two ? 2 : 1 : 0), number < 5 */
+V16_FN v16b v16_add_trit(v16b x, unsigned number, v16m m, v16m two)
+{
+	v16b r;
+	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], two.p[k])) return r;
+}
+/* m ? a + b : a */
+V16_FN v16i v16_addi_where(v16m m, v16i a, v16i b)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_addi_where(m.p[k], a.p[k], b.p[k])) return r;
 }
 V16_FN v16f v16_keep(v16m m, v16f a) { return v16_of_bits(v16_keepi(m, v16_bits_of(a))); }
 

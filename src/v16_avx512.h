@@ -9,6 +9,7 @@
 #define V16_LANES 16
 #define P_FN      static inline V16_INLINE __attribute__((unused))
 #define P_HAS_F16
+#define P_HAS_FUSED
 #define P_HAS_COMPRESS
 #define P_HAS_COMPRESS_BOTH
 
@@ -42,6 +43,9 @@ P_FN pf p_sub(pf a, pf b) { return _mm512_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm512_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm512_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm512_max_ps(a, b); }
+/* Of magnitudes, without a sign. */
+P_FN pf p_min_abs(pf a, pf b) { return _mm512_range_ps(a, b, 10); }
+P_FN pf p_max_abs(pf a, pf b) { return _mm512_range_ps(a, b, 11); }
 P_FN float p_top(pf a) { return _mm512_reduce_max_ps(a); }
 P_FN pf p_abs(pf a) { return _mm512_abs_ps(a); }
 P_FN pm p_ge(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
@@ -70,9 +74,20 @@ P_FN pf p_float_of(pi a) { return _mm512_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm512_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a) { return _mm512_cvt_roundps_epi32(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm512_mask_mov_ps(b, m, a); }
+P_FN pi p_addi_where(pm m, pi a, pi b) { return _mm512_mask_add_epi32(a, m, a, b); }
 P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
 P_FN unsigned p_bits(pm m) { return m; }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
+/* Small numbers take a byte each, a quarter of the work. */
+typedef __m128i pb;
+P_FN pb p_to_bytes(pi a) { return _mm512_cvtepi32_epi8(a); }
+P_FN pi p_of_bytes(pb a) { return _mm512_cvtepu8_epi32(a); }
+P_FN pb p_add_trit(pb x, unsigned number, pm m, pm two)
+{
+	static const uint32_t worth[5] = {0x51515151, 0x1B1B1B1B, 0x09090909, 0x03030303, 0x01010101};
+	const __m128i one = _mm_set1_epi32((int)worth[number]), y = _mm_mask_add_epi8(x, m, x, one);
+	return _mm_mask_add_epi8(y, m & two, y, one);
+}
 P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
 /* Entries repeat, so that bits above a pair do not count. */
 P_FN v16t p_table4(const float *entries) { return _mm512_broadcast_f32x4(_mm_loadu_ps(entries)); }

@@ -61,7 +61,7 @@ V16_FN void sums(const void *grad, const enum crumb_dtype type, size_t i, size_t
 		const v16f d = v16_sub(g, v16_set(pivot));
 		one = v16_add(one, d);
 		two = v16_add(two, v16_mul(d, d));
-		most = v16_max(most, v16_abs(g));
+		most = v16_max_abs(g, most);
 	}
 	if (i < end) {
 		const v16f g = v16_load_few(type, grad, i, end - i);
@@ -69,7 +69,7 @@ V16_FN void sums(const void *grad, const enum crumb_dtype type, size_t i, size_t
 		const v16f d = v16_keep(here, v16_sub(g, v16_set(pivot)));
 		one = v16_add(one, d);
 		two = v16_add(two, v16_mul(d, d));
-		most = v16_max(most, v16_abs(g));
+		most = v16_max_abs(g, most);
 	}
 	*s1 += v16_fold(one);
 	*s2 += v16_fold(two);
@@ -102,23 +102,25 @@ static struct scale scale_any(const void *grad, enum crumb_dtype type, size_t fi
 
 /* ---- ternarise ------------------------------------------------------------------------------ */
 
-/* The digits (0: 0, 1: +, 2: -) of sixteen elements; u in units of 2^-24. In the smallest binades a product u
+/* Which of sixteen elements are sent; u in units of 2^-24. In the smallest binades a product u
  * * s would be too coarse, so lift, a power of two, brings s and the gradient up. */
 struct ternary {
 	v16f bound, lift, unit; /* unit = s * lift / 2^24 */
+	bool lifts;
 };
 
 V16_FN struct ternary ternary_of(float bound, float s)
 {
 	const float lift = s < 0x1p-100f ? 0x1p64f : 1;
-	return (struct ternary){v16_set(bound), v16_set(lift), v16_set(s * lift * 0x1p-24f)};
+	return (struct ternary){v16_set(bound), v16_set(lift), v16_set(s * lift * 0x1p-24f), lift != 1};
 }
 
-V16_FN v16i ternarise(v16f g, v16f u, const struct ternary *t)
+V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t)
 {
-	const v16f size = v16_mul(v16_min(v16_abs(g), t->bound), t->lift);
-	const v16m sent = v16_gt(size, v16_mul(u, t->unit));
-	return v16_keepi(sent, v16_addi(v16_shr(v16_bits_of(g), 31), v16_seti(1)));
+	v16f size = v16_min_abs(g, t->bound);
+	if (t->lifts)
+		size = v16_mul(size, t->lift);
+	return v16_gt(size, v16_mul(u, t->unit));
 }
 
 /* Writes all but the digits to dst, and these, trits or bits, to digits; returns their bytes. */
@@ -131,7 +133,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
 	const size_t ahead = bucket <= MOST_AHEAD ? bucket : 0; /* it stays in a cache until it is needed */
-	struct digits out = {digits, coding, 0, v16_seti(0)};
+	struct digits out = {digits, coding, 0, v16_to_bytes(v16_seti(0))};
 	rng r;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
@@ -148,7 +150,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 			const v16f g = end - i < V16
 			                       ? v16_load_few(type, grad, i, end - i)
 			                       : v16_load(type, grad, i); /* few at the tensor's end only */
-			digits_put(&out, ternarise(g, rng_next(&r), &t));
+			digits_put(&out, ternarise(g, rng_next(&r), &t), v16_negative(g));
 		}
 		i = end;
 	}
