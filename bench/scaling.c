@@ -3,11 +3,11 @@
  *   scaling N...        lines of CSV
  *
  * Every codec with the best instruction set on gradients of N elements that workload.h makes, with one thread
- * and with two, all in turns; wall time, so the machine has to be idle. With two threads a gradient is packed
- * as two slices, and a frame is added as the exchange does it: checked by one thread, then added by both, a
- * range each. Of eight frames each thread checks four. The columns: the CPU; how many elements; instruction
- * set; codec; threads; and medians in GB/s of f32: pack, unpack, unpack of eight frames (the elements of all
- * of them), r += g, the sum of g, acc *= s.
+ * and with two, all lengths and both in turns; wall time, so the machine has to be idle. With two threads a
+ * gradient is packed as two slices, and a frame is added as the exchange does it: checked by one thread, then
+ * added by both, a range each. Of eight frames each thread checks four. The columns: the CPU; how many
+ * elements; instruction set; codec; threads; and medians in GB/s of f32: pack, unpack, unpack of eight frames
+ * (the elements of all of them), r += g, the sum of g, acc *= s.
  *
  * SPDX-License-Identifier: MIT */
 #include "command.h"
@@ -22,17 +22,24 @@
 #include <string.h>
 #include <team.h>
 
-enum { THREADS = 2, MANY = 8, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = 8 };
+enum { THREADS = 2, MANY = 8, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = 8, LENGTHS = 8 };
 
 enum kernel { PACK, READ, UNPACK, ADD, UNPACK_MANY, SCALE, KERNELS };
 
-struct scaling {
-	size_t n, turn;
+/* What all lengths share: the longest's gradients and sums, of which others take the beginning. */
+struct arrays {
+	size_t turn;
 	float *grad[GRADIENTS], *residual, *acc, *scaled;
 	struct team *team[THREADS + 1]; /* by threads; one: the caller alone */
 	volatile float sink[THREADS];
+};
+
+struct scaling {
+	struct arrays *shared;
+	size_t n;
 	struct learner whole, half[THREADS];
 	size_t length; /* of whole's frame */
+	double sample[THREADS + 1][KERNELS][ROUNDS];
 };
 
 /* Where the i-th of so many equal ranges begins. */
@@ -78,7 +85,7 @@ static void range_task(void *arg, size_t i, unsigned thread)
 	struct scaling *s = run->scaling;
 	(void)thread;
 	run->result[i] =
-	        crumb_add_range(run->checked, weight, run->frames, s->acc, s->n,
+	        crumb_add_range(run->checked, weight, run->frames, s->shared->acc, s->n,
 	                        range_first(s->n, i, run->threads), range_first(s->n, i + 1, run->threads));
 }
 
@@ -88,7 +95,7 @@ static void add_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	floor_add(run->scaling->residual + first, run->grad + first, end - first);
+	floor_add(run->scaling->shared->residual + first, run->grad + first, end - first);
 }
 
 static void read_task(void *arg, size_t i, unsigned thread)
@@ -97,7 +104,7 @@ static void read_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	run->scaling->sink[i] = floor_sum(run->grad + first, end - first);
+	run->scaling->shared->sink[i] = floor_sum(run->grad + first, end - first);
 }
 
 static void scale_task(void *arg, size_t i, unsigned thread)
@@ -106,7 +113,7 @@ static void scale_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	floor_scale(run->scaling->scaled + first, 1.0f, end - first);
+	floor_scale(run->scaling->shared->scaled + first, 1.0f, end - first);
 }
 
 /* The first error of so many tasks, or 0. */
@@ -129,8 +136,9 @@ static int64_t unpack(struct run *run, struct team *team)
 
 static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 {
-	struct team *team = s->team[threads];
-	struct run run = {.scaling = s, .grad = s->grad[s->turn++ % GRADIENTS], .threads = threads};
+	struct arrays *a = s->shared;
+	struct team *team = a->team[threads];
+	struct run run = {.scaling = s, .grad = a->grad[a->turn++ % GRADIENTS], .threads = threads};
 	switch (kernel) {
 	case PACK:
 		crumb_team_run(team, pack_task, &run, threads);
@@ -179,81 +187,105 @@ static void close_codec(struct scaling *s)
 		learner_close(&s->half[i]);
 }
 
-static int measure_codec(struct scaling *s, const char *spec)
+/* Two kernels in a row never take the same gradient; and since what is run of a length in a round is a
+ * multiple of GRADIENTS, a turn more each round gives every kernel all of them. */
+static int64_t measure_round(struct scaling *s, int round)
 {
-	static double sample[THREADS + 1][KERNELS][ROUNDS];
+	int64_t result = 0;
+	for (int k = 0; k < KERNELS; k++)
+		for (size_t threads = 1; threads <= THREADS && result >= 0; threads++) {
+			const double start = crumb_seconds();
+			result = run_kernel(s, (enum kernel)k, threads);
+			const size_t frames = k == UNPACK_MANY ? MANY : 1;
+			s->sample[threads][k][round] =
+			        4e-9 * (double)(frames * s->n) / (crumb_seconds() - start);
+		}
+	return result;
+}
+
+static void print(struct scaling *s, const char *spec)
+{
+	static const enum kernel column[] = {PACK, UNPACK, UNPACK_MANY, ADD, READ, SCALE};
+	for (size_t threads = 1; threads <= THREADS; threads++) {
+		printf("%s,%zu,%s,\"%s\",%zu", subject_cpu(), s->n, crumb_isa(), spec, threads);
+		for (size_t i = 0; i < KERNELS; i++)
+			printf(",%.4g", crumb_seconds_median(s->sample[threads][column[i]], ROUNDS));
+		putchar('\n');
+	}
+}
+
+/* s: count lengths. */
+static int measure_codec(struct scaling *s, size_t count, const char *spec)
+{
 	crumb_codec codec;
 	char text[CRUMB_SPEC_MAX];
 	int64_t result = 0;
 	int status = command_spec(&codec, spec);
-	if (!status)
-		status = open_codec(s, &codec);
-	/* Two kernels in a row never take the same gradient; and since what is run in a round is a multiple
-	 * of GRADIENTS, a turn more each round gives every kernel all of them. */
-	for (int round = 0; round < ROUNDS && !status && result >= 0; round++, s->turn++)
-		for (int k = 0; k < KERNELS; k++)
-			for (size_t threads = 1; threads <= THREADS && result >= 0; threads++) {
-				const double start = crumb_seconds();
-				result = run_kernel(s, (enum kernel)k, threads);
-				const size_t frames = k == UNPACK_MANY ? MANY : 1;
-				sample[threads][k][round] =
-				        4e-9 * (double)(frames * s->n) / (crumb_seconds() - start);
-			}
-	close_codec(s);
+	for (size_t i = 0; i < count && !status; i++)
+		status = open_codec(&s[i], &codec);
+	for (int round = 0; round < ROUNDS && !status && result >= 0; round++, s->shared->turn++)
+		for (size_t i = 0; i < count && result >= 0; i++)
+			result = measure_round(&s[i], round);
+	for (size_t i = 0; i < count; i++)
+		close_codec(&s[i]);
 	if (status || result < 0)
 		return status ? status : command_fail("%s", crumb_strerror((int)result));
 	crumb_print(&codec, text, sizeof text);
-	for (size_t threads = 1; threads <= THREADS; threads++) {
-		static const enum kernel column[] = {PACK, UNPACK, UNPACK_MANY, ADD, READ, SCALE};
-		printf("%s,%zu,%s,\"%s\",%zu", subject_cpu(), s->n, crumb_isa(), text, threads);
-		for (size_t i = 0; i < KERNELS; i++)
-			printf(",%.4g", crumb_seconds_median(sample[threads][column[i]], ROUNDS));
-		putchar('\n');
-	}
+	for (size_t i = 0; i < count; i++)
+		print(&s[i], text);
 	fflush(stdout);
 	return STATUS_OK;
 }
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-static int measure_length(struct scaling *s, size_t n)
+static int measure_lengths(struct arrays *a, const size_t *n, size_t count)
 {
-	float **const array[] = {&s->grad[0], &s->grad[1], &s->grad[2], &s->residual, &s->acc, &s->scaled};
+	static struct scaling s[LENGTHS];
+	float **const array[] = {&a->grad[0], &a->grad[1], &a->grad[2], &a->residual, &a->acc, &a->scaled};
+	size_t longest = 0;
 	const char *spec;
 	int status = STATUS_OK;
-	s->n = n;
+	for (size_t i = 0; i < count; i++) {
+		s[i].shared = a;
+		s[i].n = n[i];
+		longest = n[i] > longest ? n[i] : longest;
+	}
 	for (size_t i = 0; i < sizeof array / sizeof *array && !status; i++) {
-		*array[i] = command_memory(n * sizeof **array);
+		*array[i] = command_memory(longest * sizeof **array);
 		if (!*array[i])
 			status = STATUS_FAILED;
 		else if (i < GRADIENTS)
-			workload_gradient(*array[i], n, i);
+			workload_gradient(*array[i], longest, i);
 		else
-			memset(*array[i], 0, n * sizeof **array);
+			memset(*array[i], 0, longest * sizeof **array);
 	}
 	for (size_t i = 0; (spec = subject_spec(i)) && !status; i++)
-		status = measure_codec(s, spec);
-	for (size_t i = 0; i < sizeof array / sizeof *array; i++) {
+		status = measure_codec(s, count, spec);
+	for (size_t i = 0; i < sizeof array / sizeof *array; i++)
 		free(*array[i]);
-		*array[i] = NULL;
-	}
 	return status;
 }
 
 int main(int argc, char **argv)
 {
-	static struct scaling s;
-	int status = STATUS_OK;
+	struct arrays a = {0};
+	size_t n[LENGTHS];
+	int status = argc > 1 && argc <= 1 + LENGTHS ? STATUS_OK : command_fail("one to %d lengths", LENGTHS);
+	for (int i = 1; i < argc && !status; i++) {
+		const long long length = atoll(argv[i]);
+		if (length < THREADS * CRUMB_RANGE)
+			status = command_fail("%s: too few elements", argv[i]);
+		else
+			n[i - 1] = (size_t)length;
+	}
 	for (unsigned threads = 2; threads <= THREADS && !status; threads++)
-		if (!(s.team[threads] = crumb_team_open(threads)))
+		if (!(a.team[threads] = crumb_team_open(threads)))
 			status = command_fail("no threads");
 	puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,unpack_8_gbps,floor_gbps,read_gbps,scale_gbps");
-	for (int i = 1; i < argc && !status; i++) {
-		const long long n = atoll(argv[i]);
-		status = n >= THREADS * CRUMB_RANGE ? measure_length(&s, (size_t)n)
-		                                    : command_fail("%s: too few elements", argv[i]);
-	}
+	if (!status)
+		status = measure_lengths(&a, n, (size_t)argc - 1);
 	for (unsigned threads = 2; threads <= THREADS; threads++)
-		crumb_team_close(s.team[threads]);
+		crumb_team_close(a.team[threads]);
 	return command_finish(status);
 }
