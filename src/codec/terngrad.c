@@ -111,8 +111,9 @@ struct ternary {
 
 V16_FN struct ternary ternary_of(float bound, float s)
 {
-	const float lift = s < 0x1p-100f ? 0x1p64f : 1;
-	return (struct ternary){v16_set(bound), v16_set(lift), v16_set(s * lift * 0x1p-24f), lift != 1};
+	const bool lifts = s < 0x1p-100f;
+	const float lift = lifts ? 0x1p64f : 1;
+	return (struct ternary){v16_set(bound), v16_set(lift), v16_set(s * lift * 0x1p-24f), lifts};
 }
 
 V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t)
