@@ -131,6 +131,9 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
+/* A table of eight at most is another kind where it is looked up in less time than one of sixteen. */
+enum kind { EVEN, TABLE, TABLE_OF_8 };
+
 /* What it takes to round to levels. */
 struct rounding {
 	uint32_t count;
@@ -166,38 +169,44 @@ V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 	return v16_shr(v16_bits_of(code), 24);
 }
 
-/* k + step where y is at least that level, else k. */
-V16_FN v16i step_up(v16f y, v16t from, v16i k, uint32_t step)
+/* few: of a table of eight at most. */
+V16_FN v16f entry(v16t table, v16i at, const bool few)
 {
-	const v16i next = v16_ori(k, v16_seti(step));
-	return v16_bits_of(v16_pick(v16_ge(y, v16_lookup(from, next)), v16_of_bits(next), v16_of_bits(k)));
+	return few ? v16_lookup8(table, at) : v16_lookup(table, at);
 }
 
-V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
+/* k + step where y is at least that level, else k. */
+V16_FN v16i step_up(v16f y, v16t from, v16i k, uint32_t step, const bool few)
+{
+	const v16i next = v16_ori(k, v16_seti(step));
+	return v16_bits_of(v16_pick(v16_ge(y, entry(from, next, few)), v16_of_bits(next), v16_of_bits(k)));
+}
+
+V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
 	v16i k = v16_seti(0);
-	if (r->count > 8) {
+	if (!few && r->count > 8) {
 		const v16m upper = v16_ge(y, v16_set(r->from[8]));
 		const v16f four = v16_pick(upper, v16_set(r->from[12]), v16_set(r->from[4]));
 		k = v16_addi_where(v16_ge(y, four), v16_keepi(upper, v16_seti(8)), v16_seti(4));
 	} else {
 		k = v16_keepi(v16_ge(y, v16_set(r->from[4])), v16_seti(4));
 	}
-	k = step_up(y, from, step_up(y, from, k, 2), 1);
-	const v16f rest = v16_sub(y, v16_lookup(from, k));
-	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
+	k = step_up(y, from, step_up(y, from, k, 2, few), 1, few);
+	const v16f rest = v16_sub(y, entry(from, k, few));
+	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
 }
 
 V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
-                      const struct rounding *r, const bool even, enum levels_norm kind, uint8_t *norm,
+                      const struct rounding *r, const enum kind kind, enum levels_norm by, uint8_t *norm,
                       struct codes codes)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	rng chance = rng_at(p->seed, p->step, 0);
 	for (size_t first = 0; first < n; first += bucket) {
 		const size_t end = n - first < bucket ? n : first + bucket;
-		const struct unit unit = unit_of(grad, type, first, end - first, kind);
+		const struct unit unit = unit_of(grad, type, first, end - first, by);
 		const v16f lift = v16_set(unit.lift), inverse = v16_set(unit.inverse);
 		norm = put_f32(norm, unit.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
@@ -214,7 +223,8 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 				const v16f y = v16_mul(v16_mul(v, lift), inverse);
 				const v16i u = rng_bits(&chance);
 				const v16i code =
-				        even ? round_even(y, u, r) : round_table(y, v16_float_of(u), r);
+				        kind == EVEN ? round_even(y, u, r)
+				                     : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8);
 				codes_join(&codes,
 				           whole ? code : v16_keepi(v16_mask(v16_first(end - at)), code), g);
 			}
@@ -248,7 +258,9 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
-	const bool even = levels->form == LEVELS_EVEN;
+	const enum kind kind = levels->form == LEVELS_EVEN            ? EVEN
+	                       : V16_LANES == 8 && levels->count <= 8 ? TABLE_OF_8
+	                                                              : TABLE;
 	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
 	const struct symbols symbols = symbols_with(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
@@ -261,11 +273,13 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 	const struct codes codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	*flags = (uint16_t)coding;
 	if (type != CRUMB_F32) /* one loop for all of these: they are rarer */
-		pack_type(p, grad, type, &r, even, norm, norms, codes);
-	else if (even)
-		pack_type(p, grad, CRUMB_F32, &r, true, norm, norms, codes);
+		pack_type(p, grad, type, &r, kind == EVEN ? EVEN : TABLE, norm, norms, codes);
+	else if (kind == EVEN)
+		pack_type(p, grad, CRUMB_F32, &r, EVEN, norm, norms, codes);
+	else if (kind == TABLE_OF_8)
+		pack_type(p, grad, CRUMB_F32, &r, TABLE_OF_8, norm, norms, codes);
 	else
-		pack_type(p, grad, CRUMB_F32, &r, false, norm, norms, codes);
+		pack_type(p, grad, CRUMB_F32, &r, TABLE, norm, norms, codes);
 	return (size_t)(out - dst) +
 	       (coding == LEVELS_FIXED
 	                ? code_bytes(bits, n)

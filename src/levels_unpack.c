@@ -207,7 +207,8 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 	for (; i < end; i += LEVELS_BLOCK, src += V16 * bits) {
 		v16i x = get_lanes(src, bits);
 		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16) {
-			const v16f value = v16_lookup(table, v16_andi(x, v16_seti((1u << bits) - 1)));
+			const v16i code = v16_andi(x, v16_seti((1u << bits) - 1));
+			const v16f value = bits <= 3 ? v16_lookup8(table, code) : v16_lookup(table, code);
 			v16_storef(acc, v16_add(v16_loadf(acc), value));
 			x = v16_shr(x, (int)bits);
 		}
