@@ -3,7 +3,7 @@
  *   scaling N...        lines of CSV
  *
  * Every codec with the best instruction set on gradients of N elements that workload.h makes, with one thread
- * and with two, all lengths and both in turns; wall time, so the machine has to be idle. With two threads a
+ * and with two, lengths and threads in turns; wall time, so the machine has to be idle. With two threads a
  * gradient is packed as two slices, and a frame is added as the exchange does it: checked by one thread, then
  * added by both, a range each. Of eight frames each thread checks four. The columns: the CPU; how many
  * elements; instruction set; codec; threads; and medians in GB/s of f32: pack, unpack, unpack of eight frames
@@ -282,9 +282,10 @@ int main(int argc, char **argv)
 	for (unsigned threads = 2; threads <= THREADS && !status; threads++)
 		if (!(a.team[threads] = crumb_team_open(threads)))
 			status = command_fail("no threads");
-	puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,unpack_8_gbps,floor_gbps,read_gbps,scale_gbps");
-	if (!status)
+	if (!status) {
+		puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,unpack_8_gbps,floor_gbps,read_gbps,scale_gbps");
 		status = measure_lengths(&a, n, (size_t)argc - 1);
+	}
 	for (unsigned threads = 2; threads <= THREADS; threads++)
 		crumb_team_close(a.team[threads]);
 	return command_finish(status);

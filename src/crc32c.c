@@ -1,7 +1,7 @@
 /* CRC-32C of many blocks at once.
  *
  * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction; blocks of the payload
- * are independent, so four of them go side by side.
+ * are independent, so four of them go side by side, or two of what is left.
  *
  * SPDX-License-Identifier: MIT */
 #include "crc32c.h"

@@ -59,35 +59,38 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 	return v16_top(v16_max(v16_max(top[0], top[1]), v16_max(top[2], top[3])));
 }
 
-/* The sum of the squares of v * lift, f32 in blocks of 4,096, double across; and the greatest magnitude. */
-V16_FN double squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size, float lift,
-                         float *top)
+struct squares {
+	double sum;       /* of v * lift: f32 in blocks of 4,096, double across */
+	float top, least; /* of |v|; least: of those that are not 0, or infinity */
+};
+
+V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
+                                 float lift)
 {
+	const v16f zero = v16_set(0);
 	double sum = 0;
-	v16f most = v16_set(0);
+	v16f top = zero, least = v16_set(INFINITY);
 	for (size_t i = first, end = first + size; i < end;) {
 		const size_t stop = end - i < RNG_BLOCK ? end : i + RNG_BLOCK;
-		v16f s = v16_set(0);
+		v16f s = zero;
 		for (; i < stop; i += V16) {
 			const v16f v = stop - i < V16 ? v16_load_few(type, grad, i, stop - i)
 			                              : v16_load(type, grad, i);
 			const v16f x = v16_mul(v, v16_set(lift));
 			s = v16_add(s, v16_mul(x, x));
-			most = v16_max_abs(v, most);
+			top = v16_max_abs(v, top);
+			least = v16_min_abs(v16_pick(v16_ne(v, zero), v, v16_set(INFINITY)), least);
 		}
 		i = stop;
 		sum += v16_fold(s);
 	}
-	*top = v16_top(most);
-	return sum;
+	return (struct squares){sum, v16_top(top), -v16_top(v16_sub(zero, least))};
 }
 
-/* For the smallest and greatest gradients, whose squares would leave the range; these are rare. */
-static __attribute__((noinline)) double squares_lifted(const void *grad, enum crumb_dtype type, size_t first,
-                                                       size_t size, float lift)
+static __attribute__((noinline)) struct squares squares_any(const void *grad, enum crumb_dtype type,
+                                                            size_t first, size_t size, float lift)
 {
-	float top;
-	return squares_of(grad, type, first, size, lift, &top);
+	return squares_of(grad, type, first, size, lift);
 }
 
 /* 2^exponent, a normal number. */
@@ -99,39 +102,37 @@ static float power_of_two(int exponent)
 	return x;
 }
 
-V16_FN struct unit unit_of_type(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
-                                enum levels_norm norm)
+/* The squares are those of lifted elements. Where these and the others are normal numbers, all of them, that
+ * is a factor, and the gradient is read once; rarely it is not. */
+static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crumb_dtype type, size_t first,
+                                                     size_t size, enum levels_norm norm)
 {
-	float top;
-	double squares = 0;
+	struct squares squares = {0};
 	if (norm == LEVELS_MAX)
-		top = top_of(grad, type, first, size);
+		squares.top = type == CRUMB_F32 ? top_of(grad, CRUMB_F32, first, size)
+		                                : top_of(grad, type, first, size);
 	else
-		squares = squares_of(grad, type, first, size, 1, &top);
+		squares = type == CRUMB_F32 ? squares_of(grad, CRUMB_F32, first, size, 1)
+		                            : squares_any(grad, type, first, size, 1);
+	const float top = squares.top;
 	if (top == 0)
 		return (struct unit){0, 1, 0};
 	uint32_t bits;
 	memcpy(&bits, &top, sizeof bits);
 	const int exponent = top < 0x1p-100f ? -100 : (int)(bits >> 23) - 127;
 	const float lift = power_of_two(-exponent);
-	if (norm != LEVELS_MAX && (exponent < -30 || exponent > 50))
-		squares = squares_lifted(grad, type, first, size, lift);
+	if (norm != LEVELS_MAX && (exponent > 0 || squares.least < 0x1p-63f))
+		squares = squares_any(grad, type, first, size, lift);
 	else
-		squares *= (double)lift * (double)lift;
-	const float lifted = norm == LEVELS_MAX ? top * lift : (float)sqrt(squares);
+		squares.sum *= (double)lift * (double)lift;
+	const float lifted = norm == LEVELS_MAX ? top * lift : (float)sqrt(squares.sum);
 	return (struct unit){lifted * power_of_two(exponent), lift, 1 / lifted};
-}
-
-static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crumb_dtype type, size_t first,
-                                                     size_t size, enum levels_norm norm)
-{
-	return type == CRUMB_F32 ? unit_of_type(grad, CRUMB_F32, first, size, norm)
-	                         : unit_of_type(grad, type, first, size, norm);
 }
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* A table of eight at most is another kind where it is looked up in less time than one of sixteen. */
+/* A table of eight at most is another kind with AVX2, which looks it up in half the time of one of sixteen.
+ */
 enum kind { EVEN, TABLE, TABLE_OF_8 };
 
 /* What it takes to round to levels. */

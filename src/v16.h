@@ -6,7 +6,7 @@
  * instruction set: there is no fused multiply-add, no reciprocal estimate, no flush to zero.
  *
  * v16f: 16 f32. v16i: 16 u32. v16b: 16 u8, of whatever width. v16m: a mask, of whatever shape the machine
- * compares into. v16t: a table of 16 f32.
+ * compares into. v16t: a table of 16, 8 or 4 f32.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef V16_H
@@ -185,7 +185,7 @@ V16_FN void v16_store_u8(uint8_t *dst, v16i a){EACH_PART(p_store_u8(dst + k * V1
 V16_FN void v16_store_u16(void *dst,
                           v16i a){EACH_PART(p_store_u16((uint8_t *)dst + 2 * k * V16_LANES, a.p[k]))}
 
-#define v16_shr(a, s) v16_shr_((a), (s)) /* by a constant below 32 */
+#define v16_shr(a, s) v16_shr_((a), (s)) /* by a number below 32, the same in all lanes */
 #define v16_shl(a, s) v16_shl_((a), (s))
 V16_FN v16i v16_shr_(v16i a, int s)
 {

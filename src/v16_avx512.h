@@ -43,7 +43,7 @@ P_FN pf p_sub(pf a, pf b) { return _mm512_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm512_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm512_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm512_max_ps(a, b); }
-/* Of magnitudes, without a sign. */
+/* Of |a| and |b|, which is b. */
 P_FN pf p_min_abs(pf a, pf b) { return _mm512_range_ps(a, b, 10); }
 P_FN pf p_max_abs(pf a, pf b) { return _mm512_range_ps(a, b, 11); }
 P_FN float p_top(pf a) { return _mm512_reduce_max_ps(a); }

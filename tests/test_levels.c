@@ -57,6 +57,27 @@ static void vectors(void **state)
 	}
 }
 
+/* Squares of lifted elements, whatever those of the others lose: below 2^-63 they are not normal numbers. */
+static void norms_are_of_lifted_elements(void **state)
+{
+	(void)state;
+	float g[32] = {[0] = 0x1p-66f,         [1] = 0x1p-54f,  [2] = 0x1p-42f, [3] = 0x1.8p-30f,
+	               [16] = 0x1.000002p-66f, [17] = 0x1p-54f, [18] = 0x1p-42f};
+	for (int k = 0; k < 2; k++) { /* then the same in the greatest binades */
+		const struct unit unit = unit_of(g, CRUMB_F32, 0, 32, LEVELS_L2);
+		float lane[V16] = {0}, sum = 0;
+		for (size_t i = 0; i < 32; i++)
+			lane[i % V16] += (g[i] * unit.lift) * (g[i] * unit.lift);
+		for (size_t i = 0; i < V16; i++)
+			sum += lane[i];
+		assert_true(unit.norm == (float)sqrt(sum) / unit.lift);
+		if (!k)
+			assert_true(unit.norm == 0x1.800002p-30f);
+		for (size_t i = 0; i < 32; i++)
+			g[i] *= 0x1p100f;
+	}
+}
+
 /* 8 evenly spaced levels in f32, as the vectors have them. */
 static void levels_are_as_computed(void **state)
 {
@@ -359,6 +380,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(vectors),
+	        cmocka_unit_test(norms_are_of_lifted_elements),
 	        cmocka_unit_test(levels_are_as_computed),
 	        cmocka_unit_test(rounding_is_unbiased),
 	        cmocka_unit_test(learners_end_with_the_same_levels),

@@ -102,8 +102,8 @@ static struct scale scale_any(const void *grad, enum crumb_dtype type, size_t fi
 
 /* ---- ternarise ------------------------------------------------------------------------------ */
 
-/* Which of sixteen elements are sent; u in units of 2^-24. In the smallest binades a product u
- * * s would be too coarse, so lift, a power of two, brings s and the gradient up. */
+/* What it takes to tell which elements are sent. In the smallest binades a product u * s would be too coarse,
+ * so lift, a power of two, brings s and the gradient up. */
 struct ternary {
 	v16f bound, lift, unit; /* unit = s * lift / 2^24 */
 	bool lifts;
@@ -116,6 +116,7 @@ V16_FN struct ternary ternary_of(float bound, float s)
 	return (struct ternary){v16_set(bound), v16_set(lift), v16_set(s * lift * 0x1p-24f), lifts};
 }
 
+/* Which of sixteen elements are sent; u in units of 2^-24. */
 V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t)
 {
 	v16f size = v16_min_abs(g, t->bound);
