@@ -208,7 +208,8 @@ EXPERIMENTS = {
              "Dryden et al.'s top-k above AdaComp at the same rate. Bins and fractions are of the table's codecs; the honest ratio is "
              "what to compare. At 300 times smaller the order is the paper's, and far apart, with Adam, too; that AdaComp stays level "
              "with the baseline up to there is not seen in 8 epochs, where what is owed has little time to be sent. These rows are of one "
-             "seed, by which errors differ by about a point. Local selection errs more with bins of 50 than of 500, though it sends twice "
+             "seed, by which errors differ by about a point. A factor of 3 sends twice what 2 sends and errs no more than the baseline; one of 1.5 sends half, and errs more than "
+             "bins ten times longer, which send less. Local selection errs more with bins of 50 than of 500, though it sends twice "
              "as much; why, no run here says.",
         figure=("ratio", "error")),
     "adacomp-fig5-6": Experiment(
@@ -234,8 +235,8 @@ EXPERIMENTS = {
         claims=[near("mnist-cnn, short", 8, "twobit:threshold=0.001", points=0.5, ratio=15, quick=False),
                 ordered("error", "mnist-cnn, short", 8, ["twobit:threshold=0.01", "twobit:threshold=10"])],
         text="MXNet's documentation gives no accuracy; its default threshold is 0.5. The gradients that crumb's codecs see are means over "
-             "a learner's samples, far below that: from 0.1 on the network learns nothing. On text (`char-lstm`) the rows have not been "
-             "run. A threshold has to suit the recipe, too: 0.01 does well in `mnist`, at half the learning rate and for 20 epochs, and "
+             "a learner's samples, far below that: from 0.1 on the network learns nothing. On text (`char-lstm`, one epoch with Adam) even "
+             "0.0001 sends too late: 2.92 nats for 1.99. A threshold has to suit the recipe, too: 0.01 does well in `mnist`, at half the learning rate and for 20 epochs, and "
              "errs far more here.",
         figure=("threshold", "error")),
     "mxnet-density": Experiment(
@@ -246,7 +247,8 @@ EXPERIMENTS = {
         claims=[no_larger("mnist-cnn, 1 epoch", 8, "strom:threshold=0.001", than="twobit:threshold=0.001"),
                 ordered("ratio", "mnist-cnn, 1 epoch", 8, ["twobit:threshold=0.1", "strom:threshold=0.1"])],
         text="Both send the same values; an index list takes 32 bits an element sent, the dense map 2 bits an element: the list is "
-             "shorter where fewer than one in sixteen is sent, and elsewhere crumb's `strom` sends the map, too.",
+             "shorter where fewer than one in sixteen is sent, and elsewhere crumb's `strom` sends the map, too. On text "
+             "the list is shorter at both thresholds.",
         figure=("threshold", "ratio")),
     "terngrad-ablation": Experiment(
         "TernGrad without clipping, with one scaler for all layers, with the last layer, too",
