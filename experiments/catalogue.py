@@ -142,7 +142,8 @@ EXPERIMENTS = {
              "elements a bin, counted without anything that tells bins apart. What a learner owes is sent later, so the network learns "
              "later, and the shorter the schedule, the further AdaComp is behind. On CIFAR-10 with 8 learners it is half as far after 20 "
              "epochs as after 8, and at half the learning rate, at which the network by itself errs 0.7 points more, just within half a "
-             "point, as a mean of three seeds that lie up to a point apart; with 16 and more, the paper's 128 among them, 8 will do (one seed). On Shakespeare one epoch, in which "
+             "point, as a mean of three seeds, one of which is a point above; with 16 and more, the paper's 128 among them, 8 will do (one "
+             "seed). On Shakespeare one epoch, in which "
              "an element of the LSTM's weights is sent a few times, is not enough, and three are. ResNet-20, for ImageNet's networks, is "
              "still far behind after five epochs, a third as far as after two. On the spoken digits it takes the paper's 13 epochs; by "
              "then the network has learnt its training set by heart.",
