@@ -77,7 +77,7 @@ P_FN pi p_shrv(pi a, pi s) { return a >> s; }
 P_FN pf p_float_of(pi a) { return (float)(int32_t)a; }
 P_FN pi p_trunc(pf a) { return (pi)a; }
 P_FN pi p_ceil(pf a) { return (uint32_t)a + ((float)(uint32_t)a < a); }
-P_FN pf p_pick(pm m, pf a, pf b) { return m ? a : b; }
+P_FN pf p_pick(pm m, pf a, pf b) { return p_of_bits((p_bits_of(a) & m) | (p_bits_of(b) & ~m)); }
 P_FN pi p_keepi(pm m, pi a) { return a & m; }
 P_FN unsigned p_bits(pm m) { return m & 1; }
 P_FN pm p_mask(unsigned bits) { return bits ? ~0u : 0; }
