@@ -215,9 +215,8 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
-/* The elements that pack_greatest remembers together: four groups, to choose less often, but one where a
- * register holds it, since a block's lanes then say which element it was. */
-enum { BLOCK = V16_PARTS == 1 ? V16 : SHORT_BIN };
+/* The elements that pack_greatest remembers together: four groups, to choose less often. */
+enum { BLOCK = SHORT_BIN };
 struct block {
 	v16f group[BLOCK / V16];
 };
@@ -275,8 +274,7 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 		behind = v16_keep(v16_ge(top, v16_set(M)), behind);
 		const float most = v16_top(behind);
 		const uint32_t from = BINS_MOST - (uint32_t)most;
-		const uint64_t equal = V16_PARTS == 1 ? v16_bits(v16_ge(behind, v16_set(most)))
-		                                      : equal_in_block(own + from, v16_set(M));
+		const uint64_t equal = equal_in_block(own + from, v16_set(M));
 		const uint32_t offset = from + (uint32_t)__builtin_ctzll(equal);
 		dst = put_symbol(dst, bins->width, offset, own[offset] < 0);
 	}
@@ -397,7 +395,7 @@ V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, enum crumb_dty
  * below n shows in the last bin alone, whose symbols, if all is well, are not among them. */
 V16_FN const uint8_t *check_bytes(const uint8_t *src, const uint8_t *end, size_t bin, uint64_t *bins)
 {
-	enum { LANES = V16_LANES < 4 ? 16 : 4 * V16_LANES, TIMES = 16 };
+	enum { LANES = V16_LANES < 8 ? 16 : 32, TIMES = 16 };
 	typedef uint8_t lanes __attribute__((vector_size(LANES), aligned(1), may_alias));
 	const lanes most = (lanes){0} + (uint8_t)(bin - 1);
 	while (end - src > SHORT_BIN + LANES * TIMES) {

@@ -23,46 +23,47 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return code_bytes(n);
 }
 
-/* The first of a byte's eight elements is in its most significant bit; this turns the bits of both bytes
+/* The first of a byte's eight elements is in its most significant bit; this turns the bits of all bytes
  * around. */
-static inline uint16_t turn(uint16_t x)
+static inline uint32_t turn(uint32_t x)
 {
-	x = (uint16_t)((x & 0x5555) << 1 | (x >> 1 & 0x5555));
-	x = (uint16_t)((x & 0x3333) << 2 | (x >> 2 & 0x3333));
-	return (uint16_t)((x & 0x0F0F) << 4 | (x >> 4 & 0x0F0F));
+	x = (x & 0x55555555) << 1 | (x >> 1 & 0x55555555);
+	x = (x & 0x33333333) << 2 | (x >> 2 & 0x33333333);
+	return (x & 0x0F0F0F0F) << 4 | (x >> 4 & 0x0F0F0F0F);
 }
 
-static inline void put_group(uint8_t *dst, size_t i, uint16_t up)
+/* Which elements of x are above the threshold, and what is left of all. */
+V16_FN uint32_t quantize(v16f x, v16f threshold, v16f *left)
 {
-	const uint16_t bits = turn(up);
-	memcpy(dst + i / 8, &bits, sizeof bits);
-}
-
-static inline uint16_t get_group(const uint8_t *src, size_t i)
-{
-	uint16_t bits;
-	memcpy(&bits, src + i / 8, sizeof bits);
-	return turn(bits);
+	const v16m up = v16_gt(x, threshold);
+	*left = v16_sub(x, v16_pick(up, v16_set(1), v16_set(-1)));
+	return v16_bits(up);
 }
 
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
 {
-	const v16f t = v16_set(p->codec.value[THRESHOLD]), one = v16_set(1), minus_one = v16_set(-1);
+	enum { PAIR = 2 * V16 }; /* turned together */
+	const v16f t = v16_set(p->codec.value[THRESHOLD]);
 	float *r = packer_floats(p);
 	const size_t n = p->n, size = code_bytes(n);
 	memset(dst + size - 4, 0, 4);
+	v16f left;
 	size_t i = 0;
-	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
-		const v16m up = v16_gt(x, t);
-		v16_storef(r + i, v16_sub(x, v16_pick(up, one, minus_one)));
-		put_group(dst, i, v16_bits(up));
+	for (; i + PAIR <= n; i += PAIR) {
+		uint32_t up = 0;
+		for (size_t k = 0; k < PAIR; k += V16) {
+			const v16f x = v16_add(v16_loadf(r + i + k), v16_load(type, grad, i + k));
+			up |= quantize(x, t, &left) << k;
+			v16_storef(r + i + k, left);
+		}
+		put_u32(dst + i / 8, turn(up));
 	}
-	if (i < n) {
-		const v16f x = v16_add(v16_loadf_few(r + i, n - i), v16_load_few(type, grad, i, n - i));
-		const v16m up = v16_gt(x, t);
-		v16_storef_few(r + i, v16_sub(x, v16_pick(up, one, minus_one)), n - i);
-		put_group(dst, i, v16_bits(up) & v16_first(n - i));
+	for (; i < n; i += V16) {
+		const size_t few = n - i < V16 ? n - i : V16;
+		const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
+		const uint32_t up = quantize(x, t, &left) & v16_first(few);
+		v16_storef_few(r + i, left, few);
+		put_u16(dst + i / 8, (uint16_t)turn(up));
 	}
 	return size;
 }
@@ -85,17 +86,23 @@ static bool check(const struct frame *frame)
 	return !past;
 }
 
+/* Which of sixteen elements, the first of which is element i, are up. */
+static inline uint16_t group_at(const uint8_t *payload, size_t i)
+{
+	return (uint16_t)turn(get_u16(payload + i / 8));
+}
+
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const v16f plus = v16_set(weight), minus = v16_set(-weight);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16) {
-		const v16m up = v16_mask(get_group(frame->payload, i));
+		const v16m up = v16_mask(group_at(frame->payload, i));
 		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_pick(up, plus, minus)));
 	}
 	const size_t rest = end - i;
 	if (rest) {
-		const v16m up = v16_mask(get_group(frame->payload, i));
+		const v16m up = v16_mask(group_at(frame->payload, i));
 		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_pick(up, plus, minus)),
 		               rest);
 	}
