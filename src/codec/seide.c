@@ -64,11 +64,11 @@ struct sides {
 	size_t highs;
 };
 
-/* Of r, or of r = r + g where there is a g. */
-static struct sides sides_of(float *r, const void *g, enum crumb_dtype type, size_t m, float split,
-                             float center, float factor)
+/* Of r, or of r = r + g where there is a g; what is below center is low. */
+V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype type, size_t m, float center,
+                             float factor)
 {
-	const v16f at = v16_set(split), middle = v16_set(center), by = v16_set(factor);
+	const v16f at = v16_set(center), middle = v16_set(center), by = v16_set(factor);
 	struct sides s = {0, 0, 0};
 	for (size_t i = 0; i < m; i += SUM_BLOCK) {
 		const size_t end = m - i < SUM_BLOCK ? m : i + SUM_BLOCK;
@@ -91,22 +91,34 @@ static struct sides sides_of(float *r, const void *g, enum crumb_dtype type, siz
 	return s;
 }
 
+/* The usual case by itself; one loop for the others. */
+static struct sides sides_at_zero(float *r, const float *g, size_t m)
+{
+	return sides_of(r, g, CRUMB_F32, m, 0, 1);
+}
+static struct sides sides_any(float *r, const void *g, enum crumb_dtype type, size_t m, float center,
+                              float factor)
+{
+	return sides_of(r, g, type, m, center, factor);
+}
+
 struct levels {
 	float split, low, high;
 };
 
 /* factor: what keeps the sums finite. */
-static struct levels levels_of(float *r, const void *g, enum crumb_dtype type, size_t m, unsigned mode,
+V16_FN struct levels levels_of(float *r, const void *g, enum crumb_dtype type, size_t m, unsigned mode,
                                float factor)
 {
 	const double back = 1 / (double)factor;
-	const struct sides s = sides_of(r, g, type, m, 0, 0, factor);
+	const struct sides s =
+	        g && type == CRUMB_F32 ? sides_at_zero(r, g, m) : sides_any(r, g, type, m, 0, factor);
 	if (mode == AT_ZERO) {
 		const float low = s.highs < m ? (float)(s.low / (double)(m - s.highs) * back) : 0;
 		return (struct levels){0, low, s.highs ? (float)(s.high / (double)s.highs * back) : 0};
 	}
 	const float mean = (float)((s.low + s.high) / (double)m * back);
-	const struct sides d = sides_of(r, NULL, type, m, mean, mean, factor);
+	const struct sides d = sides_any(r, NULL, type, m, mean, factor);
 	const float deviation = (float)((d.high - d.low) / (double)m * back);
 	return (struct levels){mean, mean - deviation, mean + deviation};
 }
