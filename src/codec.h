@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a
 
 static inline float *packer_floats(struct crumb_packer *p) { return (float *)(p + 1); }
 
-/* A frame whose header and checksums are in order. */
+/* A frame whose header is in order. */
 struct frame {
 	uint32_t id;
 	uint16_t flags;
@@ -56,9 +56,12 @@ struct codec {
 	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. Cannot fail. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
 	               uint16_t *flags);
-	/* Whether flags and payload are well-formed; n > 0. The three below are called on such frames only.
-	 */
+	/* Whether flags and payload are well-formed, but for what clean sees to; n > 0. */
 	bool (*check)(const struct frame *frame);
+	/* Whether the payload's bytes from up to to, whole elements of a frame that passed check, are such as
+	 * pack writes: beside their checksum, while they are in the cache. NULL: check sees to all. The
+	 * functions below are called on frames that passed both. */
+	bool (*clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 	/* acc[i] += weight * decoded[i], for i from first < end to end - 1; first is a multiple of
 	 * CRUMB_RANGE, which is one of every block in which codes of fixed width come, and end is one or n.
 	 */
@@ -92,8 +95,9 @@ struct isa {
 	const char *name;
 	const struct codec *const *codecs; /* in order of id, which begins at 1; NULL at the end */
 	bool (*finite)(const void *grad, size_t n, enum crumb_dtype type);
-	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1). */
-	uint32_t (*checksum)(const uint8_t *data, size_t size);
+	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1); it goes on from that of the blocks
+	 * before, or 0. */
+	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size);
 };
 
 extern const struct isa crumb_isa_portable, crumb_isa_sse2, crumb_isa_avx2, crumb_isa_avx512, crumb_isa_neon;

@@ -108,18 +108,21 @@ CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
 	}
 }
 
-/* Whether a code of the blocks of n elements, of at most four bits, has all bits set. */
-CODES_FN bool coded_fill(const struct coded *c, size_t n)
+/* Whether a code of the bytes from src to end - 1, a multiple of four, has all its bits set: two or four, so
+ * that it does not lie across bytes, and any order will do. */
+CODES_FN bool codes_full(const uint8_t *src, const uint8_t *end, unsigned bits)
 {
-	const uint8_t *src = c->low, *const end = src + plane_bytes(c->bits, n);
 	uint32_t full = 0;
-	if (c->bits != 3) { /* codes do not lie across bytes, so any order will do */
-		for (; src < end; src += 4) {
-			const uint32_t x = get_u32(src), two = x & x >> 1 & 0x55555555;
-			full |= c->bits == 2 ? two : two & two >> 2 & 0x11111111;
-		}
-		return full;
+	for (; src < end; src += 4) {
+		const uint32_t x = get_u32(src), two = x & x >> 1 & 0x55555555;
+		full |= bits == 2 ? two : two & two >> 2 & 0x11111111;
 	}
+	return full;
+}
+
+/* The same of the blocks of n elements' codes of three bits. */
+CODES_FN bool codes_full_3(const uint8_t *src, size_t n)
+{
 	v16i lanes = v16_seti(0);
 	for (size_t i = 0; i < n; i += LEVELS_BLOCK) {
 		const size_t groups = n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS,

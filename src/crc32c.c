@@ -1,7 +1,9 @@
 /* CRC-32C of many blocks at once.
  *
  * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction; blocks of the payload
- * are independent, so four of them go side by side, or two of what is left.
+ * are independent, so four of them go side by side, or two of what is left. With AVX-512 a block is folded
+ * instead, by carry-less multiplication: four vectors of it on to those 256 bytes further, until four are
+ * left (Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009).
  *
  * SPDX-License-Identifier: MIT */
 #include "crc32c.h"
@@ -53,7 +55,8 @@ static uint32_t step8(uint32_t crc, const uint8_t *data)
 
 #endif
 
-/* Goes on with a CRC by the four bytes of another one. */
+/* Goes on with a CRC by the four bytes of another one; append_blocks by those of so many blocks, the last of
+ * which has so many bytes. */
 static uint32_t append(uint32_t crc, uint32_t block)
 {
 	for (int i = 0; i < 4; i++)
@@ -61,7 +64,57 @@ static uint32_t append(uint32_t crc, uint32_t block)
 	return crc;
 }
 
-/* Goes on with a CRC by those of so many blocks, the last of which has so many bytes. */
+#ifdef __VPCLMULQDQ__
+#include <immintrin.h>
+
+/* What 128 bits are worth so many bits further on, added to what stands there. by: x^(bits + 32) and, above
+ * it, x^(bits - 32) modulo the polynomial, their 32 bits in reverse and shifted up by one. */
+static inline __m512i fold(__m512i x, __m512i by, __m512i there)
+{
+	enum { XOR_OF_THREE = 0x96 };
+	return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, by, 0x00),
+	                                 _mm512_clmulepi64_epi128(x, by, 0x11), there, XOR_OF_THREE);
+}
+
+static uint32_t block_crc(const uint8_t *data, size_t size)
+{
+	enum { WIDE = 64, FOUR = 4 * WIDE };
+	uint32_t crc = ~0u;
+	size_t i = 0;
+	if (size >= FOUR) {
+		const __m512i far = _mm512_set4_epi64(0xb9e02b86, 0xdcb17aa4, 0xb9e02b86, 0xdcb17aa4),
+		              near = _mm512_set4_epi64(0x9e4addf8, 0x740eef02, 0x9e4addf8, 0x740eef02);
+		__m512i x[4];
+		for (int k = 0; k < 4; k++)
+			x[k] = _mm512_loadu_si512(data + WIDE * k);
+		x[0] = _mm512_xor_si512(x[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(-1)));
+		for (i = FOUR; i + FOUR <= size; i += FOUR)
+			for (int k = 0; k < 4; k++)
+				x[k] = fold(x[k], far, _mm512_loadu_si512(data + i + WIDE * k));
+		for (int k = 1; k < 4; k++)
+			x[k] = fold(x[k - 1], near, x[k]);
+		uint8_t left[WIDE];
+		_mm512_storeu_si512(left, x[3]);
+		crc = 0;
+		for (int k = 0; k < WIDE; k += 8)
+			crc = step8(crc, left + k);
+	}
+	for (; i + 8 <= size; i += 8)
+		crc = step8(crc, data + i);
+	for (; i < size; i++)
+		crc = step1(crc, data[i]);
+	return ~crc;
+}
+
+static uint32_t append_blocks(uint32_t all, const uint8_t *data, size_t count, size_t last)
+{
+	for (size_t k = 0; k < count; k++)
+		all = append(all, block_crc(data + k * BLOCK, k + 1 < count ? BLOCK : last));
+	return all;
+}
+
+#else
+
 static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all, const uint8_t *data,
                                                                     const size_t count, size_t last)
 {
@@ -80,9 +133,11 @@ static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all
 	return all;
 }
 
-uint32_t PER_ISA(checksum)(const uint8_t *data, size_t size)
+#endif
+
+uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
 {
-	uint32_t all = ~0u;
+	uint32_t all = ~before;
 	for (size_t here; size; data += here, size -= here) {
 		if (size >= SIDE * BLOCK) {
 			here = SIDE * BLOCK;

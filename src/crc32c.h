@@ -4,7 +4,8 @@
 
 #include "codec.h"
 
-/* Of a payload: the CRC of the CRCs of its 4 KiB blocks (doc/FORMAT.md, 1). */
-uint32_t PER_ISA(checksum)(const uint8_t *data, size_t size);
+/* Of a payload: the CRC of the CRCs of its 4 KiB blocks (doc/FORMAT.md, 1). It goes on from that of the whole
+ * blocks before, or 0. */
+uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size);
 
 #endif

@@ -33,22 +33,20 @@ V16_FN v16f bits_lookup(v16t table4, const uint8_t *src)
 	return v16_lookup_pair(table4, v16_seti(get_u32(src)), bits_places());
 }
 
-/* Whether none of n elements' bits are both set, and no bit is past the last one's. */
-static inline bool bits_check(const uint8_t *src, size_t n)
+/* Whether no element's two bits are both set; size is a multiple of 4. */
+static inline bool bits_clean(const uint8_t *src, size_t size)
 {
-	const size_t size = digit_bytes(BITS, n);
 	uint32_t bad = 0;
 	for (size_t i = 0; i < size; i += 4) {
 		const uint32_t x = get_u32(src + i);
 		bad |= x & x >> 1 & 0x55555555u;
 	}
-	return !bad && (n % V16 == 0 || !(get_u32(src + size - 4) >> 2 * (n % V16)));
+	return !bad;
 }
-
-static inline void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
+/* Whether no bit is past the last of n elements'. */
+static inline bool bits_end(const uint8_t *src, size_t n)
 {
-	for (size_t g = 0; g < groups; g++)
-		v16_store_u8(digit + V16 * g, bits_get(src + 4 * g));
+	return n % V16 == 0 || !(get_u32(src + digit_bytes(BITS, n) - 4) >> 2 * (n % V16));
 }
 
 /* Where digits go: five groups of sixteen to sixteen bytes of trits, or each group to four bytes of bits. */

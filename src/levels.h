@@ -80,11 +80,12 @@ typedef void levels_survey(const void *grad, enum crumb_dtype type, size_t n, si
                            enum levels_norm norm, levels_see *see, void *arg);
 levels_survey PER_ISA(levels_survey);
 
-/* The codec's pack, check, unpack_add, divides; describe returns the number of levels. */
+/* The codec's pack, check, clean, unpack_add, divides; describe returns the number of levels. */
 size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                             const struct levels *levels, enum levels_norm norm, uint8_t *dst,
                             uint16_t *flags);
 bool PER_ISA(levels_check)(const struct frame *frame);
+bool PER_ISA(levels_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc, size_t first,
                                 size_t end);
 bool PER_ISA(levels_divides)(const struct frame *frame);

@@ -241,7 +241,7 @@ static bool check_fixed(struct decoding *d)
 	struct coded codes = d->parts->codes;
 	const bool few = codes.bits <= 4;
 	v16i code[GROUPS];
-	if (few && count & 1 && coded_fill(&codes, n))
+	if (codes.bits == 3 && count & 1 && codes_full_3(codes.low, n))
 		return false;
 	if (few)
 		codes.low += plane_bytes(codes.bits, last);
@@ -267,6 +267,16 @@ bool PER_ISA(levels_check)(const struct frame *frame)
 	}
 	struct decoding d = {.parts = &p, .n = frame->n, .clean = true};
 	return (p.coding == LEVELS_FIXED ? check_fixed(&d) : decode_symbols(&d, check_symbols)) && d.clean;
+}
+
+bool PER_ISA(levels_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+{
+	struct parts p;
+	parts_of(frame, &p);
+	const unsigned bits = p.codes.bits;
+	if (p.coding != LEVELS_FIXED || !(p.levels.count & 1) || bits == 3 || bits > 4)
+		return true;
+	return !codes_full(from < p.codes.low ? p.codes.low : from, to, bits);
 }
 
 bool PER_ISA(levels_divides)(const struct frame *frame) { return frame->flags == LEVELS_FIXED; }

@@ -6,6 +6,13 @@
 
 enum { MOST_LEARNERS = 32767 };
 
+static void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
+{
+	for (size_t g = 0; g < groups; g++)
+		v16_store_u8(digit + V16 * g, bits_get(src + 4 * g));
+}
+const struct symbols PER_ISA(ternary_symbols) = {3, 4, bits_get_groups};
+
 /* The parts of a payload. */
 struct parts {
 	size_t bucket, scalers; /* bucket: as carried, 0 for one scaler */
@@ -64,24 +71,22 @@ static bool check_planes(const struct parts *p, size_t n)
 
 static bool check_trits(const struct parts *p, size_t n)
 {
-	unsigned bad = 0;
-	for (size_t i = 0; i < p->digit_size; i++)
-		bad |= (uint8_t)(243 * p->digit[i]) >= 243;
+	unsigned past = 0;
 	const size_t whole = n / TRITS_ELEMENTS * TRITS_ELEMENTS;
 	if (whole < n) {
 		v16i x = v16_load_u8(p->digit + p->digit_size - V16);
 		for (size_t i = whole; i < whole + TRITS_ELEMENTS; i += V16) {
 			const uint16_t shown = v16_bits(v16_ne(v16_float_of(trits_next(&x)), v16_set(0)));
-			bad |= i < n ? shown & ~lanes(n, i) : shown;
+			past |= i < n ? shown & ~lanes(n, i) : shown;
 		}
 	}
-	return !bad;
+	return !past;
 }
 
 static bool each_round(const struct parts *p, size_t n, symbols_put *put, void *to)
 {
-	return PER_ISA(symbols_decode)(p->digit, p->digit_size, n, &ternary_symbols, SYMBOLS_ENTROPY, put,
-	                               to);
+	return PER_ISA(symbols_decode)(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY,
+	                               put, to);
 }
 
 bool PER_ISA(ternary_check)(const struct frame *frame)
@@ -100,12 +105,25 @@ bool PER_ISA(ternary_check)(const struct frame *frame)
 	case TRITS:
 		return check_trits(&p, frame->n);
 	case BITS:
-		return bits_check(p.digit, frame->n);
+		return bits_end(p.digit, frame->n);
 	case TERNARY_GAPS:
 		return crumb_gaps_check(p.digit, p.digit_size, frame->n);
 	default:
 		return each_round(&p, frame->n, NULL, NULL);
 	}
+}
+
+bool PER_ISA(ternary_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+{
+	struct parts p;
+	parts_of(frame, &p);
+	from = from < p.digit ? p.digit : from;
+	if (p.coding == BITS)
+		return from >= to || bits_clean(from, (size_t)(to - from));
+	unsigned bad = 0;
+	for (; p.coding == TRITS && !p.planes && from < to; from++)
+		bad |= (uint8_t)(243 * *from) >= 243;
+	return !bad;
 }
 
 /* Adds the values of one group; lanes past the slice hold zeros and are not stored. */
@@ -218,7 +236,7 @@ static void unpack_blocks(const struct parts *p, size_t n, float weight, float *
 {
 	struct sum_of sum = {p, n, weight, acc};
 	PER_ISA(symbols_decode_range)
-	(p->digit, p->digit_size, n, &ternary_symbols, SYMBOLS_ENTROPY, add_round, &sum, first, end);
+	(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY, add_round, &sum, first, end);
 }
 
 bool PER_ISA(ternary_divides)(const struct frame *frame)

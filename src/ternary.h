@@ -19,13 +19,14 @@ enum { TERNARY_FLAG_CODING = 3, TERNARY_FLAG_SHARED = 4, TERNARY_FLAG_SUM = 0x10
 enum { TERNARY_MOST_BUCKET = 1 << 20 };
 
 /* Digits as symbols; two bits each before they are coded. */
-static const struct symbols ternary_symbols = {3, 4, bits_get_groups};
+extern const struct symbols PER_ISA(ternary_symbols);
 
 /* bucket: 0 for one scaler. */
 static inline size_t ternary_scalers(size_t bucket, size_t n) { return bucket ? divide_up(n, bucket) : 1; }
 
-/* The codec's check, unpack_add, divides, describe, sum_bound and sum. */
+/* The codec's check, clean, unpack_add, divides, describe, sum_bound and sum. */
 bool PER_ISA(ternary_check)(const struct frame *frame);
+bool PER_ISA(ternary_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 void PER_ISA(ternary_unpack_add)(const struct frame *frame, float weight, float *acc, size_t first,
                                  size_t end);
 bool PER_ISA(ternary_divides)(const struct frame *frame);

@@ -37,7 +37,23 @@ static void checksums_are_the_documents(void **state)
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	assert_int_equal(crc((const uint8_t *)"123456789", 9), 0xE3069283u);
-	static const size_t size[] = {0, 1, 7, 8, 9, 4095, 4096, 4097, 16383, 16384, 16385, 3 * 16384 + 5000};
+	static const size_t size[] = {0,
+	                              1,
+	                              7,
+	                              8,
+	                              9,
+	                              255,
+	                              256,
+	                              257,
+	                              600,
+	                              4095,
+	                              4096,
+	                              4097,
+	                              8190,
+	                              16383,
+	                              16384,
+	                              16385,
+	                              3 * 16384 + 5000};
 	uint8_t *data = malloc(60000);
 	uint64_t chance = 1;
 	for (size_t i = 0; i < 60000; i++)
@@ -45,9 +61,15 @@ static void checksums_are_the_documents(void **state)
 	for (size_t i = 0; i < isas; i++) {
 		assert_int_equal(crumb_set_isa(isa[i]), 0);
 		for (size_t s = 0; s < sizeof size / sizeof *size; s++)
-			for (size_t at = 0; at < 3; at++) /* any alignment */
-				assert_int_equal(crumb_isa_now()->checksum(data + at, size[s]),
-				                 checksum(data + at, size[s]));
+			for (size_t at = 0; at < 3; at++) { /* any alignment, at once or in two parts */
+				const uint32_t right = checksum(data + at, size[s]);
+				const size_t first = size[s] / 2 / 4096 * 4096;
+				const struct isa *now = crumb_isa_now();
+				assert_int_equal(now->checksum(0, data + at, size[s]), right);
+				assert_int_equal(now->checksum(now->checksum(0, data + at, first),
+				                               data + at + first, size[s] - first),
+				                 right);
+			}
 	}
 	crumb_set_isa(NULL);
 	free(data);
@@ -172,6 +194,60 @@ static void a_code_that_means_nothing_is_refused(void **state)
 		           0x40u >> 2 * (element % 4)); /* all were 00 */
 }
 
+/* Wherever it stands: payloads are read in parts of 16 KiB. */
+static void a_code_that_means_nothing_is_found_anywhere(void **state)
+{
+	(void)state;
+	enum { COUNT = 200000, PART = 16384 };
+	static const struct {
+		const char *spec;
+		int byte; /* a NaN's, or of a code that stands for nothing */
+	} wrong[] = {{"raw", 0xFF},      {"half", 0xFF},
+	             {"twobit", 0x40},   {"terngrad", 1}, /* no five trits are this byte */
+	             {"qsgd", 0xF0},     {"terngrad:coding=bits", 0xC0},
+	             {"nuqsgd", 0x0F},   {"qsgd:bits=2", 0x0C},
+	             {"qsgd:bits=3", 7}, {"strom:threshold=0.0001", 0x30}};
+	float *grad = malloc(COUNT * sizeof *grad), *acc = calloc(COUNT, sizeof *acc);
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	case_fill(grad, COUNT, CASE_GAUSS, 1);
+	for (size_t i = 0; i < isas; i++)
+		for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+			assert_int_equal(crumb_set_isa(isa[i]), 0);
+			crumb_codec codec;
+			assert_int_equal(crumb_parse(&codec, wrong[w].spec, NULL), 0);
+			crumb_packer *p = case_packer(&codec, COUNT, 0);
+			size_t len;
+			uint8_t *frame = case_pack(p, grad, CRUMB_F32, &len),
+			        *payload = frame + CRUMB_HEADER_BYTES;
+			const size_t size = len - CRUMB_HEADER_BYTES, end = size / 4 * 4;
+			const size_t at[] = {PART - 4, PART, 2 * PART - 4, 2 * PART, end - 64};
+			assert_true(end - 64 > 2 * PART);
+			assert_int_equal(crumb_check(&(crumb_checked){0}, frame, len), len);
+			for (size_t a = 0; a < 2 * sizeof at / sizeof *at; a++) {
+				uint8_t *const word = payload + at[a / 2], was[4];
+				memcpy(was, word, 4);
+				if (wrong[w].byte == 0xFF)
+					memset(word, 0xFF, 4);
+				else
+					word[3 * (a % 2)] = (uint8_t)wrong[w].byte;
+				crumb_frame_seal(frame, frame[5], (uint16_t)(frame[6] | frame[7] << 8), COUNT,
+				                 size);
+				if (crumb_unpack_add(frame, len, 1, acc, COUNT) != CRUMB_EFRAME)
+					fail_msg("%s, %s: not found at byte %zu", isa[i], wrong[w].spec,
+					         at[a / 2]);
+				memcpy(word, was, 4);
+			}
+			free(frame);
+			free(p);
+		}
+	for (size_t k = 0; k < COUNT; k++)
+		assert_true(acc[k] == 0);
+	crumb_set_isa(NULL);
+	free(grad);
+	free(acc);
+}
+
 /* The document has them neither negative nor -0. */
 static void negative_scales_are_refused(void **state)
 {
@@ -193,6 +269,7 @@ int main(void)
 	        cmocka_unit_test(frames_follow_each_other),
 	        cmocka_unit_test(bits_past_the_end_are_refused),
 	        cmocka_unit_test(a_code_that_means_nothing_is_refused),
+	        cmocka_unit_test(a_code_that_means_nothing_is_found_anywhere),
 	        cmocka_unit_test(negative_scales_are_refused),
 	};
 	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);

@@ -60,8 +60,12 @@ static enum crumb_dtype type_of(const struct frame *frame)
 
 static bool check(const struct frame *frame)
 {
-	return !(frame->flags & ~FLAG_F16) && frame->size / 2 == frame->n && frame->size % 2 == 0 &&
-	       PER_ISA(finite)(frame->payload, frame->n, type_of(frame));
+	return !(frame->flags & ~FLAG_F16) && frame->size / 2 == frame->n && frame->size % 2 == 0;
+}
+
+static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+{
+	return PER_ISA(finite)(from, (size_t)(to - from) / 2, type_of(frame));
 }
 
 V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, float weight, float *acc,
@@ -102,6 +106,7 @@ const struct codec PER_ISA(half) = {
         .bound = bound,
         .pack = pack,
         .check = check,
+        .clean = clean,
         .unpack_add = unpack_add,
         .divides = crumb_frame_divides,
         .describe = describe,

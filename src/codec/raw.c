@@ -39,8 +39,13 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 static bool check(const struct frame *frame)
 {
-	return !frame->flags && frame->size / 4 == frame->n && frame->size % 4 == 0 &&
-	       PER_ISA(finite)(frame->payload, frame->n, CRUMB_F32);
+	return !frame->flags && frame->size / 4 == frame->n && frame->size % 4 == 0;
+}
+
+static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+{
+	(void)frame;
+	return PER_ISA(finite)(from, (size_t)(to - from) / 4, CRUMB_F32);
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
@@ -63,6 +68,7 @@ const struct codec PER_ISA(raw) = {
         .bound = bound,
         .pack = pack,
         .check = check,
+        .clean = clean,
         .unpack_add = unpack_add,
         .divides = crumb_frame_divides,
         .describe = describe,

@@ -33,7 +33,7 @@ static size_t floats(const crumb_codec *codec, size_t n)
 /* ---- entropy: what is shortest of trits, gaps of what is not 0, and blocks of symbols --------- */
 
 /* Where bits are drawn, before they are coded: behind gaps, and so that blocks can be coded in place. */
-static size_t before_bits(size_t n) { return gaps_room(n) + symbols_marks(&ternary_symbols, n); }
+static size_t before_bits(size_t n) { return gaps_room(n) + symbols_marks(&PER_ISA(ternary_symbols), n); }
 
 static size_t bound(const crumb_codec *codec, size_t n)
 {
@@ -176,17 +176,18 @@ static size_t code_bits(uint8_t *dst, size_t n, uint16_t *flags)
 	size_t count = 0;
 	for (size_t i = 0; i < digit_bytes(BITS, n); i += 4)
 		count += (size_t)__builtin_popcount(get_u32(bits + i));
-	const bool few = (n <= symbols_block(&ternary_symbols) || count <= n / 16) && count <= UINT32_MAX;
+	const bool few =
+	        (n <= symbols_block(&PER_ISA(ternary_symbols)) || count <= n / 16) && count <= UINT32_MAX;
 	const size_t gaps = few ? crumb_gaps_of_map(dst, bits, n, count) : trits;
 	if (gaps < trits) {
 		const size_t size =
-		        PER_ISA(symbols_encode)(blocks, bits, n, &ternary_symbols, SYMBOLS_ENTROPY);
+		        PER_ISA(symbols_encode)(blocks, bits, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY);
 		*flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
 		if (size < gaps)
 			memmove(dst, blocks, size);
 		return size < gaps ? size : gaps;
 	}
-	const size_t size = PER_ISA(symbols_encode)(dst, bits, n, &ternary_symbols, SYMBOLS_ENTROPY);
+	const size_t size = PER_ISA(symbols_encode)(dst, bits, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY);
 	if (size < trits) {
 		*flags |= TERNARY_BLOCKS;
 		return size;
@@ -261,6 +262,7 @@ const struct codec PER_ISA(terngrad) = {
         .bound = bound,
         .pack = pack,
         .check = PER_ISA(ternary_check),
+        .clean = PER_ISA(ternary_clean),
         .unpack_add = PER_ISA(ternary_unpack_add),
         .divides = PER_ISA(ternary_divides),
         .describe = PER_ISA(ternary_describe),

@@ -78,17 +78,22 @@ static bool check(const struct frame *frame)
 	const float t = get_f32(frame->payload);
 	if (!(t > 0) || !usable(t))
 		return false;
-	const uint8_t *code = frame->payload + 4;
-	const size_t size = frame->size - 4;
-	uint32_t bad = 0;
-	for (size_t i = 0; i < size; i += 4) {
-		const uint32_t x = get_u32(code + i);
-		bad |= x & ~(x >> 1) & 0x55555555u;
-	}
 	/* Elements past n: whole bytes, and the low bits of the last one that is used. */
-	for (size_t i = frame->n / 4; i < size; i++) {
+	const uint8_t *code = frame->payload + 4;
+	unsigned bad = 0;
+	for (size_t i = frame->n / 4; i < frame->size - 4; i++) {
 		const size_t used = i == frame->n / 4 ? frame->n % 4 : 0;
 		bad |= code[i] & (0xFFu >> 2 * used);
+	}
+	return !bad;
+}
+
+static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+{
+	uint32_t bad = 0;
+	for (from += from == frame->payload ? 4 : 0; from < to; from += 4) {
+		const uint32_t x = get_u32(from);
+		bad |= x & ~(x >> 1) & 0x55555555u;
 	}
 	return !bad;
 }
@@ -152,6 +157,7 @@ const struct codec PER_ISA(twobit) = {
         .bound = bound,
         .pack = pack,
         .check = check,
+        .clean = clean,
         .unpack_add = unpack_add,
         .unpack_add_few = unpack_add_few,
         .divides = crumb_frame_divides,

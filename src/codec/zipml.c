@@ -65,6 +65,7 @@ const struct codec PER_ISA(zipml) = {
         .bound = bound,
         .pack = pack,
         .check = PER_ISA(levels_check),
+        .clean = PER_ISA(levels_clean),
         .unpack_add = PER_ISA(levels_unpack_add),
         .divides = PER_ISA(levels_divides),
         .describe = describe,
