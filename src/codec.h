@@ -1,8 +1,8 @@
 /* What a codec is to the rest of the library, and what it sees of packers and frames.
  *
  * A codec file is compiled once per instruction set; PER_ISA(name) is its name there. The API (crumb.c) has
- * checked everything before it calls a codec: arguments, space, finiteness, and of a frame the header and the
- * checksums.
+ * checked everything before it calls a codec: arguments, space, finiteness, and of a frame the header and,
+ * but for check and clean, the checksums.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CODEC_H
@@ -58,9 +58,10 @@ struct codec {
 	               uint16_t *flags);
 	/* Whether flags and payload are well-formed, but for what clean sees to; n > 0. */
 	bool (*check)(const struct frame *frame);
-	/* Whether the payload's bytes from up to to, whole elements of a frame that passed check, are such as
-	 * pack writes: beside their checksum, while they are in the cache. NULL: check sees to all. The
-	 * functions below are called on frames that passed both. */
+	/* Whether no code among the payload's bytes from up to to stands for nothing, in a frame that passed
+	 * check: from is a multiple of 16 KiB behind the payload's first byte, and to is the next one or the
+	 * payload's end, so that heads are among them. Called beside their checksum, while they are in the
+	 * cache. NULL: check sees to all. The functions below are called on frames that passed both. */
 	bool (*clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 	/* acc[i] += weight * decoded[i], for i from first < end to end - 1; first is a multiple of
 	 * CRUMB_RANGE, which is one of every block in which codes of fixed width come, and end is one or n.

@@ -8,6 +8,10 @@
  * SPDX-License-Identifier: MIT */
 #include "crc32c.h"
 #include <string.h>
+#if defined(__VPCLMULQDQ__) && defined(__AVX512F__)
+#include <immintrin.h>
+#define FOLDED
+#endif
 
 enum { BLOCK = 4096, SIDE = 4 };
 
@@ -55,8 +59,7 @@ static uint32_t step8(uint32_t crc, const uint8_t *data)
 
 #endif
 
-/* Goes on with a CRC by the four bytes of another one; append_blocks by those of so many blocks, the last of
- * which has so many bytes. */
+/* Goes on with a CRC by the four bytes of another one. */
 static uint32_t append(uint32_t crc, uint32_t block)
 {
 	for (int i = 0; i < 4; i++)
@@ -64,8 +67,8 @@ static uint32_t append(uint32_t crc, uint32_t block)
 	return crc;
 }
 
-#ifdef __VPCLMULQDQ__
-#include <immintrin.h>
+/* append_blocks goes on with a CRC by those of so many blocks, the last of which has so many bytes. */
+#ifdef FOLDED
 
 /* What 128 bits are worth so many bits further on, added to what stands there. by: x^(bits + 32) and, above
  * it, x^(bits - 32) modulo the polynomial, their 32 bits in reverse and shifted up by one. */
@@ -87,7 +90,7 @@ static uint32_t block_crc(const uint8_t *data, size_t size)
 		__m512i x[4];
 		for (int k = 0; k < 4; k++)
 			x[k] = _mm512_loadu_si512(data + WIDE * k);
-		x[0] = _mm512_xor_si512(x[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(-1)));
+		x[0] = _mm512_xor_si512(x[0], _mm512_maskz_set1_epi32(1, -1));
 		for (i = FOUR; i + FOUR <= size; i += FOUR)
 			for (int k = 0; k < 4; k++)
 				x[k] = fold(x[k], far, _mm512_loadu_si512(data + i + WIDE * k));

@@ -33,12 +33,12 @@ V16_FN v16f bits_lookup(v16t table4, const uint8_t *src)
 	return v16_lookup_pair(table4, v16_seti(get_u32(src)), bits_places());
 }
 
-/* Whether no element's two bits are both set; size is a multiple of 4. */
-static inline bool bits_clean(const uint8_t *src, size_t size)
+/* Whether no element's two bits are both set, of the bytes from src to end - 1, a multiple of four. */
+static inline bool bits_clean(const uint8_t *src, const uint8_t *end)
 {
 	uint32_t bad = 0;
-	for (size_t i = 0; i < size; i += 4) {
-		const uint32_t x = get_u32(src + i);
+	for (; src < end; src += 4) {
+		const uint32_t x = get_u32(src);
 		bad |= x & x >> 1 & 0x55555555u;
 	}
 	return !bad;

@@ -39,7 +39,7 @@ int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, 
 	return (int64_t)(sizeof h + size);
 }
 
-/* Whether the payload has that checksum, and whether it is well-formed, both in one reading of it. */
+/* Whether the payload has that checksum, and whether it is well-formed; what clean sees to in one reading. */
 static bool intact(const struct frame *frame, const struct codec *codec, uint32_t payload_sum, bool *formed)
 {
 	enum { PART = 1 << 14 }; /* whole blocks of the checksum, which the first cache holds */

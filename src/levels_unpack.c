@@ -81,7 +81,7 @@ struct decoding {
 	size_t end;              /* of the bucket at hand, */
 	float scale, value[V16]; /* of which these are what a level of 1 and the first levels are worth */
 	uint64_t sent;           /* to count */
-	bool clean;              /* to check: whether all codes after the last element are 0 */
+	bool ended;              /* to check: whether all codes after the last element are 0 */
 };
 
 V16_FN size_t groups_from(size_t n, size_t i)
@@ -149,7 +149,7 @@ static void check_block(struct decoding *d, size_t i, const v16i *code)
 		                      : d->n - at < V16 ? (uint16_t)~v16_first(d->n - at)
 		                                        : 0;
 		if (v16_bits(v16_ne(v16_float_of(code[g]), v16_set(0))) & past)
-			d->clean = false;
+			d->ended = false;
 	}
 }
 
@@ -265,17 +265,18 @@ bool PER_ISA(levels_check)(const struct frame *frame)
 		if (!isfinite(norm) || signbit(norm))
 			return false;
 	}
-	struct decoding d = {.parts = &p, .n = frame->n, .clean = true};
-	return (p.coding == LEVELS_FIXED ? check_fixed(&d) : decode_symbols(&d, check_symbols)) && d.clean;
+	struct decoding d = {.parts = &p, .n = frame->n, .ended = true};
+	return (p.coding == LEVELS_FIXED ? check_fixed(&d) : decode_symbols(&d, check_symbols)) && d.ended;
 }
 
 bool PER_ISA(levels_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
+	const uint32_t count = get_u32(frame->payload + 4) & 0xFFFF;
+	const unsigned bits = bits_of(count - 1);
+	if (frame->flags != LEVELS_FIXED || !(count & 1) || bits == 3 || bits > 4)
+		return true;
 	struct parts p;
 	parts_of(frame, &p);
-	const unsigned bits = p.codes.bits;
-	if (p.coding != LEVELS_FIXED || !(p.levels.count & 1) || bits == 3 || bits > 4)
-		return true;
 	return !codes_full(from < p.codes.low ? p.codes.low : from, to, bits);
 }
 

@@ -54,7 +54,7 @@ bool PER_ISA(signs_check)(const uint8_t *src, size_t size, size_t n, unsigned fo
 	if (form == SIGNS_GAPS)
 		return crumb_gaps_check(src, size, n);
 	if (form == SIGNS_MAP)
-		return size == signs_map_bytes(n) && bits_clean(src, size) && bits_end(src, n);
+		return size == signs_map_bytes(n) && bits_clean(src, src + size) && bits_end(src, n);
 	if (form || size % 4)
 		return false;
 	uint64_t least = 0;

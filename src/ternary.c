@@ -119,7 +119,7 @@ bool PER_ISA(ternary_clean)(const struct frame *frame, const uint8_t *from, cons
 	parts_of(frame, &p);
 	from = from < p.digit ? p.digit : from;
 	if (p.coding == BITS)
-		return from >= to || bits_clean(from, (size_t)(to - from));
+		return bits_clean(from, to);
 	unsigned bad = 0;
 	for (; p.coding == TRITS && !p.planes && from < to; from++)
 		bad |= (uint8_t)(243 * *from) >= 243;

@@ -411,7 +411,7 @@ V16_FN v16f v16_load(enum crumb_dtype type, const void *src, size_t i)
 	const uint8_t *at = (const uint8_t *)src + 2 * i;
 	return type == CRUMB_F16 ? v16_load_f16(at) : v16_load_bf16(at);
 }
-/* The count < 16 elements from number i; zeros in the other lanes. */
+/* The count <= 16 elements from number i; zeros in the other lanes. */
 V16_FN v16f v16_load_few(enum crumb_dtype type, const void *src, size_t i, size_t count)
 {
 	float few[V16] = {0};

@@ -68,7 +68,7 @@ struct sides {
 V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype type, size_t m, float center,
                              float factor)
 {
-	const v16f at = v16_set(center), middle = v16_set(center), by = v16_set(factor);
+	const v16f middle = v16_set(center), by = v16_set(factor);
 	struct sides s = {0, 0, 0};
 	for (size_t i = 0; i < m; i += SUM_BLOCK) {
 		const size_t end = m - i < SUM_BLOCK ? m : i + SUM_BLOCK;
@@ -79,10 +79,10 @@ V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype typ
 				value = v16_add(value, group_of(type, g, k, end));
 				put_group(r, k, end, value);
 			}
-			const v16m here = v16_mask(lanes(k, end)), up = v16_both(v16_ge(value, at), here);
+			const v16m here = v16_mask(lanes(k, end)), up = v16_both(v16_ge(value, middle), here);
 			const v16f y = v16_mul(v16_sub(value, middle), by);
 			high = v16_add(high, v16_keep(up, y));
-			low = v16_add(low, v16_keep(v16_both(v16_gt(at, value), here), y));
+			low = v16_add(low, v16_keep(v16_both(v16_gt(middle, value), here), y));
 			s.highs += (size_t)__builtin_popcount(v16_bits(up));
 		}
 		s.low += v16_fold(low);
@@ -111,8 +111,8 @@ V16_FN struct levels levels_of(float *r, const void *g, enum crumb_dtype type, s
                                float factor)
 {
 	const double back = 1 / (double)factor;
-	const struct sides s =
-	        g && type == CRUMB_F32 ? sides_at_zero(r, g, m) : sides_any(r, g, type, m, 0, factor);
+	const struct sides s = g && type == CRUMB_F32 && factor == 1 ? sides_at_zero(r, g, m)
+	                                                             : sides_any(r, g, type, m, 0, factor);
 	if (mode == AT_ZERO) {
 		const float low = s.highs < m ? (float)(s.low / (double)(m - s.highs) * back) : 0;
 		return (struct levels){0, low, s.highs ? (float)(s.high / (double)s.highs * back) : 0};
