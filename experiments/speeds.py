@@ -1,5 +1,7 @@
 """The tables of bench/results/codecs.csv, scaling.csv and share.csv: how fast codecs are, against the memory's speed and the
 goals. SPDX-License-Identifier: MIT"""
+from statistics import median
+
 from markdown import distinct, read, table
 
 # What, which of its speeds, of which of the memory's, and the goals in percent on AVX-512 and AVX2; None: none is stated.
@@ -132,17 +134,24 @@ LINEAR = 10  # percent that costs an element may differ by
 
 
 def linear():
-    """A row a codec: nanoseconds an element on one thread by length, and by how much they differ."""
+    """The memory's row, the median of all codecs' runs, and a row a codec: nanoseconds an element on one thread by length, and by how
+    much they differ."""
     rows = [row for row in read("scaling.csv", "bench") if row["threads"] == "1"]
     sizes = sorted({int(row["n"]) for row in rows})
     by = {(row["what"], int(row["n"])): row for row in rows}
 
-    def costs(key, what):
-        cost = [4 / float(by[what, n][f"{key}_gbps"]) for n in sizes]
+    def cells(cost):
         spread = 100 * (max(cost) / min(cost) - 1)
         return [f"{ns:.3f}" for ns in cost] + [f"{spread:.0f}" if round(spread) <= LINEAR else f"**{spread:.0f}**"]
 
+    def costs(key, what):
+        return cells([4 / float(by[what, n][f"{key}_gbps"]) for n in sizes])
+
+    def memory(key):
+        return cells([median(4 / float(row[f"{key}_gbps"]) for row in rows if int(row["n"]) == n) for n in sizes])
+
     return table(["codec"] + [title for key in ("pack", "unpack") for title in [f"{key}, {n >> 20} Mi" for n in sizes] + ["differ by, %"]],
+                 [["none: `r += g`; `acc *= s`"] + memory("floor") + memory("scale")] * bool(rows) +
                  [[f"`{what}`"] + costs("pack", what) + costs("unpack", what) for what in distinct(rows, "what")])
 
 
