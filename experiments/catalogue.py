@@ -142,17 +142,17 @@ EXPERIMENTS = {
                ("char-lstm", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8),
                ("char-lstm", 8, ADACOMP_LSTM): Paper(1.73, 1.75, 8), ("char-lstm, 3 epochs", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8)},
         text="The paper trains for 100 epochs on MNIST, 140 on CIFAR-10 (128 learners), 13 on BN50 (8 learners, 5,999 targets) and 45 on "
-             "Shakespeare (8 learners, batches of 10). Here: 20; 8 and 20 (8 learners); 3, 6 and 13 on spoken digits in BN50's shape, 440 "
-             "inputs and 30 targets (4 learners); 1 (batches of 32) and 3 (batches of 10). The paper's 40x and 200x are about five "
+             "Shakespeare (8 learners, batches of 10). Here: 20; 8 and 20 (8 learners); 3, 6 and 13 on spoken digits in BN50's shape, "
+             "440 inputs and 30 targets (4 learners); 1 (batches of 32) and 3 (batches of 10). The paper's 40x and 200x are about five "
              "elements a bin, counted without anything that tells bins apart. What a learner owes is sent later, so the network learns "
              "later, and the shorter the schedule, the further AdaComp is behind. On CIFAR-10 with 8 learners it is half as far after 20 "
              "epochs as after 8, and at half the learning rate, at which the network by itself errs 0.7 points more, just within half a "
-             "point, as a mean of three seeds, one of which is a point above; with 16 and more, the paper's 128 among them, 8 will do (one "
-             "seed). On Shakespeare one epoch, in which "
-             "an element of the LSTM's weights is sent a few times, is not enough, and three are. ResNet-20, for ImageNet's networks, is "
-             "still far behind after five epochs, a third as far as after two; a point, where batches of half the size and a quarter of "
-             "the rate make every step smaller, and the network by itself errs 3.8 points more. On the spoken digits it takes the paper's 13 epochs; "
-             "by then the network has learnt its training set by heart.",
+             "point, as a mean of three seeds, one of which is a point above; with 16 and more, the paper's 128 among them, 8 will do "
+             "(one seed). On Shakespeare one epoch, in which an element of the LSTM's weights is sent a few times, is not enough, and "
+             "three are. ResNet-20, for ImageNet's networks, is still far behind after five epochs of batches of 64, a third as far as "
+             "after two of 128; a point, where batches of half the size and a quarter of the rate make every step smaller, and the "
+             "network by itself errs 3.8 points more. On the spoken digits it takes the paper's 13 epochs; by then the network has "
+             "learnt its training set by heart.",
         not_run="ResNet-20 for eight epochs in batches of 32: over twenty minutes of CPU time a row; ImageNet's rows: weeks on a desktop; "
                 "their sizes and rates a step are `crumb plan`'s, below",
         figure=("epoch", "error")),
@@ -215,13 +215,14 @@ EXPERIMENTS = {
                 ordered("error", "cifar10-cnn, Adam", 8, [adacomp(500, 5000), "topk:fraction=0.003", local(500, 5000)], quick=False)],
         text="The paper's figure has AdaComp level with the baseline to some hundreds and above it only far beyond, local selection and "
              "Dryden et al.'s top-k above AdaComp at the same rate. Bins and fractions are of the table's codecs; the honest ratio is "
-             "what to compare. At 300 times smaller the order is the paper's, and far apart, with Adam, too; that AdaComp stays level "
-             "with the baseline up to there is not seen in 8 epochs, where what is owed has little time to be sent. Beyond 2,000 times, as the paper counts, are bins of 16,000: 384 times in bytes, "
-             "nearly nine tenths of which are biases, sent raw, and headers, and six points above the baseline, below top-k at "
-             "81 and at 188 times. These rows are of one "
-             "seed, by which errors differ by about a point. A factor of 3 sends twice what 2 sends and errs no more than the baseline; one of 1.5 sends half, and errs more than "
-             "bins ten times longer, which send less. Local selection errs more with bins of 50 than of 500, though it sends twice "
-             "as much; why, no run here says.",
+             "what to compare. At 300 times smaller the order is the paper's, and far apart; with Adam it is the same, three points from "
+             "one to the next, but at 123, 188 and 307 times. That AdaComp stays level with the baseline up to there is not seen in 8 "
+             "epochs, where what is owed has little time to be sent. Beyond 2,000 times, as the paper counts, are bins of 16,000: 384 "
+             "times in bytes, nearly nine tenths of which are biases, sent raw, and headers, and six points above the baseline, below "
+             "top-k at 81 and at 188 times. These rows are of one seed, by which errors differ by about a point. A factor of 3 sends "
+             "twice the bytes of 2 and errs no more than the baseline; one of 1.5 sends half, and errs more than bins ten times longer, "
+             "which send less. Local selection errs more with bins of 50 than of 500, though it sends twice the bytes; why, no run "
+             "here says.",
         figure=("ratio", "error")),
     "adacomp-fig5-6": Experiment(
         "AdaComp, figures 5 and 6: what is owed, beside the gradient, with local selection alone and with AdaComp",
