@@ -19,19 +19,10 @@ static struct joint joint(struct tape *tape, const struct stage *stage)
 	};
 }
 
-/* to += from, each seen through its own layout. */
-static void add(struct tape *tape, dnnl_memory_t to, const dnnl_memory_desc_t *to_md, dnnl_memory_t from,
-                const dnnl_memory_desc_t *from_md)
+static void add(struct tape *tape, dnnl_memory_t from, const dnnl_memory_desc_t *from_md, dnnl_memory_t to,
+                const dnnl_memory_desc_t *to_md)
 {
-	dnnl_binary_desc_t sum;
-	const dnnl_status_t status = dnnl_binary_desc_init(&sum, dnnl_binary_add, to_md, from_md, to_md);
-	dnnl_memory_t view = tape_view(tape, to, to_md);
-	const dnnl_exec_arg_t arg[] = {
-	        {DNNL_ARG_SRC_0, view},
-	        {DNNL_ARG_SRC_1, tape_view(tape, from, from_md)},
-	        {DNNL_ARG_DST, view},
-	};
-	tape_record(tape, tape_describe(tape, status, &sum, NULL), 3, arg);
+	tape_add(tape, tape_view(tape, from, from_md), tape_view(tape, to, to_md));
 }
 
 static dnnl_memory_t copy(struct tape *tape, const struct stage *stage, struct shape shape,
@@ -47,7 +38,7 @@ void shortcut_forward(struct tape *tape, struct stage *stage)
 {
 	const struct joint j = joint(tape, stage);
 	stage->y = copy(tape, stage, stage->l->out, stage->x);
-	add(tape, stage->y, &j.of_output, stage->shortcut->y, &j.of_input);
+	add(tape, stage->shortcut->y, &j.of_input, stage->y, &j.of_output);
 }
 
 dnnl_memory_t shortcut_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx)
@@ -62,6 +53,6 @@ dnnl_memory_t shortcut_join(struct tape *tape, const struct stage *stage, dnnl_m
 {
 	const struct joint j = joint(tape, stage);
 	dnnl_memory_t total = copy(tape, stage, stage->shortcut->l->out, dy_of_input);
-	add(tape, total, &j.of_input, dy, &j.of_output);
+	add(tape, dy, &j.of_output, total, &j.of_input);
 	return total;
 }

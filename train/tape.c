@@ -259,19 +259,38 @@ void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, c
 		record(tape, described, args, arg);
 }
 
-void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to)
+static void reorder(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to, const_dnnl_primitive_attr_t attr)
 {
-	if (tape->status != dnnl_success || from == to)
+	if (tape->status != dnnl_success)
 		return;
 	const dnnl_memory_desc_t src = layout_of(from), dst = layout_of(to);
 	dnnl_primitive_desc_t described = NULL;
 	if (!well(tape,
 	          dnnl_reorder_primitive_desc_create(&described, &src, tape->engine, &dst, tape->engine,
-	                                             tape->attr),
+	                                             attr),
 	          "oneDNN cannot change a layout") ||
 	    !own_description(tape, described))
 		return;
 	record(tape, described, 2, (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+}
+
+void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to)
+{
+	if (from != to)
+		reorder(tape, from, to, tape->attr);
+}
+
+void tape_add(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to)
+{
+	dnnl_primitive_attr_t attr = NULL;
+	dnnl_post_ops_t sum = NULL;
+	if (well(tape, dnnl_primitive_attr_clone(&attr, tape->attr), "no attributes") &&
+	    well(tape, dnnl_post_ops_create(&sum), "no post-operation") &&
+	    well(tape, dnnl_post_ops_append_sum(sum, 1), "no sum") &&
+	    well(tape, dnnl_primitive_attr_set_post_ops(attr, sum), "no post-operation"))
+		reorder(tape, from, to, attr);
+	dnnl_post_ops_destroy(sum);
+	dnnl_primitive_attr_destroy(attr);
 }
 
 dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md)

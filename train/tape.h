@@ -59,6 +59,9 @@ dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, const dnnl_m
 /* Records a copy, which changes the layout; nothing when both are the same memory. */
 void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 
+/* Records to += from, whatever layout each has. */
+void tape_add(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
+
 /* tape_fitting, and the copy into it. */
 dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md);
 
