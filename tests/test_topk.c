@@ -10,12 +10,14 @@
 enum { N = (1 << 16) + 5, STEPS = 2, MISLEADING = CASE_KINDS, KINDS };
 
 static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction=0.01,coding=entropy",
-                                    "topk:fraction=0.01,value=exact", "topk:fraction=0.2"};
+                                    "topk:fraction=0.01,value=exact", "topk:fraction=0.2",
+                                    /* more candidates than there is room for */
+                                    "topk:fraction=0.03", "topk:fraction=0.03,value=exact"};
 
 /* Great where topk looks first, so that it expects too many others to be as great. */
 static void mislead(float *g)
 {
-	enum { GROUPS = N / 256, STEP = N / GROUPS };
+	enum { GROUPS = N / 1024, STEP = N / GROUPS };
 	for (size_t k = 0; k < 8; k++) {
 		float *group = g + k * STEP + (uint32_t)k * 0x9E3779B9u % (STEP - 15);
 		for (int i = 0; i < 16; i++)

@@ -51,9 +51,24 @@ static void count_digits(const uint8_t *x, size_t n, uint32_t prefix, unsigned s
 	}
 }
 
+static float float_of(uint32_t bits)
+{
+	float x;
+	memcpy(&x, &bits, sizeof x);
+	return x;
+}
+
+/* The next greater magnitude. */
+static float next(float m)
+{
+	uint32_t bits;
+	memcpy(&bits, &m, sizeof bits);
+	return float_of(bits + 1);
+}
+
 /* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
  * lies. */
-static float greatest(const uint8_t *x, size_t n, size_t k)
+static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
 {
 	static const unsigned width[3] = {11, 10, 10};
 	uint32_t count[1 << 11], found = 0;
@@ -66,30 +81,76 @@ static float greatest(const uint8_t *x, size_t n, size_t k)
 			k -= count[digit];
 		found = found << width[pass] | digit;
 	}
-	float m;
-	memcpy(&m, &found, sizeof m);
-	return m;
+	return float_of(found);
+}
+
+/* How many of n floats are of magnitude m > 0 or more. */
+static __attribute__((noinline)) size_t count_from(const uint8_t *x, size_t n, float m)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n; i += V16) {
+		const v16f v = n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i) : v16_load(CRUMB_F32, x, i);
+		count += (size_t)__builtin_popcount(v16_bits(v16_ge(v16_abs(v), v16_set(m))));
+	}
+	return count;
+}
+
+/* The least of the magnitudes that are m or more. */
+static float least_from(const uint8_t *x, size_t n, float m)
+{
+	float least = INFINITY;
+	for (size_t i = 0; i < n; i++) {
+		const float size = fabsf(get_f32(x + 4 * i));
+		least = size >= m && size < least ? size : least;
+	}
+	return least;
+}
+
+/* Bit after bit, a pass of comparisons for each, until k are left. */
+static float greatest_of_few(const uint8_t *x, size_t n, size_t k)
+{
+	uint32_t found = 0;
+	for (uint32_t bit = 1u << 30; bit; bit >>= 1) {
+		const float m = float_of(found | bit);
+		const size_t count = count_from(x, n, m);
+		if (count == k)
+			return least_from(x, n, m);
+		found |= count > k ? bit : 0;
+	}
+	return float_of(found);
+}
+
+enum { FEW = 4096 };
+
+static __attribute__((noinline)) float greatest(const uint8_t *x, size_t n, size_t k)
+{
+	return n <= FEW ? greatest_of_few(x, n, k) : greatest_of_many(x, n, k);
 }
 
 /* ---- candidates: the few that may be among the k greatest ------------------------------------ */
 
-/* Values, and the numbers of their elements unless number is NULL. */
+#define LEAST 0x1p-149f /* of the magnitudes that are not 0 */
+
+/* Values, and the numbers of their elements unless number is NULL. Where there are too many, those that
+ * cannot be among the k greatest are dropped. */
 struct candidates {
 	uint8_t *number, *value;
 	size_t room, count;
+	size_t k;
+	float from; /* magnitudes below this are not candidates */
 };
 
 enum { SAMPLE_GROUPS = 4096 };
 
-/* A magnitude that k elements of r + grad reach, and some more, going by a sixteenth of them or less; or
- * infinity. Sampled groups are not evenly spaced: tensors repeat. */
-static float guess(const float *r, const void *grad, enum crumb_dtype type, size_t n, size_t k,
+/* A magnitude that k elements of r + grad reach, and some more, going by one in 64 of them or less. Sampled
+ * groups are not evenly spaced: tensors repeat. */
+static float guess(const float *r, const void *grad, enum crumb_dtype type, size_t n,
                    const struct candidates *c)
 {
-	const size_t most = c->room / V16 < n / (V16 * V16) ? c->room / V16 : n / (V16 * V16),
+	const size_t one_in_64 = n / 64 / V16, most = c->room / V16 < one_in_64 ? c->room / V16 : one_in_64,
 	             groups = most < SAMPLE_GROUPS ? most : SAMPLE_GROUPS;
 	if (!groups)
-		return INFINITY;
+		return LEAST;
 	const size_t step = n / groups, all = V16 * groups;
 	for (size_t g = 0; g < groups; g++) {
 		const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
@@ -98,21 +159,44 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 		memcpy(c->value + sizeof x * g, x, sizeof x);
 	}
 	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
-	const double share = (double)all * (double)k / (double)n;
+	const double share = (double)all * (double)c->k / (double)n;
 	const size_t rank = (size_t)(share + 6 * sqrt(share)) + 4;
 	const float m = rank < all ? greatest(c->value, all, rank) : 0;
-	return m > 0 ? m : INFINITY;
+	return m > LEAST ? m : LEAST;
 }
 
-/* r += grad. What is then of magnitude t or more, unless t is infinite, becomes candidates; they are all
- * there if they are at most room - V16. */
-V16_FN void add(float *r, const void *grad, const enum crumb_dtype type, size_t n, float t,
-                struct candidates *c)
+/* Keeps those of magnitude m or more, in order. */
+static __attribute__((noinline)) void keep_from(struct candidates *c, float m)
+{
+	size_t count = 0;
+	for (size_t j = 0; j < c->count; j++) { /* without a branch that could be mispredicted */
+		const float x = get_f32(c->value + 4 * j);
+		if (c->number)
+			put_u32(c->number + 4 * count, get_u32(c->number + 4 * j));
+		put_f32(c->value + 4 * count, x);
+		count += fabsf(x) >= m;
+	}
+	c->count = count;
+}
+
+/* Makes room for more candidates, where there are k. */
+static __attribute__((noinline)) void drop(struct candidates *c)
+{
+	if (c->count < c->k)
+		return;
+	c->from = greatest(c->value, c->count, c->k);
+	keep_from(c, c->from);
+}
+
+/* r += grad, and candidates of what is then of magnitude c->from or more. False if too few could be dropped
+ * to make room. */
+V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t n, struct candidates *c)
 {
 	static const uint32_t first[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-	const size_t last = c->room - V16; /* from which sixteen may be written */
 	v16i number = v16_loadi(first);
+	v16f from = v16_set(c->from);
 	size_t count = 0;
+	bool fits = c->room >= 4 * V16; /* so that a quarter of it is room for sixteen */
 	for (size_t i = 0; i < n; i += V16) {
 		const bool whole = n - i >= V16;
 		const v16f g = whole ? v16_load(type, grad, i) : v16_load_few(type, grad, i, n - i);
@@ -121,23 +205,29 @@ V16_FN void add(float *r, const void *grad, const enum crumb_dtype type, size_t 
 			v16_storef(r + i, x);
 		else
 			v16_storef_few(r + i, x, n - i);
-		if (t < INFINITY) {
-			const v16m m = v16_ge(v16_abs(x), v16_set(t));
-			const size_t at = 4 * (count < last ? count : last);
-			v16_compress(c->value + at, m, x);
-			if (c->number)
-				v16_compress(c->number + at, m, v16_of_bits(number));
-			number = v16_addi(number, v16_seti(V16));
-			count += (size_t)__builtin_popcount(v16_bits(m));
+		if (!fits)
+			continue;
+		const v16m m = v16_ge(v16_abs(x), from);
+		v16_compress(c->value + 4 * count, m, x);
+		if (c->number)
+			v16_compress(c->number + 4 * count, m, v16_of_bits(number));
+		number = v16_addi(number, v16_seti(V16));
+		count += (size_t)__builtin_popcount(v16_bits(m));
+		if (count + V16 > c->room) {
+			c->count = count;
+			drop(c);
+			count = c->count;
+			from = v16_set(c->from);
+			fits = count <= c->room / 4 * 3;
 		}
 	}
 	c->count = count;
+	return fits;
 }
 
-static void add_any(float *r, const void *grad, enum crumb_dtype type, size_t n, float t,
-                    struct candidates *c)
+static bool add_any(float *r, const void *grad, enum crumb_dtype type, size_t n, struct candidates *c)
 {
-#define ADD(TYPE) add(r, grad, TYPE, n, t, c)
+#define ADD(TYPE) add(r, grad, TYPE, n, c)
 	V16_BY_TYPE(type, ADD);
 }
 
@@ -252,38 +342,20 @@ static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candida
                        uint16_t *flags)
 {
 	enum { AHEAD = 16 };
-	size_t count = 0;
-	for (size_t j = 0; j < c->count; j++) { /* without a branch that could be mispredicted */
-		const float x = get_f32(c->value + 4 * j);
-		put_u32(c->number + 4 * count, get_u32(c->number + 4 * j));
-		put_f32(c->value + 4 * count, x);
-		count += fabsf(x) >= m;
-	}
-	c->count = count;
+	keep_from(c, m);
 	const struct means mean = means_of(r, n, m, c);
-	for (size_t j = 0; j < count; j++) {
+	for (size_t j = 0; j < c->count; j++) {
 		const size_t i = get_u32(c->number + 4 * j);
 		const float x = get_f32(c->value + 4 * j);
-		__builtin_prefetch(r + get_u32(c->number + 4 * (j + AHEAD < count ? j + AHEAD : j)), 1);
+		__builtin_prefetch(r + get_u32(c->number + 4 * (j + AHEAD < c->count ? j + AHEAD : j)), 1);
 		r[i] = x - (x < 0 ? mean.minus : mean.plus);
 		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
 	}
 	uint8_t *const list = put_f32(put_f32(dst, mean.plus), mean.minus);
-	return 8 + PER_ISA(signs_close_list)(list, c->number, n, count, entropy, flags);
+	return 8 + PER_ISA(signs_close_list)(list, c->number, n, c->count, entropy, flags);
 }
 
 /* ---- exact: numbers of 32 bits, and then their values --------------------------------------- */
-
-/* How many of n floats are of a magnitude above m, or equal to it. */
-static size_t count_above(const uint8_t *x, size_t n, float m, bool equal)
-{
-	size_t count = 0;
-	for (size_t i = 0; i < n; i++) {
-		const float size = fabsf(get_f32(x + 4 * i));
-		count += equal ? size >= m : size > m;
-	}
-	return count;
-}
 
 /* All above m, which are so many, and of those that equal it the first ones, count together. */
 static size_t pack_exact(float *r, size_t n, float m, size_t count, size_t above, uint8_t *dst)
@@ -313,20 +385,26 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const size_t n = p->n, k = kept(&p->codec, n);
 	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	struct candidates c =
-	        exact ? (struct candidates){NULL, dst, 2 * k, 0}
-	              : (struct candidates){signs_map(dst + 8, n), dst + 8, signs_map_bytes(n) / 4, 0};
-	const float t = n <= INT32_MAX ? guess(r, grad, type, n, k, &c) : INFINITY;
-	add_any(r, grad, type, n, t, &c);
-	const bool few = c.count >= k && c.count + V16 <= c.room;
+	float few_values[FEW];
+	struct candidates c = {.k = k};
+	if (exact) {
+		c.room = 2 * k > FEW ? 2 * k : FEW;
+		c.value = 2 * k > FEW ? dst : (uint8_t *)few_values;
+	} else if (n <= INT32_MAX) {
+		c.room = signs_map_bytes(n) / 4;
+		c.value = dst + 8;
+		c.number = signs_map(dst + 8, n);
+	}
+	c.from = guess(r, grad, type, n, &c);
+	const bool fits = add_any(r, grad, type, n, &c), few = fits && (c.count >= k || c.from == LEAST);
 	const uint8_t *const among = few ? c.value : (const uint8_t *)r;
 	const size_t size = few ? c.count : n;
-	const float kth = greatest(among, size, k);
-	const float m = kth > 0 ? kth : 0x1p-149f; /* where fewer than k are not zero, all of these */
+	const float kth = size < k ? 0 : greatest(among, size, k);
+	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
-		const size_t least = count_above(among, size, m, true);
+		const size_t least = count_from(among, size, m), above = count_from(among, size, next(m));
 		*flags = FLAG_EXACT;
-		return pack_exact(r, n, m, least < k ? least : k, count_above(among, size, m, false), dst);
+		return pack_exact(r, n, m, least < k ? least : k, above, dst);
 	}
 	return few ? pack_few(r, n, m, entropy, &c, dst, flags) : pack_mean(r, n, m, entropy, dst, flags);
 }
