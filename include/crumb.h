@@ -151,7 +151,8 @@ CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* the caller has asked crumb_finite: skip the check */
 
 /* Packs the gradient (n elements of dtype, as given to crumb_packer_init) into dst (cap >= crumb_bound
- * bytes), moves the residual and the step on, and returns the length of the frame. */
+ * bytes), moves the residual and the step on, and returns the length of the frame. An error leaves the packer
+ * as it was; what is then in dst means nothing. */
 CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags,
                              void *dst, size_t cap);
 

@@ -8,6 +8,7 @@
 #ifndef CODEC_H
 #define CODEC_H
 
+#include <math.h>
 #include <stdbool.h>
 #include "crumb.h"
 
@@ -43,6 +44,7 @@ struct frame {
 	const uint8_t *payload;
 };
 
+#define UNUSABLE SIZE_MAX
 enum { FRAMES_FEW = 8 }; /* that are added at once */
 
 struct codec {
@@ -53,9 +55,13 @@ struct codec {
 	size_t (*floats)(const crumb_codec *codec, size_t n);
 	/* Most bytes of a payload; n > 0. 0: a tensor of n elements is too large for the codec. */
 	size_t (*bound)(const crumb_codec *codec, size_t n);
-	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. Cannot fail. */
+	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
 	               uint16_t *flags);
+	/* Whether pack, which reads all of the gradient before anything depends on it, looks for what is not
+	 * finite by the way, and returns UNUSABLE then; the packer is as it was. NULL: never; nor can it
+	 * fail. */
+	bool (*gates)(const crumb_codec *codec);
 	/* Whether flags and payload are well-formed, but for what clean sees to; n > 0. */
 	bool (*check)(const struct frame *frame);
 	/* Whether no code among the payload's bytes from up to to stands for nothing, in a frame that passed
@@ -117,6 +123,13 @@ static inline void frame_fact(crumb_frame *out, const char *name, double value)
 	out->fact[out->facts++].value = value;
 }
 
+/* gates, for a codec that always does. */
+static inline __attribute__((unused)) bool always_gates(const crumb_codec *codec)
+{
+	(void)codec;
+	return true;
+}
+
 static inline bool usable(float x) { return x <= 0x1p120f && x >= -0x1p120f; }
 
 static inline float get_f32(const uint8_t *src)
@@ -125,6 +138,16 @@ static inline float get_f32(const uint8_t *src)
 	__builtin_memcpy(&x, src, sizeof x);
 	return x;
 }
+
+/* Whether no norm or scaler that pack has written is infinite, as one is of what is not usable. */
+static inline bool no_infinity(const uint8_t *norms, size_t count)
+{
+	bool good = true;
+	for (size_t i = 0; i < count; i++)
+		good = good && get_f32(norms + 4 * i) < INFINITY;
+	return good;
+}
+
 static inline uint32_t get_u32(const uint8_t *src)
 {
 	uint32_t x;

@@ -118,12 +118,15 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 		return CRUMB_ESPACE;
 	if (crumb_agree_count(packer))
 		return CRUMB_EAGREE;
-	if (!(flags & CRUMB_KNOWN_FINITE) && !crumb_isa_now()->finite(grad, n, dtype))
+	if (!(flags & CRUMB_KNOWN_FINITE) && !(c->gates && c->gates(&packer->codec)) &&
+	    !crumb_isa_now()->finite(grad, n, dtype))
 		return CRUMB_ENONFINITE;
 
 	uint16_t frame_flags = 0;
 	const size_t size =
 	        n ? c->pack(packer, grad, dtype, (uint8_t *)dst + CRUMB_HEADER_BYTES, &frame_flags) : 0;
+	if (size == UNUSABLE)
+		return CRUMB_ENONFINITE;
 	packer->step++;
 	packer->agreed = packer->measured = 0;
 	return crumb_frame_seal(dst, c->info.id, frame_flags, n, size);

@@ -22,7 +22,7 @@ V16_FN bool all_usable(const void *grad, size_t n, const enum crumb_dtype type)
 	}
 	for (; i < n; i += V16) {
 		const v16f x = n - i < V16 ? v16_load_few(type, grad, i, n - i) : v16_load(type, grad, i);
-		if (v16_bits(v16_ge(most, v16_abs(x))) != 0xFFFF)
+		if (!v16_usable(v16_abs(x)))
 			return false;
 	}
 	return true;

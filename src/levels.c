@@ -45,22 +45,28 @@ struct unit {
 	float norm, lift, inverse;
 };
 
+/* Infinity where an element is not usable. */
 V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size)
 {
-	v16f top[4] = {v16_set(0), v16_set(0), v16_set(0), v16_set(0)};
-	size_t i = first, end = first + size;
-	for (; i + 4 * V16 <= end; i += 4 * V16)
-		for (size_t k = 0; k < 4; k++)
-			top[k] = v16_max_abs(v16_load(type, grad, i + k * V16), top[k]);
-	for (; i + V16 <= end; i += V16)
-		top[0] = v16_max_abs(v16_load(type, grad, i), top[0]);
+	v16f even = v16_set(0), odd = even;
+	size_t i = first;
+	const size_t end = first + size;
+	for (; i + 2 * V16 <= end; i += 2 * V16) {
+		even = v16_worst_abs(v16_load(type, grad, i), even);
+		odd = v16_worst_abs(v16_load(type, grad, i + V16), odd);
+	}
+	if (i + V16 <= end) {
+		even = v16_worst_abs(v16_load(type, grad, i), even);
+		i += V16;
+	}
 	if (i < end)
-		top[1] = v16_max_abs(v16_load_few(type, grad, i, end - i), top[1]);
-	return v16_top(v16_max(v16_max(top[0], top[1]), v16_max(top[2], top[3])));
+		odd = v16_worst_abs(v16_load_few(type, grad, i, end - i), odd);
+	const v16f worst = v16_worst_abs(even, odd);
+	return v16_usable(worst) ? v16_top(worst) : INFINITY;
 }
 
 struct squares {
-	double sum;       /* of v * lift: f32 in blocks of 4,096, double across */
+	double sum; /* of v * lift: f32 in blocks of 4,096, double across; a NaN if there is one among v */
 	float top, least; /* of |v|; least: of those that are not 0, or infinity */
 };
 
@@ -102,6 +108,9 @@ static float power_of_two(int exponent)
 	return x;
 }
 
+/* Of a bucket in which an element is not usable. */
+static const struct unit no_unit = {INFINITY, 1, 0};
+
 /* The squares are those of lifted elements. Where these and the others are normal numbers, all of them, that
  * is a factor, and the gradient is read once; rarely it is not. */
 static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crumb_dtype type, size_t first,
@@ -115,6 +124,8 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 		squares = type == CRUMB_F32 ? squares_of(grad, CRUMB_F32, first, size, 1)
 		                            : squares_any(grad, type, first, size, 1);
 	const float top = squares.top;
+	if (isnan(squares.sum) || !usable(top))
+		return no_unit;
 	if (top == 0)
 		return (struct unit){0, 1, 0};
 	uint32_t bits;
@@ -240,6 +251,8 @@ void PER_ISA(levels_survey)(const void *grad, enum crumb_dtype type, size_t n, s
 	for (size_t first = 0; first < n; first += bucket) {
 		const size_t end = n - first < bucket ? n : first + bucket;
 		const struct unit unit = unit_of(grad, type, first, end - first, norm);
+		if (unit.norm == INFINITY)
+			return;
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
 			float y[LEVELS_BLOCK];
@@ -281,6 +294,8 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 		pack_type(p, grad, CRUMB_F32, &r, TABLE_OF_8, norm, norms, codes);
 	else
 		pack_type(p, grad, CRUMB_F32, &r, TABLE, norm, norms, codes);
+	if (!no_infinity(norms, divide_up(n, bucket)))
+		return UNUSABLE;
 	return (size_t)(out - dst) +
 	       (coding == LEVELS_FIXED
 	                ? code_bytes(bits, n)

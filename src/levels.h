@@ -75,12 +75,12 @@ size_t PER_ISA(levels_bound)(const crumb_codec *codec, size_t n, enum levels_for
 /* Sees the coordinates of one block of up to 128, divided by their bucket's norm; blocks come in order. */
 typedef void levels_see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
                         size_t count);
-/* Shows all blocks of a tensor. */
+/* Shows all blocks of a tensor, or those before a bucket in which an element is not usable. */
 typedef void levels_survey(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
                            enum levels_norm norm, levels_see *see, void *arg);
 levels_survey PER_ISA(levels_survey);
 
-/* The codec's pack, check, clean, unpack_add, divides; describe returns the number of levels. */
+/* The codec's pack, which gates, check, clean, unpack_add, divides; describe returns the number of levels. */
 size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                             const struct levels *levels, enum levels_norm norm, uint8_t *dst,
                             uint16_t *flags);

@@ -122,6 +122,7 @@ V16_BINARY(max, v16f, v16f)  /* a > b ? a : b */
 V16_UNARY(abs, v16f, v16f)
 V16_BINARY(min_abs, v16f, v16f) /* of |a| and b, b >= 0 */
 V16_BINARY(max_abs, v16f, v16f)
+V16_BINARY(worst_abs, v16f, v16f) /* max_abs, and a NaN is the greatest */
 V16_BINARY(ge, v16m, v16f)   /* a >= b */
 V16_BINARY(gt, v16m, v16f)
 V16_BINARY(ne, v16m, v16f)
@@ -236,6 +237,9 @@ V16_FN v16m v16_mask(uint16_t bits)
 	EACH_PART(r.p[k] = p_mask((bits >> (k * V16_LANES)) & ((1u << V16_LANES) - 1))) return r;
 }
 V16_FN uint16_t v16_first(size_t count) { return (uint16_t)((1u << count) - 1); } /* count <= 16 */
+
+/* Whether no magnitude is above 2^120, or a NaN. */
+V16_FN bool v16_usable(v16f size) { return v16_bits(v16_ge(v16_set(0x1p120f), size)) == 0xFFFF; }
 
 /* A table of 16 (lookup) or 8 (lookup8) f32 and its entries by number. */
 V16_FN v16t v16_table(const float *entries) { return p_table(entries); }

@@ -58,6 +58,10 @@ P_FN float p_top(pf a)
 	return _mm_cvtss_f32(_mm_max_ps(two, _mm_movehdup_ps(two)));
 }
 P_FN pf p_abs(pf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+P_FN pf p_worst_abs(pf a, pf b)
+{
+	return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(p_abs(a)), _mm256_castps_si256(b)));
+}
 P_FN pm p_ge(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ)); }
 P_FN pm p_gt(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ)); }
 P_FN pm p_ne(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ)); }

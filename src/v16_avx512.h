@@ -46,6 +46,11 @@ P_FN pf p_max(pf a, pf b) { return _mm512_max_ps(a, b); }
 /* Of |a| and |b|, which is b. */
 P_FN pf p_min_abs(pf a, pf b) { return _mm512_range_ps(a, b, 10); }
 P_FN pf p_max_abs(pf a, pf b) { return _mm512_range_ps(a, b, 11); }
+P_FN pf p_worst_abs(pf a, pf b)
+{
+	return _mm512_castsi512_ps(
+	        _mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)));
+}
 P_FN float p_top(pf a) { return _mm512_reduce_max_ps(a); }
 P_FN pf p_abs(pf a) { return _mm512_abs_ps(a); }
 P_FN pm p_ge(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }

@@ -57,6 +57,12 @@ P_FN float p_top(pf a)
 	return _mm_cvtss_f32(_mm_max_ps(two, _mm_shuffle_ps(two, two, 1)));
 }
 P_FN pf p_abs(pf a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a); }
+P_FN pf p_worst_abs(pf a, pf b)
+{
+	const __m128 size = p_abs(a);
+	const __m128 worse = _mm_castsi128_ps(_mm_cmpgt_epi32(_mm_castps_si128(size), _mm_castps_si128(b)));
+	return _mm_or_ps(_mm_and_ps(worse, size), _mm_andnot_ps(worse, b));
+}
 P_FN pm p_ge(pf a, pf b) { return _mm_castps_si128(_mm_cmpge_ps(a, b)); }
 P_FN pm p_gt(pf a, pf b) { return _mm_castps_si128(_mm_cmpgt_ps(a, b)); }
 P_FN pm p_ne(pf a, pf b) { return _mm_castps_si128(_mm_cmpneq_ps(a, b)); }

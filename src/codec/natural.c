@@ -32,6 +32,7 @@ const struct codec PER_ISA(natural) = {
         .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,
+        .gates = always_gates,
         .check = PER_ISA(levels_check),
         .clean = PER_ISA(levels_clean),
         .unpack_add = PER_ISA(levels_unpack_add),

@@ -46,7 +46,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 /* ---- scaler: section 3.3's clipping and the maximum norm ------------------------------------ */
 
 struct scale {
-	float bound, scaler; /* |g| is clipped at bound; the greatest of them is scaler */
+	float bound, scaler; /* |g| is clipped at bound; the greatest of them, or infinity, is scaler */
 };
 
 /* The sums of d = g - pivot and of d * d, and the greatest |g|, of the count <= 4096 elements from number i.
@@ -76,8 +76,8 @@ V16_FN void sums(const void *grad, const enum crumb_dtype type, size_t i, size_t
 	*top = most;
 }
 
-/* Of the m elements from number first. The pivot keeps the variance of nearly equal elements exact enough:
- * that of equal ones is 0. */
+/* Of the m elements from number first; infinities where one is not usable. The pivot keeps the variance of
+ * nearly equal elements exact enough: that of equal ones is 0. */
 V16_FN struct scale scale_of(const void *grad, const enum crumb_dtype type, size_t first, size_t m,
                              float clip)
 {
@@ -88,13 +88,16 @@ V16_FN struct scale scale_of(const void *grad, const enum crumb_dtype type, size
 	for (size_t i = 0; i < m; i += RNG_BLOCK)
 		sums(grad, type, first + i, m - i < RNG_BLOCK ? m - i : RNG_BLOCK, lane[0], &s1, &s2, &top);
 	const float most = v16_top(top);
+	if (isnan(s2) || !usable(most))
+		return (struct scale){INFINITY, INFINITY};
 	const double mean = s1 / (double)m, variance = s2 / (double)m - mean * mean;
 	const float at = variance > 0 && isfinite(variance) ? (float)(clip * sqrt(variance)) : 0;
 	const bool clips = at > 0 && at < INFINITY;
 	return (struct scale){clips ? at : INFINITY, clips && at < most ? at : most};
 }
 
-static struct scale scale_any(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip)
+static __attribute__((noinline)) struct scale scale_any(const void *grad, enum crumb_dtype type, size_t first,
+                                                        size_t m, float clip)
 {
 #define SCALE(TYPE) scale_of(grad, TYPE, first, m, clip)
 	V16_BY_TYPE(type, SCALE);
@@ -141,7 +144,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
 		const struct scale own = shared ? (struct scale){bounds[b], agreed[b]}
-		                                : scale_of(grad, type, i, end - i, value[TERNARY_CLIP]);
+		                                : scale_any(grad, type, i, end - i, value[TERNARY_CLIP]);
 		const struct ternary t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
 		for (; i < end; i += V16) {
@@ -205,12 +208,17 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                                            digits + (coding == TERNARY_ENTROPY ? before_bits(n) : 0);
 	const size_t size = coding == TRITS ? pack_coding(p, grad, type, TRITS, dst, at)
 	                                    : pack_coding(p, grad, type, BITS, dst, at);
+	if (!no_infinity(dst + 8, (head - 8) / 4))
+		return UNUSABLE;
 	*flags = p->codec.value[TERNARY_SHARED] != 0 ? TERNARY_FLAG_SHARED : 0;
 	if (coding == TERNARY_ENTROPY)
 		return head + code_bits(digits, n, flags);
 	*flags |= (uint16_t)coding;
 	return head + size;
 }
+
+/* A shared scaler has been agreed on before. */
+static bool gates(const crumb_codec *codec) { return codec->value[TERNARY_SHARED] == 0; }
 
 /* ---- agree: section 3.2's scaler sharing ---------------------------------------------------- */
 
@@ -261,6 +269,7 @@ const struct codec PER_ISA(terngrad) = {
         .floats = floats,
         .bound = bound,
         .pack = pack,
+        .gates = gates,
         .check = PER_ISA(ternary_check),
         .clean = PER_ISA(ternary_clean),
         .unpack_add = PER_ISA(ternary_unpack_add),
