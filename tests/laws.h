@@ -1,0 +1,52 @@
+/* What laws loop over: every codec in all its settings, every instruction set.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LAWS_H
+#define LAWS_H
+
+#include "cases.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static crumb_codec codec[CASE_CODECS];
+static size_t codecs;
+static const char *isa[CASE_ISAS];
+static size_t isas;
+
+static inline const char *name(const crumb_codec *c)
+{
+	static char text[CRUMB_SPEC_MAX];
+	assert_true(crumb_print(c, text, sizeof text) > 0);
+	return text;
+}
+
+static inline float *decode(const uint8_t *frame, size_t len, size_t n)
+{
+	float *out = calloc(n + 1, sizeof *out);
+	assert_int_equal(crumb_unpack_add(frame, len, 1, out, n), len);
+	return out;
+}
+
+/* Solving for levels takes long, and is done by the same instructions on all sets. */
+static inline bool solves(const crumb_codec *c)
+{
+	crumb_packer *p = case_packer(c, 1000, 1);
+	const bool many = crumb_agree_count(p) > 100; /* numbers to agree on */
+	free(p);
+	return many;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	codecs = case_codecs(codec, CASE_CODECS);
+	isas = case_isas(isa);
+	printf("%zu codecs in all settings; instruction sets:", codecs);
+	for (size_t i = 0; i < isas; i++)
+		printf(" %s", isa[i]);
+	printf("\n");
+	return 0;
+}
+
+#endif

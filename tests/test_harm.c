@@ -1,0 +1,292 @@
+/* What is wrong is an error that changes nothing, with every codec: damaged and hostile frames, gradients
+ * that are not finite, arguments that make no sense, packers that are none; and no memory is touched but what
+ * was said.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _DEFAULT_SOURCE /* mmap */
+#include "laws.h"
+#include "frame.h"
+#include <math.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A cut or flipped frame is an error that changes nothing. */
+static void damage_is_an_error(void **state)
+{
+	(void)state;
+	static const size_t length[] = {0, 1, 50, 333};
+	for (size_t c = 0; c < codecs; c++)
+		for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+			const size_t n = length[l];
+			float g[333], acc[333];
+			case_fill(g, n, CASE_GAUSS, 4);
+			crumb_packer *p = case_packer(&codec[c], n, 1);
+			size_t len;
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+			memset(acc, 0, sizeof acc);
+			for (size_t cut = 0; cut < len; cut++) {
+				uint8_t *part = malloc(
+				        cut + 1); /* exact but for one byte, so that reading on is found */
+				memcpy(part, frame, cut);
+				assert_true(crumb_unpack_add(part, cut, 1, acc, n) < 0);
+				free(part);
+			}
+			for (size_t bit = 0; bit<8 * len; bit += len> 256 ? 7 : 1) {
+				frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+				if (crumb_unpack_add(frame, len, 1, acc, n) >= 0)
+					fail_msg("%s, n = %zu: flipped bit %zu was taken", name(&codec[c]), n,
+					         bit);
+				frame[bit / 8] ^= (uint8_t)(1 << bit % 8);
+			}
+			assert_int_equal(crumb_unpack_add(frame, len, 1, acc, n + 1), CRUMB_ELENGTH);
+			for (size_t i = 0; i < n; i++)
+				assert_true(acc[i] == 0);
+			free(frame);
+			free(p);
+		}
+}
+
+/* A hostile payload, its checksums in order, is refused or decoded; it reads and writes nothing else, and
+ * what is refused changes nothing. What is decoded is finite. */
+static void hostile_payloads_do_no_harm(void **state)
+{
+	(void)state;
+	uint64_t chance = 1;
+	size_t refused = 0, taken = 0;
+	for (size_t i = 0; i < isas; i++) {
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		for (size_t c = 0; c < codecs; c++)
+			for (int trial = 0; trial < (solves(&codec[c]) ? 50 : 200); trial++) {
+				const size_t n = 1 + case_random(&chance) % 300;
+				float *g = malloc(n * sizeof *g), *acc = calloc(n, sizeof *acc);
+				case_fill(g, n, CASE_GAUSS, 4);
+				crumb_packer *p = case_packer(&codec[c], n, 1);
+				size_t len;
+				uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+				struct frame was;
+				assert_true(crumb_frame_open(&was, frame, len) > 0);
+				size_t size = was.size;
+				if (trial % 4 == 0)
+					size = case_random(&chance) % (was.size + 1);
+				uint8_t *bad = malloc(CRUMB_HEADER_BYTES + size);
+				memcpy(bad, frame, CRUMB_HEADER_BYTES + size);
+				for (uint64_t k = 1 + case_random(&chance) % 4; size && k > 0; k--)
+					bad[CRUMB_HEADER_BYTES +
+					    case_random(&chance) % (trial % 2 && size > 16 ? 16 : size)] =
+					        (uint8_t)(case_random(&chance) >> 20);
+				const uint16_t flags =
+				        trial % 8 == 7 ? (uint16_t)case_random(&chance) : was.flags;
+				crumb_frame_seal(bad, was.id, flags, n, size);
+				const int64_t got =
+				        crumb_unpack_add(bad, CRUMB_HEADER_BYTES + size, 1, acc, n);
+				refused += got < 0;
+				taken += got >= 0;
+				for (size_t k = 0; k < n; k++)
+					if (got < 0 ? acc[k] != 0 : !isfinite(acc[k]))
+						fail_msg("%s: %s, but acc[%zu] = %g", name(&codec[c]),
+						         got < 0 ? "refused" : "taken", k, (double)acc[k]);
+				free(bad);
+				free(frame);
+				free(p);
+				free(acc);
+				free(g);
+			}
+	}
+	assert_true(refused > 1000 && taken > 1000);
+	crumb_set_isa(NULL);
+}
+
+/* A gradient in which one element is not finite, or too great, among zeros or others, is refused by
+ * crumb_finite, crumb_measure and crumb_pack, and the packer stays what it was. */
+static void refuses(crumb_packer *p, size_t n, const float *g, enum crumb_dtype type)
+{
+	const crumb_codec *of = crumb_packer_codec(p);
+	const size_t size = crumb_packer_size(of, n), bound = crumb_bound(of, n), due = crumb_agree_count(p);
+	uint8_t *was = malloc(size), *frame = malloc(bound), *bad = malloc(n * case_width(type));
+	case_convert(bad, type, g, n);
+	assert_int_equal(crumb_finite(bad, n, type), CRUMB_ENONFINITE);
+	if (due) {
+		float *stat = malloc(due * sizeof *stat), *good = calloc(n, sizeof *good);
+		memcpy(was, p, size);
+		assert_int_equal(crumb_measure(p, bad, type, stat), CRUMB_ENONFINITE);
+		assert_memory_equal(p, was, size);
+		assert_int_equal(crumb_measure(p, good, CRUMB_F32, stat), 0);
+		assert_int_equal(crumb_agree(p, stat, 1), 0);
+		free(stat);
+		free(good);
+	}
+	memcpy(was, p, size);
+	assert_int_equal(crumb_pack(p, bad, type, 0, frame, bound), CRUMB_ENONFINITE);
+	assert_memory_equal(p, was, size);
+	free(was);
+	free(frame);
+	free(bad);
+}
+
+static void what_is_not_finite_changes_nothing(void **state)
+{
+	(void)state;
+	static const float bad[] = {NAN, -NAN, INFINITY, -INFINITY, -0x1.8p127f, 0x1.000002p120f};
+	for (size_t i = 0; i < isas; i++) {
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		for (size_t c = 0; c < codecs; c++)
+			for (size_t l = 1; l < case_lengths; l++) {
+				const size_t n = case_length[l], at = (l * 7919) % n;
+				float g[4099];
+				case_fill(g, n, l % 2 ? CASE_GAUSS : CASE_ZERO, 6);
+				const size_t which = (l / 2 + c) % 6;
+				const bool narrow =
+				        which < 5 && (l + c / 6) % 2; /* the last is f32's alone */
+				g[at] = bad[which];
+				crumb_packer *p = case_packer(&codec[c], n, 1);
+				refuses(p, n, g, narrow ? CRUMB_BF16 : CRUMB_F32);
+				free(p);
+			}
+	}
+	crumb_set_isa(NULL);
+}
+
+/* A packer is a flat block: a copy goes on as the original; what is not a packer is refused. */
+static void a_packer_is_a_checkpoint(void **state)
+{
+	(void)state;
+	const size_t n = 777;
+	float g[777];
+	case_fill(g, n, CASE_GAUSS, 1);
+	for (size_t c = 0; c < codecs; c++) {
+		const size_t size = crumb_packer_size(&codec[c], n);
+		crumb_packer *p = case_packer(&codec[c], n, 1), *copy = malloc(size);
+		size_t len, same;
+		free(case_pack(p, g, CRUMB_F32, &len));
+		memcpy(copy, p, size);
+		assert_int_equal(crumb_packer_check(copy, size), 0);
+		assert_int_equal(crumb_packer_step(copy), 1);
+		uint8_t *one = case_pack(p, g, CRUMB_F32, &len), *two = case_pack(copy, g, CRUMB_F32, &same);
+		assert_int_equal(len, same);
+		assert_memory_equal(one, two, len);
+		assert_int_equal(crumb_packer_check(copy, size - 1), CRUMB_EPACKER);
+		if (crumb_packer_residual(copy)) {
+			crumb_packer_residual(copy)[n / 2] = NAN;
+			assert_int_equal(crumb_packer_check(copy, size), CRUMB_EPACKER);
+		}
+		memset(copy, 'x', size);
+		assert_int_equal(crumb_packer_check(copy, size), CRUMB_EPACKER);
+		free(one);
+		free(two);
+		free(copy);
+		free(p);
+	}
+}
+
+/* size bytes, and not one more: memory behind them cannot be touched, and what is left of a page before them
+ * holds 0xA5. */
+struct fenced {
+	uint8_t *pages, *data;
+	size_t length;
+};
+
+static struct fenced fence(size_t size, size_t alignment)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct fenced f = {.length = (size / page + 2) * page};
+	f.pages = mmap(NULL, f.length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(f.pages != MAP_FAILED);
+	assert_int_equal(mprotect(f.pages + f.length - page, page, PROT_NONE), 0);
+	memset(f.pages, 0xA5, f.length - page);
+	f.data = f.pages + (f.length - page - size) / alignment * alignment;
+	return f;
+}
+
+static void unfence(struct fenced *f)
+{
+	for (const uint8_t *byte = f->pages; byte < f->data; byte++)
+		assert_int_equal(*byte, 0xA5);
+	munmap(f->pages, f->length);
+}
+
+/* Packing takes the packer's size and the frame's bound and no other memory (tests/house/symbols.sh: there is
+ * no other it could have), adding the frame and the accumulator; the gradient is only read. */
+static void memory_is_what_was_said(void **state)
+{
+	(void)state;
+	static const size_t length[] = {1, 333, 4099};
+	for (size_t i = 0; i < isas; i++) {
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		for (size_t c = 0; c < codecs; c++)
+			for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+				if (solves(&codec[c]) && l + i > 0)
+					continue;
+				const size_t n = length[l], size = crumb_packer_size(&codec[c], n),
+				             bound = crumb_bound(&codec[c], n);
+				struct fenced p = fence(size, 16), frame = fence(bound, 1),
+				              g = fence(n * sizeof(float), 4),
+				              acc = fence(n * sizeof(float), 4);
+				crumb_packer *packer = (crumb_packer *)p.data;
+				assert_int_equal(crumb_packer_init(packer, &codec[c], n, 0, 1), 0);
+				memset(acc.data, 0, n * sizeof(float));
+				for (uint64_t step = 0; step < 2; step++) {
+					case_fill((float *)g.data, n, CASE_GAUSS, step);
+					const size_t due = crumb_agree_count(packer);
+					float *stat = malloc((due + 1) * sizeof *stat);
+					if (due) {
+						assert_int_equal(
+						        crumb_measure(packer, g.data, CRUMB_F32, stat), 0);
+						assert_int_equal(crumb_agree(packer, stat, 1), 0);
+					}
+					free(stat);
+					const int64_t len =
+					        crumb_pack(packer, g.data, CRUMB_F32, 0, frame.data, bound);
+					assert_true(len >= CRUMB_HEADER_BYTES && (size_t)len <= bound);
+					/* To the end of the frame's memory, so that no more is read. */
+					uint8_t *const last = frame.data + bound - len;
+					memmove(last, frame.data, (size_t)len);
+					assert_int_equal(
+					        crumb_unpack_add(last, (size_t)len, 1, (float *)acc.data, n),
+					        len);
+				}
+				unfence(&p);
+				unfence(&frame);
+				unfence(&g);
+				unfence(&acc);
+			}
+	}
+	crumb_set_isa(NULL);
+}
+
+/* Arguments that make no sense are errors, and the bound is wanted whole. */
+static void wrong_arguments_are_errors(void **state)
+{
+	(void)state;
+	float g[100] = {1}, acc[100];
+	uint8_t frame[1000];
+	for (size_t c = 0; c < codecs; c++) {
+		crumb_packer *p = case_packer(&codec[c], 100, 1);
+		const size_t bound = crumb_bound(&codec[c], 100);
+		assert_true(bound <= sizeof frame);
+		assert_int_equal(crumb_pack(p, g, CRUMB_F32, 0, frame, bound - 1), CRUMB_ESPACE);
+		assert_int_equal(crumb_pack(p, NULL, CRUMB_F32, 0, frame, bound), CRUMB_EINVAL);
+		assert_int_equal(crumb_pack(p, g, (enum crumb_dtype)7, 0, frame, bound), CRUMB_EINVAL);
+		assert_int_equal(crumb_pack(p, g, CRUMB_F32, 2, frame, bound), CRUMB_EINVAL);
+		if (crumb_agree_count(p))
+			assert_int_equal(crumb_pack(p, g, CRUMB_F32, 0, frame, bound), CRUMB_EAGREE);
+		size_t len;
+		uint8_t *good = case_pack(p, g, CRUMB_F32, &len);
+		assert_int_equal(crumb_unpack_add(good, len, NAN, acc, 100), CRUMB_EINVAL);
+		assert_int_equal(crumb_unpack_add(NULL, len, 1, acc, 100), CRUMB_EINVAL);
+		free(good);
+		free(p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(damage_is_an_error),
+	        cmocka_unit_test(hostile_payloads_do_no_harm),
+	        cmocka_unit_test(what_is_not_finite_changes_nothing),
+	        cmocka_unit_test(a_packer_is_a_checkpoint),
+	        cmocka_unit_test(memory_is_what_was_said),
+	        cmocka_unit_test(wrong_arguments_are_errors),
+	};
+	return cmocka_run_group_tests_name("harm", tests, set_up, NULL);
+}
