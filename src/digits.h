@@ -76,7 +76,7 @@ V16_FN void digits_put(struct digits *d, v16m sent, v16m negative)
 		}
 	} else {
 		const uint16_t shown = v16_bits(sent), minus = v16_bits(negative) & shown;
-		d->dst = put_u32(d->dst, v16_spread(shown ^ minus) | v16_spread(minus) << 1);
+		d->dst = put_u32(d->dst, (uint32_t)(v16_spread(shown ^ minus) | v16_spread(minus) << 1));
 	}
 }
 

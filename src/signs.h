@@ -29,7 +29,7 @@ static inline uint8_t *signs_map(uint8_t *dst, size_t n) { return dst + gaps_roo
 /* The codes of a group: 1 is plus, 2 is minus. */
 V16_FN uint32_t signs_code(uint16_t plus, uint16_t minus)
 {
-	return v16_spread(plus) | v16_spread(minus) << 1;
+	return (uint32_t)(v16_spread(plus) | v16_spread(minus) << 1);
 }
 
 /* Makes the payload at dst of the map, which shows count elements, and returns its size. */

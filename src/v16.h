@@ -441,17 +441,18 @@ V16_FN v16f v16_loadf_few(const float *src, size_t count) { return v16_load_few(
 
 /* ---- bits ----------------------------------------------------------------------------------- */
 
-/* Bit i of the 16 goes to bit 2i. */
-V16_FN uint32_t v16_spread(uint16_t bits)
+/* Bit i of the 32 goes to bit 2i. */
+V16_FN uint64_t v16_spread(uint32_t bits)
 {
 #ifdef __BMI2__
-	return _pdep_u32(bits, 0x55555555u);
+	return _pdep_u64(bits, 0x5555555555555555u);
 #else
-	uint32_t x = bits;
-	x = (x | x << 8) & 0x00FF00FFu;
-	x = (x | x << 4) & 0x0F0F0F0Fu;
-	x = (x | x << 2) & 0x33333333u;
-	return (x | x << 1) & 0x55555555u;
+	uint64_t x = bits;
+	x = (x | x << 16) & 0x0000FFFF0000FFFFu;
+	x = (x | x << 8) & 0x00FF00FF00FF00FFu;
+	x = (x | x << 4) & 0x0F0F0F0F0F0F0F0Fu;
+	x = (x | x << 2) & 0x3333333333333333u;
+	return (x | x << 1) & 0x5555555555555555u;
 #endif
 }
 

@@ -27,17 +27,29 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + code_bytes(n);
 }
 
-/* x = r + g; the codes of sixteen elements, and what is left of x. */
-V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
+enum { PAIR = 2 * V16 }; /* elements whose codes are made together */
+
+/* Which elements of a pair are sent. */
+struct sent {
+	uint32_t plus, minus;
+};
+
+/* Takes the sixteen x = r + g from number at on, and returns what is left of them. */
+V16_FN v16f quantize(v16f x, v16f t, v16f minus_t, size_t at, struct sent *sent)
 {
 	const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-	*left = v16_sub(x, v16_of_bits(v16_ori(v16_keepi(up, v16_bits_of(t)),
-	                                       v16_keepi(down, v16_bits_of(minus_t)))));
-	const uint16_t plus = v16_bits(up);
-	uint32_t code = v16_spread(plus) | v16_spread(plus | v16_bits(down)) << 1;
-	/* The first of a byte's four elements is in its most significant bits. */
-	code = (code & 0x33333333u) << 2 | (code >> 2 & 0x33333333u);
-	return (code & 0x0F0F0F0Fu) << 4 | (code >> 4 & 0x0F0F0F0Fu);
+	sent->plus |= (uint32_t)v16_bits(up) << at;
+	sent->minus |= (uint32_t)v16_bits(down) << at;
+	return v16_sub(x, v16_of_bits(v16_ori(v16_keepi(up, v16_bits_of(t)),
+	                                      v16_keepi(down, v16_bits_of(minus_t)))));
+}
+
+/* The first of a byte's four elements is in its most significant bits. */
+V16_FN uint64_t codes_of(struct sent sent)
+{
+	uint64_t code = v16_spread(sent.plus) | v16_spread(sent.plus | sent.minus) << 1;
+	code = (code & 0x3333333333333333u) << 2 | (code >> 2 & 0x3333333333333333u);
+	return (code & 0x0F0F0F0F0F0F0F0Fu) << 4 | (code >> 4 & 0x0F0F0F0F0F0F0F0Fu);
 }
 
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
@@ -47,20 +59,25 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	const float threshold =
 	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
-	uint8_t *code = put_f32(dst, threshold);
-	v16f left;
+	uint8_t *const codes = put_f32(dst, threshold);
 	size_t i = 0;
-	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
-		code = put_u32(code, quantize(x, t, minus_t, &left));
-		v16_storef(r + i, left);
+	for (; i + PAIR <= n; i += PAIR) {
+		struct sent sent = {0, 0};
+		for (size_t k = 0; k < PAIR; k += V16) {
+			const v16f x = v16_add(v16_loadf(r + i + k), v16_load(type, grad, i + k));
+			v16_storef(r + i + k, quantize(x, t, minus_t, k, &sent));
+		}
+		const uint64_t code = codes_of(sent);
+		memcpy(codes + i / 4, &code, sizeof code);
 	}
-	if (i < n) {
-		const v16f x = v16_add(v16_loadf_few(r + i, n - i), v16_load_few(type, grad, i, n - i));
-		code = put_u32(code, quantize(x, t, minus_t, &left));
-		v16_storef_few(r + i, left, n - i);
+	for (; i < n; i += V16) {
+		const size_t few = n - i < V16 ? n - i : V16;
+		struct sent sent = {0, 0};
+		const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
+		v16_storef_few(r + i, quantize(x, t, minus_t, 0, &sent), few);
+		put_u32(codes + i / 4, (uint32_t)codes_of(sent));
 	}
-	return (size_t)(code - dst);
+	return 4 + code_bytes(n);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
