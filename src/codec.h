@@ -1,8 +1,8 @@
 /* What a codec is to the rest of the library, and what it sees of packers and frames.
  *
  * A codec file is compiled once per instruction set; PER_ISA(name) is its name there. The API (crumb.c) has
- * checked everything before it calls a codec: arguments, space, finiteness, and of a frame the header and,
- * but for check and clean, the checksums.
+ * checked everything before it calls a codec: arguments, space, finiteness (but where a codec gates), and of
+ * a frame the header and, but for check and clean, the checksums.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CODEC_H
@@ -44,8 +44,8 @@ struct frame {
 	const uint8_t *payload;
 };
 
-#define UNUSABLE SIZE_MAX
-enum { FRAMES_FEW = 8 }; /* that are added at once */
+#define UNUSABLE SIZE_MAX /* pack's answer to an element that is not finite or above 2^120 */
+enum { FRAMES_FEW = 8 };  /* that are added at once */
 
 struct codec {
 	crumb_codec_info info;
@@ -58,9 +58,8 @@ struct codec {
 	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
 	               uint16_t *flags);
-	/* Whether pack, which reads all of the gradient before anything depends on it, looks for what is not
-	 * finite by the way, and returns UNUSABLE then; the packer is as it was. NULL: never; nor can it
-	 * fail. */
+	/* Whether pack itself looks for what is not usable: it then returns UNUSABLE, and has written to dst
+	 * at most. NULL or false: the API has looked before, and pack cannot fail. */
 	bool (*gates)(const crumb_codec *codec);
 	/* Whether flags and payload are well-formed, but for what clean sees to; n > 0. */
 	bool (*check)(const struct frame *frame);
@@ -139,15 +138,6 @@ static inline float get_f32(const uint8_t *src)
 	return x;
 }
 
-/* Whether no norm or scaler that pack has written is infinite, as one is of what is not usable. */
-static inline bool no_infinity(const uint8_t *norms, size_t count)
-{
-	bool good = true;
-	for (size_t i = 0; i < count; i++)
-		good = good && get_f32(norms + 4 * i) < INFINITY;
-	return good;
-}
-
 static inline uint32_t get_u32(const uint8_t *src)
 {
 	uint32_t x;
@@ -177,5 +167,14 @@ static inline uint8_t *put_u16(uint8_t *dst, uint16_t x)
 }
 
 static inline size_t divide_up(size_t a, size_t b) { return a / b + (a % b != 0); }
+
+/* Whether no norm or scaler that pack has written is infinite, as one is of what is not usable. */
+static inline bool no_infinity(const uint8_t *norms, size_t count)
+{
+	bool good = true;
+	for (size_t i = 0; i < count; i++)
+		good = good && get_f32(norms + 4 * i) < INFINITY;
+	return good;
+}
 
 #endif

@@ -1,4 +1,5 @@
-/* What laws loop over: every codec in all its settings, every instruction set.
+/* What test_laws, test_harm and test_adding share: the codecs, settings and instruction sets that they loop
+ * over.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LAWS_H

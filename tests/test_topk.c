@@ -7,19 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { N = (1 << 16) + 5, STEPS = 2, MISLEADING = CASE_KINDS, KINDS };
+enum { MOST = (1 << 16) + 5, STEPS = 2, MISLEADING = CASE_KINDS, RISING, KINDS };
+
+/* Sampled; too short for that, but with room for candidates; too short for those. */
+static const size_t lengths[] = {MOST, 4101, 1021};
 
 static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction=0.01,coding=entropy",
                                     "topk:fraction=0.01,value=exact", "topk:fraction=0.2",
                                     /* more candidates than there is room for */
-                                    "topk:fraction=0.03", "topk:fraction=0.03,value=exact"};
+                                    "topk:fraction=0.03", "topk:fraction=0.03,value=exact",
+                                    /* candidates in the frame, where there are not too many */
+                                    "topk:fraction=0.2,value=exact"};
 
 /* Great where topk looks first, so that it expects too many others to be as great. */
-static void mislead(float *g)
+static void mislead(float *g, size_t n)
 {
-	enum { GROUPS = N / 1024, STEP = N / GROUPS };
-	for (size_t k = 0; k < 8; k++) {
-		float *group = g + k * STEP + (uint32_t)k * 0x9E3779B9u % (STEP - 15);
+	const size_t groups = n / 1024, step = groups ? n / groups : 0;
+	for (size_t k = 0; k < groups && k < 8; k++) {
+		float *group = g + k * step + (uint32_t)k * 0x9E3779B9u % (step - 15);
 		for (int i = 0; i < 16; i++)
 			group[i] *= 1000;
 	}
@@ -31,29 +36,29 @@ static int descending(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-static float greatest(const float *x, size_t k)
+static float greatest(const float *x, size_t n, size_t k)
 {
-	static float size[N];
-	for (size_t i = 0; i < N; i++)
+	static float size[MOST];
+	for (size_t i = 0; i < n; i++)
 		size[i] = fabsf(x[i]);
-	qsort(size, N, sizeof *size, descending);
+	qsort(size, n, sizeof *size, descending);
 	return size[k - 1];
 }
 
 /* sent: what a frame says; of exact values the first of equal ones are sent. */
-static void judge(const float *owed, const float *sent, const float *left, size_t k, bool exact)
+static void judge(const float *owed, const float *sent, const float *left, size_t n, size_t k, bool exact)
 {
-	const float least = fmaxf(greatest(owed, k), 0x1p-149f);
+	const float least = fmaxf(greatest(owed, n, k), 0x1p-149f);
 	size_t above = 0;
 	double sum[2] = {0, 0}, count[2] = {0, 0};
-	for (size_t i = 0; i < N; i++) {
+	for (size_t i = 0; i < n; i++) {
 		above += fabsf(owed[i]) > least;
 		if (fabsf(owed[i]) >= least) {
 			sum[owed[i] < 0] += owed[i];
 			count[owed[i] < 0]++;
 		}
 	}
-	for (size_t i = 0, equal = 0; i < N; i++) {
+	for (size_t i = 0, equal = 0; i < n; i++) {
 		const bool tie = fabsf(owed[i]) == least,
 		           chosen = fabsf(owed[i]) > least || (tie && (!exact || equal < k - above));
 		equal += tie;
@@ -68,52 +73,70 @@ static void judge(const float *owed, const float *sent, const float *left, size_
 	}
 }
 
+/* Greater and greater, so that candidates are dropped again and again. */
+static void grow(float *g, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		g[i] *= (float)(i * i);
+}
+
+static void fill(float *g, size_t n, int kind, int step)
+{
+	case_fill(g, n, kind < CASE_KINDS ? (enum case_kind)kind : CASE_GAUSS, (uint64_t)step);
+	if (kind == MISLEADING)
+		mislead(g, n);
+	if (kind == RISING)
+		grow(g, n);
+}
+
+/* One codec on gradients of one kind, with all instruction sets. */
+static void find(const char *spec, size_t n, int kind)
+{
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	static float g[MOST], owed[MOST], sent[MOST];
+	crumb_codec codec;
+	crumb_packer *p[CASE_ISAS];
+	assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+	const size_t k = (size_t)((double)codec.value[0] * (double)n);
+	for (size_t c = 0; c < isas; c++)
+		p[c] = case_packer(&codec, n, 0);
+	for (int step = 0; step < STEPS; step++) {
+		uint8_t *first = NULL;
+		fill(g, n, kind, step);
+		for (size_t i = 0; i < n; i++)
+			owed[i] = crumb_packer_residual(p[0])[i] + g[i];
+		for (size_t c = 0, size = 0; c < isas; c++) {
+			size_t len;
+			assert_int_equal(crumb_set_isa(isa[c]), 0);
+			uint8_t *frame = case_pack(p[c], g, CRUMB_F32, &len);
+			if (c) {
+				assert_int_equal(len, size);
+				assert_memory_equal(frame, first, len);
+				assert_memory_equal(crumb_packer_residual(p[c]), crumb_packer_residual(p[0]),
+				                    n * sizeof *g);
+				free(frame);
+				continue;
+			}
+			memset(sent, 0, sizeof sent);
+			assert_int_equal(crumb_unpack_add(frame, len, 1, sent, n), len);
+			judge(owed, sent, crumb_packer_residual(p[0]), n, k ? k : 1, codec.value[1] != 0);
+			first = frame;
+			size = len;
+		}
+		free(first);
+	}
+	for (size_t c = 0; c < isas; c++)
+		free(p[c]);
+}
+
 static void what_a_sort_finds(void **state)
 {
 	(void)state;
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
-	static float g[N], owed[N], sent[N];
 	for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
-		for (int kind = 0; kind < KINDS; kind++) {
-			crumb_codec codec;
-			crumb_packer *p[CASE_ISAS];
-			assert_int_equal(crumb_parse(&codec, specs[s], NULL), 0);
-			for (size_t c = 0; c < isas; c++)
-				p[c] = case_packer(&codec, N, 0);
-			for (int step = 0; step < STEPS; step++) {
-				uint8_t *first = NULL;
-				case_fill(g, N, kind == MISLEADING ? CASE_GAUSS : (enum case_kind)kind,
-				          (uint64_t)step);
-				if (kind == MISLEADING)
-					mislead(g);
-				for (size_t i = 0; i < N; i++)
-					owed[i] = crumb_packer_residual(p[0])[i] + g[i];
-				for (size_t c = 0, size = 0; c < isas; c++) {
-					size_t len;
-					assert_int_equal(crumb_set_isa(isa[c]), 0);
-					uint8_t *frame = case_pack(p[c], g, CRUMB_F32, &len);
-					memset(sent, 0, sizeof sent);
-					assert_int_equal(crumb_unpack_add(frame, len, 1, sent, N), len);
-					if (c) {
-						assert_int_equal(len, size);
-						assert_memory_equal(frame, first, len);
-						assert_memory_equal(crumb_packer_residual(p[c]),
-						                    crumb_packer_residual(p[0]), sizeof g);
-						free(frame);
-					} else {
-						judge(owed, sent, crumb_packer_residual(p[0]),
-						      (size_t)((double)codec.value[0] * N),
-						      codec.value[1] != 0);
-						first = frame;
-						size = len;
-					}
-				}
-				free(first);
-			}
-			for (size_t c = 0; c < isas; c++)
-				free(p[c]);
-		}
+		for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++)
+			for (int kind = 0; kind < KINDS; kind++)
+				find(specs[s], lengths[l], kind);
 	crumb_set_isa(NULL);
 }
 

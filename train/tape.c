@@ -268,7 +268,7 @@ static void reorder(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to, con
 	if (!well(tape,
 	          dnnl_reorder_primitive_desc_create(&described, &src, tape->engine, &dst, tape->engine,
 	                                             attr),
-	          "oneDNN cannot change a layout") ||
+	          "oneDNN cannot copy or add in these layouts") ||
 	    !own_description(tape, described))
 		return;
 	record(tape, described, 2, (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});

@@ -59,7 +59,7 @@ dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, const dnnl_m
 /* Records a copy, which changes the layout; nothing when both are the same memory. */
 void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 
-/* Records to += from, whatever layout each has. */
+/* Records to += from, of equal dimensions, whatever layout each has; they do not overlap. */
 void tape_add(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 
 /* tape_fitting, and the copy into it. */

@@ -113,7 +113,7 @@ class Packer:
         return ctypes.string_at(frame, length)
 
     def pack_into(self, gradient: Any, out: Any, dtype: Optional[str] = None) -> int:
-        """The same into a writable buffer of at least bound bytes; returns the frame's length."""
+        """The same into a writable buffer of at least bound bytes, which means nothing after an error; returns the frame's length."""
         with elements(gradient, dtype) as (address, n, kind), octets(out, writable=True) as (room, size):
             self._check_length(n)
             return self.pack_at(address, kind, room, size)

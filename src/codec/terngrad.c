@@ -46,7 +46,8 @@ static size_t bound(const crumb_codec *codec, size_t n)
 /* ---- scaler: section 3.3's clipping and the maximum norm ------------------------------------ */
 
 struct scale {
-	float bound, scaler; /* |g| is clipped at bound; the greatest of them, or infinity, is scaler */
+	float bound, scaler; /* |g| is clipped at bound; the greatest of them is scaler, infinity where one is
+	                        not usable */
 };
 
 /* The sums of d = g - pivot and of d * d, and the greatest |g|, of the count <= 4096 elements from number i.

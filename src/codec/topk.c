@@ -41,7 +41,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 /* Of the n floats' magnitudes whose bits above shift + width are those of prefix, counts the next width bits.
  */
 static void count_digits(const uint8_t *x, size_t n, uint32_t prefix, unsigned shift, unsigned width,
-                         uint32_t *count)
+                         size_t *count)
 {
 	memset(count, 0, sizeof *count << width);
 	for (size_t i = 0; i < n; i++) {
@@ -58,20 +58,13 @@ static float float_of(uint32_t bits)
 	return x;
 }
 
-/* The next greater magnitude. */
-static float next(float m)
-{
-	uint32_t bits;
-	memcpy(&bits, &m, sizeof bits);
-	return float_of(bits + 1);
-}
-
 /* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
  * lies. */
 static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
 {
 	static const unsigned width[3] = {11, 10, 10};
-	uint32_t count[1 << 11], found = 0;
+	size_t count[1 << 11];
+	uint32_t found = 0;
 	unsigned shift = 31;
 	for (int pass = 0; pass < 3; pass++) {
 		shift -= width[pass];
@@ -84,13 +77,15 @@ static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
 	return float_of(found);
 }
 
-/* How many of n floats are of magnitude m > 0 or more. */
-static __attribute__((noinline)) size_t count_from(const uint8_t *x, size_t n, float m)
+/* How many of n floats are of a magnitude above m > 0, or equal to it. */
+static __attribute__((noinline)) size_t count_above(const uint8_t *x, size_t n, float m, bool equal)
 {
+	const v16f least = v16_set(m);
 	size_t count = 0;
 	for (size_t i = 0; i < n; i += V16) {
 		const v16f v = n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i) : v16_load(CRUMB_F32, x, i);
-		count += (size_t)__builtin_popcount(v16_bits(v16_ge(v16_abs(v), v16_set(m))));
+		const v16m in = equal ? v16_ge(v16_abs(v), least) : v16_gt(v16_abs(v), least);
+		count += (size_t)__builtin_popcount(v16_bits(in));
 	}
 	return count;
 }
@@ -112,7 +107,7 @@ static float greatest_of_few(const uint8_t *x, size_t n, size_t k)
 	uint32_t found = 0;
 	for (uint32_t bit = 1u << 30; bit; bit >>= 1) {
 		const float m = float_of(found | bit);
-		const size_t count = count_from(x, n, m);
+		const size_t count = count_above(x, n, m, true);
 		if (count == k)
 			return least_from(x, n, m);
 		found |= count > k ? bit : 0;
@@ -120,10 +115,9 @@ static float greatest_of_few(const uint8_t *x, size_t n, size_t k)
 	return float_of(found);
 }
 
-enum { FEW = 4096 };
-
 static __attribute__((noinline)) float greatest(const uint8_t *x, size_t n, size_t k)
 {
+	enum { FEW = 4096 };
 	return n <= FEW ? greatest_of_few(x, n, k) : greatest_of_many(x, n, k);
 }
 
@@ -140,10 +134,10 @@ struct candidates {
 	float from; /* magnitudes below this are not candidates */
 };
 
-enum { SAMPLE_GROUPS = 4096 };
+enum { SAMPLE_GROUPS = 4096, LEAST_ROOM = 256, OWN_ROOM = 4096 };
 
-/* A magnitude that k elements of r + grad reach, and some more, going by one in 64 of them or less. Sampled
- * groups are not evenly spaced: tensors repeat. */
+/* A magnitude that k elements of r + grad reach, and some more, going by one in 64 of them or less; LEAST
+ * where these are too few to tell. Sampled groups are not evenly spaced: tensors repeat. */
 static float guess(const float *r, const void *grad, enum crumb_dtype type, size_t n,
                    const struct candidates *c)
 {
@@ -188,15 +182,16 @@ static __attribute__((noinline)) void drop(struct candidates *c)
 	keep_from(c, c->from);
 }
 
-/* r += grad, and candidates of what is then of magnitude c->from or more. False if too few could be dropped
- * to make room. */
+/* r += grad, and candidates of what is then of magnitude c->from or more. False if there is too little room:
+ * dropping has to free a quarter of it, so that it stays rare. */
 V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t n, struct candidates *c)
 {
 	static const uint32_t first[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 	v16i number = v16_loadi(first);
 	v16f from = v16_set(c->from);
 	size_t count = 0;
-	bool fits = c->room >= 4 * V16; /* so that a quarter of it is room for sixteen */
+	const size_t most = c->room / 4 * 3;
+	bool fits = c->room >= LEAST_ROOM && c->k <= most;
 	for (size_t i = 0; i < n; i += V16) {
 		const bool whole = n - i >= V16;
 		const v16f g = whole ? v16_load(type, grad, i) : v16_load_few(type, grad, i, n - i);
@@ -218,7 +213,7 @@ V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t 
 			drop(c);
 			count = c->count;
 			from = v16_set(c->from);
-			fits = count <= c->room / 4 * 3;
+			fits = count <= most;
 		}
 	}
 	c->count = count;
@@ -364,6 +359,8 @@ static size_t pack_exact(float *r, size_t n, float m, size_t count, size_t above
 	uint8_t *at = dst, *value = dst + 4 * count;
 	for (size_t i = 0; i < n; i += V16) {
 		uint32_t left = v16_bits(v16_ge(v16_abs(group(r, i, n)), v16_set(m)));
+		if (n - i < V16) /* zeros reach m where subnormal numbers are taken for zeros */
+			left &= v16_first(n - i);
 		for (; left; left &= left - 1) {
 			const size_t e = i + (size_t)__builtin_ctz(left);
 			if (fabsf(r[e]) == m) {
@@ -385,24 +382,26 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const size_t n = p->n, k = kept(&p->codec, n);
 	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	float few_values[FEW];
+	float values[OWN_ROOM];
 	struct candidates c = {.k = k};
 	if (exact) {
-		c.room = 2 * k > FEW ? 2 * k : FEW;
-		c.value = 2 * k > FEW ? dst : (uint8_t *)few_values;
+		c.room = 2 * k > OWN_ROOM ? 2 * k : OWN_ROOM;
+		c.value = 2 * k > OWN_ROOM ? dst : (uint8_t *)values;
 	} else if (n <= INT32_MAX) {
 		c.room = signs_map_bytes(n) / 4;
 		c.value = dst + 8;
 		c.number = signs_map(dst + 8, n);
 	}
 	c.from = guess(r, grad, type, n, &c);
-	const bool fits = add_any(r, grad, type, n, &c), few = fits && (c.count >= k || c.from == LEAST);
+	const bool fits = add_any(r, grad, type, n, &c),
+	           few = fits && (c.count >= k || c.from == LEAST); /* that is all that is not 0 */
 	const uint8_t *const among = few ? c.value : (const uint8_t *)r;
 	const size_t size = few ? c.count : n;
 	const float kth = size < k ? 0 : greatest(among, size, k);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
-		const size_t least = count_from(among, size, m), above = count_from(among, size, next(m));
+		const size_t least = count_above(among, size, m, true),
+		             above = count_above(among, size, m, false);
 		*flags = FLAG_EXACT;
 		return pack_exact(r, n, m, least < k ? least : k, above, dst);
 	}
