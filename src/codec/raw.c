@@ -22,11 +22,16 @@ V16_FN size_t pack_type(const struct crumb_packer *p, const void *grad, const en
 {
 	const size_t n = p->n;
 	float *out = (float *)dst;
+	v16f worst = v16_set(0);
 	size_t i = 0;
-	for (; i + V16 <= n; i += V16)
-		v16_storef(out + i, v16_load(type, grad, i));
-	v16_storef_few(out + i, v16_load_few(type, grad, i, n - i), n - i);
-	return 4 * n;
+	for (; i + V16 <= n; i += V16) {
+		const v16f x = v16_load(type, grad, i);
+		v16_storef(out + i, x);
+		worst = v16_worst_abs(x, worst);
+	}
+	const v16f x = v16_load_few(type, grad, i, n - i);
+	v16_storef_few(out + i, x, n - i);
+	return v16_usable(v16_worst_abs(x, worst)) ? 4 * n : UNUSABLE;
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -67,6 +72,7 @@ const struct codec PER_ISA(raw) = {
         .floats = floats,
         .bound = bound,
         .pack = pack,
+        .gates = always_gates,
         .check = check,
         .clean = clean,
         .unpack_add = unpack_add,
