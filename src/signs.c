@@ -6,14 +6,43 @@
 
 static bool signs_listed(size_t n, size_t count) { return 4 * count < signs_map_bytes(n) && n <= INT32_MAX; }
 
-/* The list of what the map shows. */
+/* Lists what a word of 32 codes, not 0, shows, of elements from number i. */
+static inline uint8_t *list_word(uint8_t *dst, uint64_t left, size_t i)
+{
+	do {
+		const unsigned code = (unsigned)__builtin_ctzll(left) & ~1u;
+		dst = put_u32(dst, ((uint32_t)i + code / 2) << 1 | (uint32_t)(left >> code & 1));
+		left &= ~((uint64_t)3 << code);
+	} while (left);
+	return dst;
+}
+
+/* The list of what the map shows. The words that show something are found first, by a loop without a branch
+ * that could be mispredicted. */
 static void signs_list(uint8_t *dst, const uint8_t *map, size_t n)
 {
-	for (size_t i = 0; i < n; i += V16, map += 4)
-		for (uint32_t left = get_u32(map), code; left; left &= ~(3u << code)) {
-			code = (uint32_t)__builtin_ctz(left) & ~1u;
-			dst = put_u32(dst, ((uint32_t)i + code / 2) << 1 | (left >> code & 1));
+	enum { CODES = 32, FEW = 512 };
+	const size_t words = signs_map_bytes(n) / sizeof(uint64_t);
+	uint64_t word;
+	for (size_t first = 0; first < words; first += FEW) {
+		const size_t size = words - first < FEW ? words - first : FEW;
+		uint16_t shown[FEW];
+		size_t count = 0;
+		for (size_t w = 0; w < size; w++) {
+			memcpy(&word, map + sizeof word * (first + w), sizeof word);
+			shown[count] = (uint16_t)w;
+			count += word != 0;
 		}
+		for (size_t k = 0; k < count; k++) {
+			memcpy(&word, map + sizeof word * (first + shown[k]), sizeof word);
+			dst = list_word(dst, word, CODES * (first + shown[k]));
+		}
+	}
+	if (signs_map_bytes(n) % sizeof word) {
+		const uint32_t last = get_u32(map + sizeof word * words);
+		if (last)
+			list_word(dst, last, CODES * words);
+	}
 }
 
 size_t PER_ISA(signs_close)(uint8_t *dst, size_t n, size_t count, bool entropy, uint16_t *flags)
