@@ -118,7 +118,7 @@ EXPERIMENTS = {
         "AdaComp, table 2: a network trains as well as without",
         rows("cifar10-cnn", 8, ["raw", ADACOMP], quick=True) + rows("speech-dnn", 4, ["raw", ADACOMP], quick=True) +
         rows("mnist-cnn", 8, ["raw", ADACOMP], seeds=(1, 2, 3), quick=True) + rows("char-lstm", 2, ["raw", ADACOMP_LSTM]) +
-        rows("char-lstm, 3 epochs", 2, ["raw", ADACOMP_LSTM]) +
+        rows("char-lstm, 3 epochs", 2, ["raw", ADACOMP_LSTM]) + rows("char-lstm, 3 epochs", 8, [ADACOMP_LSTM]) +
         rows("speech-dnn, 3 epochs", 4, ["raw", ADACOMP]) + rows("char-lstm", 8, [ADACOMP_LSTM]) +
         rows("cifar10-resnet20", 8, ["raw", ADACOMP]) + rows("cifar10-cnn", 128, [ADACOMP]) + rows("cifar10-cnn", 8, ["raw", ADACOMP], seeds=(2, 3)) +
         rows("cifar10-cnn, 20 epochs", 8, ["raw", ADACOMP], seeds=(1, 2, 3)) + rows("speech-dnn, 3 epochs", 4, ["raw", ADACOMP], seeds=(2, 3)) +
@@ -126,15 +126,18 @@ EXPERIMENTS = {
         rows("cifar10-resnet20, 5 epochs, a batch of 32", 8, ["raw", ADACOMP]) +
         rows("cifar10-resnet20, 12 epochs, a batch of 32", 8, ["raw", ADACOMP]) + rows("mnist-mlp", 8, ["raw", ADACOMP]) +
         rows("cifar10-cnn, 20 epochs, half the rate", 8, ["raw", ADACOMP], seeds=(1, 2, 3)) +
+        rows("cifar10-cnn, 20 epochs, half the rate", 1, [ADACOMP]) + [row for learners in (8, 1) for row in rows("speech-dnn, 13 epochs", learners, [ADACOMP])] +
+        rows("speech-dnn, 13 epochs", 4, ["raw", ADACOMP], seeds=(2, 3)) +
         [row for learners in (1, 8) for row in rows("speech-dnn, 3 epochs", learners, [ADACOMP])] +
         [row for learners in (64, 16, 1) for row in rows("cifar10-cnn", learners, [ADACOMP])],
         claims=[near("mnist-cnn", 8, ADACOMP, points=0.5, ratio=40), near("cifar10-cnn", 8, ADACOMP, points=0.5, ratio=30),
                 *(near("cifar10-cnn", learners, ADACOMP, points=0.5, ratio=40, quick=False) for learners in (1, 16, 64, 128)),
                 near("cifar10-cnn, 20 epochs", 8, ADACOMP, points=0.5, ratio=40, quick=False),
-                near("cifar10-cnn, 20 epochs, half the rate", 8, ADACOMP, points=0.5, ratio=40, quick=False),
-                near("speech-dnn", 4, ADACOMP, points=0.5, ratio=50), near("speech-dnn, 13 epochs", 4, ADACOMP, points=0.5, ratio=150, quick=False),
+                *(near("cifar10-cnn, 20 epochs, half the rate", learners, ADACOMP, points=0.5, ratio=40, quick=False) for learners in (1, 8)),
+                near("speech-dnn", 4, ADACOMP, points=0.5, ratio=50),
+                *(near("speech-dnn, 13 epochs", learners, ADACOMP, points=0.5, ratio=150, quick=False) for learners in (1, 4, 8)),
                 near("char-lstm", 2, ADACOMP_LSTM, nats=0.05, ratio=50, quick=False),
-                near("char-lstm, 3 epochs", 2, ADACOMP_LSTM, nats=0.05, ratio=150, quick=False),
+                *(near("char-lstm, 3 epochs", learners, ADACOMP_LSTM, nats=0.05, ratio=150, quick=False) for learners in (2, 8)),
                 *(near(f"cifar10-resnet20, {length}", 8, ADACOMP, points=0.5, ratio=30, quick=False)
                   for length in ("5 epochs", "5 epochs, a batch of 32", "12 epochs, a batch of 32")),
                 near("mnist-mlp", 8, ADACOMP, points=0.5, ratio=150, quick=False)],
@@ -143,7 +146,8 @@ EXPERIMENTS = {
                ("cifar10-cnn, 20 epochs, half the rate", 8, ADACOMP): Paper(18.0, 18.4, 128),
                ("speech-dnn", 4, ADACOMP): Paper(59.8, 59.8, 8), ("speech-dnn, 13 epochs", 4, ADACOMP): Paper(59.8, 59.8, 8),
                ("cifar10-resnet20, 12 epochs, a batch of 32", 8, ADACOMP): Paper(32.41, 32.87, 4), ("char-lstm", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8),
-               ("char-lstm", 8, ADACOMP_LSTM): Paper(1.73, 1.75, 8), ("char-lstm, 3 epochs", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8)},
+               ("char-lstm", 8, ADACOMP_LSTM): Paper(1.73, 1.75, 8), ("char-lstm, 3 epochs", 2, ADACOMP_LSTM): Paper(1.73, 1.75, 8),
+               ("char-lstm, 3 epochs", 8, ADACOMP_LSTM): Paper(1.73, 1.75, 8), ("speech-dnn, 13 epochs", 8, ADACOMP): Paper(59.8, 59.8, 8)},
         text="The paper trains for 100 epochs on MNIST, 140 on CIFAR-10 (128 learners), 13 on BN50 (8 learners, 5,999 targets) and 45 on "
              "Shakespeare (8 learners, batches of 10). Here: 20; 8 and 20 (8 learners); 3, 6 and 13 on spoken digits in BN50's shape, "
              "440 inputs and 30 targets (4 learners); 1 (batches of 32) and 3 (batches of 10). The paper's 40x and 200x are about five "

@@ -107,6 +107,19 @@ def safe():
                           for what, floor, wide, narrow in packs])
 
 
+def safe_cached():
+    """A row a codec: how much longer packing takes with the check, from the second cache, and how much longer it would take if the
+    gradient were read once more at the cache's speed, in percent of packing."""
+    by, lines = made_up(CACHED_N), []
+    for what in [what for what, key, *_ in GOALS if key == "pack"] + list(OTHERS):
+        cells = []
+        for isa in ("avx512", "avx2"):
+            pack, checked, reading = (float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "pack_safe", "read"))
+            cells += [f"{round(100 * (pack / checked - 1))}", f"{round(100 * pack / reading)}"]
+        lines.append([f"`{what}`", *cells])
+    return table(["codec", "the check, AVX-512", "a reading", "the check, AVX2", "a reading"], lines)
+
+
 def gains(row, other, key, floor):
     """One thread's and two threads' speed, and how much of what two threads gain for the memory alone this is."""
     one, two = float(row[f"{key}_gbps"]), float(other[f"{key}_gbps"])
