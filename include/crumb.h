@@ -148,7 +148,7 @@ CRUMB_API int crumb_agree(crumb_packer *packer, const float *stat, size_t learne
 /* Bytes of the longest frame for n elements; 0 if the codec is not valid, or not for so many elements. */
 CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 
-enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* the caller has asked crumb_finite: skip the check */
+enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* crumb_finite has said so */
 
 /* Packs the gradient (n elements of dtype, as given to crumb_packer_init) into dst (cap >= crumb_bound
  * bytes), moves the residual and the step on, and returns the length of the frame. An error leaves the packer
