@@ -159,7 +159,7 @@ EXPERIMENTS = {
              "epoch, in which an element of the LSTM's weights is sent a few times, is not enough, and three of smaller batches are (one "
              "seed). ResNet-20, for ImageNet's networks (the paper's number is ResNet-18's, of 4 learners), holds after twelve epochs of "
              "batches of 32 (one seed); after five it is a point behind, and twice that with batches of 64 and four times the rate. On the "
-             "spoken digits 4 learners are within half a point after the paper's 13 epochs, and 1 is not, by a tenth (one seed); by then the network "
+             "spoken digits 4 and 8 learners are within half a point after the paper's 13 epochs, and 1 is not, by a tenth (one seed); by then the network "
              "has learnt its training set by heart.",
         not_run="three epochs of Shakespeare by 8 learners: over twenty minutes of CPU time with one thread; ImageNet's rows: weeks on a desktop; "
                 "their sizes and rates a step are `crumb plan`'s, below",
