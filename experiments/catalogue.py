@@ -161,7 +161,7 @@ EXPERIMENTS = {
              "batches of 32 (one seed); after five it is a point behind, and twice that with batches of 64 and four times the rate. On the "
              "spoken digits 4 and 8 learners are within half a point after the paper's 13 epochs, and 1 is not, by a tenth (one seed); by then the network "
              "has learnt its training set by heart.",
-        not_run="three epochs of Shakespeare by 8 learners: over twenty minutes of CPU time with one thread; ImageNet's rows: weeks on a desktop; "
+        not_run="three epochs of Shakespeare by 8 learners: given up after twenty minutes of CPU time with one thread, beside other work; ImageNet's rows: weeks on a desktop; "
                 "their sizes and rates a step are `crumb plan`'s, below",
         figure=("epoch", "error")),
     "alq-table": Experiment(

@@ -114,8 +114,11 @@ def safe_cached():
     for what in [what for what, key, *_ in GOALS if key == "pack"] + list(OTHERS):
         cells = []
         for isa in ("avx512", "avx2"):
-            pack, checked, reading = (float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "pack_safe", "read"))
-            cells += [f"{round(100 * (pack / checked - 1))}", f"{round(100 * pack / reading)}"]
+            if (what, isa) in by:
+                pack, checked, reading = (float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "pack_safe", "read"))
+                cells += [f"{round(100 * (pack / checked - 1))}", f"{round(100 * pack / reading)}"]
+            else:
+                cells += ["-", "-"]
         lines.append([f"`{what}`", *cells])
     return table(["codec", "the check, AVX-512", "a reading", "the check, AVX2", "a reading"], lines)
 

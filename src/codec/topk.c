@@ -51,13 +51,6 @@ static void count_digits(const uint8_t *x, size_t n, uint32_t prefix, unsigned s
 	}
 }
 
-static float float_of(uint32_t bits)
-{
-	float x;
-	memcpy(&x, &bits, sizeof x);
-	return x;
-}
-
 /* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
  * lies. */
 static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
