@@ -101,6 +101,8 @@ struct isa {
 	const char *name;
 	const struct codec *const *codecs; /* in order of id, which begins at 1; NULL at the end */
 	bool (*finite)(const void *grad, size_t n, enum crumb_dtype type);
+	/* The CRC-32C of a few bytes. */
+	uint32_t (*crc)(const uint8_t *data, size_t size);
 	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1); it goes on from that of the blocks
 	 * before, or 0. */
 	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size);

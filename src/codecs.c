@@ -18,5 +18,8 @@ static const struct codec *const codecs[] = {
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
 
-const struct isa PER_ISA(isa) = {
-        .name = STRING(V16_ISA), .codecs = codecs, .finite = PER_ISA(finite), .checksum = PER_ISA(checksum)};
+const struct isa PER_ISA(isa) = {.name = STRING(V16_ISA),
+                                 .codecs = codecs,
+                                 .finite = PER_ISA(finite),
+                                 .crc = PER_ISA(crc),
+                                 .checksum = PER_ISA(checksum)};

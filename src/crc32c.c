@@ -1,16 +1,15 @@
 /* CRC-32C of many blocks at once.
  *
- * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction; blocks of the payload
- * are independent, so four of them go side by side, or two of what is left. With AVX-512 a block is folded
- * instead, by carry-less multiplication: four vectors of it on to those 256 bytes further, until four are
- * left (Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009).
+ * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction. With AVX2 and AVX-512
+ * a block is folded instead, by carry-less multiplication: four vectors of it on to the next four, until four
+ * are left (Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009). Elsewhere blocks, which are
+ * independent, go four side by side, or two of what is left.
  *
  * SPDX-License-Identifier: MIT */
 #include "crc32c.h"
 #include <string.h>
-#if defined(__VPCLMULQDQ__) && defined(__AVX512F__)
+#ifdef __PCLMUL__
 #include <immintrin.h>
-#define FOLDED
 #endif
 
 enum { BLOCK = 4096, SIDE = 4 };
@@ -67,8 +66,21 @@ static uint32_t append(uint32_t crc, uint32_t block)
 	return crc;
 }
 
+/* The CRC of what follows bytes of that CRC. */
+static uint32_t go_on(uint32_t crc, const uint8_t *data, size_t size)
+{
+	crc = ~crc;
+	for (; size >= 8; size -= 8, data += 8)
+		crc = step8(crc, data);
+	for (; size; size--, data++)
+		crc = step1(crc, *data);
+	return ~crc;
+}
+
 /* append_blocks goes on with a CRC by those of so many blocks, the last of which has so many bytes. */
-#ifdef FOLDED
+#ifdef __PCLMUL__
+
+#if defined(__VPCLMULQDQ__) && defined(__AVX512F__)
 
 /* What 128 bits are worth so many bits further on, added to what stands there. by: x^(bits + 32) and, above
  * it, x^(bits - 32) modulo the polynomial, their 32 bits in reverse and shifted up by one. */
@@ -82,32 +94,49 @@ static inline __m512i fold(__m512i x, __m512i by, __m512i there)
 static uint32_t block_crc(const uint8_t *data, size_t size)
 {
 	enum { WIDE = 64, FOUR = 4 * WIDE };
-	uint32_t crc = ~0u;
-	size_t i = 0;
-	if (size >= FOUR) {
-		const __m512i far = _mm512_set4_epi64(0xb9e02b86, 0xdcb17aa4, 0xb9e02b86, 0xdcb17aa4),
-		              near = _mm512_set4_epi64(0x9e4addf8, 0x740eef02, 0x9e4addf8, 0x740eef02);
-		__m512i x[4];
+	if (size < FOUR)
+		return go_on(0, data, size);
+	const __m512i far = _mm512_set4_epi64(0xb9e02b86, 0xdcb17aa4, 0xb9e02b86, 0xdcb17aa4),
+	              near = _mm512_set4_epi64(0x9e4addf8, 0x740eef02, 0x9e4addf8, 0x740eef02);
+	__m512i x[4];
+	for (int k = 0; k < 4; k++)
+		x[k] = _mm512_loadu_si512(data + WIDE * k);
+	x[0] = _mm512_xor_si512(x[0], _mm512_maskz_set1_epi32(1, -1));
+	size_t i = FOUR;
+	for (; i + FOUR <= size; i += FOUR)
 		for (int k = 0; k < 4; k++)
-			x[k] = _mm512_loadu_si512(data + WIDE * k);
-		x[0] = _mm512_xor_si512(x[0], _mm512_maskz_set1_epi32(1, -1));
-		for (i = FOUR; i + FOUR <= size; i += FOUR)
-			for (int k = 0; k < 4; k++)
-				x[k] = fold(x[k], far, _mm512_loadu_si512(data + i + WIDE * k));
-		for (int k = 1; k < 4; k++)
-			x[k] = fold(x[k - 1], near, x[k]);
-		uint8_t left[WIDE];
-		_mm512_storeu_si512(left, x[3]);
-		crc = 0;
-		for (int k = 0; k < WIDE; k += 8)
-			crc = step8(crc, left + k);
-	}
-	for (; i + 8 <= size; i += 8)
-		crc = step8(crc, data + i);
-	for (; i < size; i++)
-		crc = step1(crc, data[i]);
-	return ~crc;
+			x[k] = fold(x[k], far, _mm512_loadu_si512(data + i + WIDE * k));
+	for (int k = 1; k < 4; k++)
+		x[k] = fold(x[k - 1], near, x[k]);
+	return go_on(go_on(~0u, (const uint8_t *)&x[3], WIDE), data + i, size - i);
 }
+
+#else
+
+/* A CRC times by: x^(bits - 33) modulo the polynomial, in reverse, for so many bits further on. */
+static inline __m128i times(uint32_t crc, uint32_t by)
+{
+	return _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)by), 0);
+}
+
+static uint32_t block_crc(const uint8_t *data, size_t size)
+{
+	enum { PART = 256, FOUR = 4 * PART };
+	uint32_t crc = 0;
+	for (; size >= FOUR; size -= FOUR, data += FOUR) {
+		uint32_t part[4] = {~crc};
+		for (size_t i = 0; i < PART; i += 8)
+			for (size_t k = 0; k < 4; k++)
+				part[k] = step8(part[k], data + k * PART + i);
+		const __m128i before =
+		        _mm_xor_si128(_mm_xor_si128(times(part[0], 0xd7a4825c), times(part[1], 0xdd7e3b0c)),
+		                      times(part[2], 0xb9e02b86));
+		crc = ~(part[3] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(before)));
+	}
+	return go_on(crc, data, size);
+}
+
+#endif
 
 static uint32_t append_blocks(uint32_t all, const uint8_t *data, size_t count, size_t last)
 {
@@ -137,6 +166,8 @@ static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all
 }
 
 #endif
+
+uint32_t PER_ISA(crc)(const uint8_t *data, size_t size) { return go_on(0, data, size); }
 
 uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
 {

@@ -4,6 +4,9 @@
 
 #include "codec.h"
 
+/* Of the few bytes of a header. */
+uint32_t PER_ISA(crc)(const uint8_t *data, size_t size);
+
 /* Of a payload: the CRC of the CRCs of its 4 KiB blocks (doc/FORMAT.md, 1). It goes on from that of the whole
  * blocks before, or 0. */
 uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size);

@@ -16,17 +16,9 @@ struct header {
 };
 _Static_assert(sizeof(struct header) == CRUMB_HEADER_BYTES, "the header has no holes");
 
-/* A checksum of less than a block is the CRC of its CRC; for the header the CRC itself is wanted. */
 static uint32_t header_crc(const struct header *h)
 {
-	uint32_t crc = ~0u;
-	const uint8_t *byte = (const uint8_t *)h;
-	for (size_t i = 0; i < offsetof(struct header, header_sum); i++) {
-		crc ^= byte[i];
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (0x82F63B78u & (0u - (crc & 1)));
-	}
-	return ~crc;
+	return crumb_isa_now()->crc((const uint8_t *)h, offsetof(struct header, header_sum));
 }
 
 int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size)

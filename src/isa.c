@@ -18,7 +18,7 @@ static bool has_avx2(void)
 {
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
 	       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-	       __builtin_cpu_supports("sse4.2");
+	       __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
 }
 #endif
 #ifdef CRUMB_HAVE_AVX512
@@ -27,7 +27,7 @@ static bool has_avx512(void)
 	return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
 	       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-	       __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("vpclmulqdq");
+	       __builtin_cpu_supports("vpclmulqdq");
 }
 #endif
 #ifdef CRUMB_HAVE_NEON
