@@ -12,7 +12,7 @@
 #include <immintrin.h>
 #endif
 
-enum { BLOCK = 4096, SIDE = 4 };
+enum { BLOCK = 4096 };
 
 #ifdef __SSE4_2__
 #include <nmmintrin.h>
@@ -77,7 +77,8 @@ static uint32_t go_on(uint32_t crc, const uint8_t *data, size_t size)
 	return ~crc;
 }
 
-/* append_blocks goes on with a CRC by those of so many blocks, the last of which has so many bytes. */
+uint32_t PER_ISA(crc)(const uint8_t *data, size_t size) { return go_on(0, data, size); }
+
 #ifdef __PCLMUL__
 
 #if defined(__VPCLMULQDQ__) && defined(__AVX512F__)
@@ -138,15 +139,21 @@ static uint32_t block_crc(const uint8_t *data, size_t size)
 
 #endif
 
-static uint32_t append_blocks(uint32_t all, const uint8_t *data, size_t count, size_t last)
+uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
 {
-	for (size_t k = 0; k < count; k++)
-		all = append(all, block_crc(data + k * BLOCK, k + 1 < count ? BLOCK : last));
-	return all;
+	uint32_t all = ~before;
+	for (size_t here; size; data += here, size -= here) {
+		here = size < BLOCK ? size : BLOCK;
+		all = append(all, block_crc(data, here));
+	}
+	return ~all;
 }
 
 #else
 
+enum { SIDE = 4 };
+
+/* Goes on with a CRC by those of so many blocks, the last of which has so many bytes. */
 static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all, const uint8_t *data,
                                                                     const size_t count, size_t last)
 {
@@ -165,10 +172,6 @@ static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all
 	return all;
 }
 
-#endif
-
-uint32_t PER_ISA(crc)(const uint8_t *data, size_t size) { return go_on(0, data, size); }
-
 uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
 {
 	uint32_t all = ~before;
@@ -186,3 +189,5 @@ uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
 	}
 	return ~all;
 }
+
+#endif
