@@ -452,35 +452,57 @@ static size_t useful_edges(const struct fit_histogram *h, size_t levels, uint16_
 	return h->count + 1;
 }
 
+/* One level more: of the edges first to last, the least Psi up to each if it is that level, and the edge that
+ * is the level before then, which for these lies in lo to hi. */
+struct one_more {
+	const struct fit_histogram *h;
+	const uint16_t *use;
+	const double *least;
+	double *next;
+	uint16_t *before;
+};
+
+/* The further up an edge, the further up its best edge before, since Psi of a to c and of b to d is no more
+ * than that of a to d and of b to c, a < b < c < d: so the middle one's divides the range of the others'. */
+static void divide(const struct one_more *d, size_t first, size_t last, size_t lo, size_t hi)
+{
+	const struct fit_histogram *h = d->h;
+	const size_t at = (first + last) / 2, c = d->use[at];
+	size_t best = lo;
+	d->next[at] = INFINITY;
+	for (size_t from = lo; from <= hi && from < at; from++) {
+		const size_t a = d->use[from];
+		if (h->edge[c] - h->edge[a] < CRUMB_FIT_GAP)
+			break;
+		const double m[3] = {h->sum[0][c] - h->sum[0][a], h->sum[1][c] - h->sum[1][a],
+		                     h->sum[2][c] - h->sum[2][a]};
+		const double psi = d->least[from] + between(m, h->edge[a], h->edge[c]);
+		if (psi < d->next[at]) {
+			d->next[at] = psi;
+			best = from;
+		}
+	}
+	d->before[at] = (uint16_t)best;
+	if (first < at)
+		divide(d, first, at - 1, lo, best);
+	if (at < last)
+		divide(d, at + 1, last, best, hi);
+}
+
 double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count)
 {
 	uint16_t use[CRUMB_FIT_BINS + 1];
 	const size_t last = useful_edges(h, count, use) - 1;
-	double least[CRUMB_FIT_BINS + 1];                      /* Psi up to an edge that is level j */
-	uint16_t before[CRUMB_FIT_LEVELS][CRUMB_FIT_BINS + 1]; /* and the edge that is level j - 1 then */
-	least[0] = 0;
+	double least[2][CRUMB_FIT_BINS + 1]; /* Psi up to an edge that is level j, of j even and odd */
+	uint16_t before[CRUMB_FIT_LEVELS][CRUMB_FIT_BINS + 1]; /* the edge that is level j - 1 then */
+	least[0][0] = 0;
 	for (size_t c = 1; c <= last; c++)
-		least[c] = INFINITY;
+		least[0][c] = INFINITY;
 	for (size_t j = 1; j < count; j++)
-		for (size_t at = last + 1;
-		     at-- > 0;) { /* downward: least is still that of level j - 1 below */
-			const size_t c = use[at];
-			double best = INFINITY;
-			for (size_t from = 0; from < at; from++) {
-				const size_t a = use[from];
-				if (h->edge[c] - h->edge[a] < CRUMB_FIT_GAP)
-					break;
-				const double m[3] = {h->sum[0][c] - h->sum[0][a], h->sum[1][c] - h->sum[1][a],
-				                     h->sum[2][c] - h->sum[2][a]};
-				const double psi = least[from] + between(m, h->edge[a], h->edge[c]);
-				if (psi < best) {
-					best = psi;
-					before[j][at] = (uint16_t)from;
-				}
-			}
-			least[at] = best;
-		}
-	if (least[last] == INFINITY)
+		divide(&(struct one_more){h, use, least[(j - 1) % 2], least[j % 2], before[j]}, 0, last, 0,
+		       last);
+	const double psi = least[(count - 1) % 2][last];
+	if (psi == INFINITY)
 		return INFINITY;
 	size_t at = last;
 	level[count - 1] = h->edge[use[at]];
@@ -488,5 +510,5 @@ double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t co
 		at = before[j][at];
 		level[j - 1] = h->edge[use[at]];
 	}
-	return least[last];
+	return psi;
 }

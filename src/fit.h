@@ -101,8 +101,8 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
                             double previous);
 
 /* ZipML: the levels of least Psi among the edges of a histogram, its first and last included, by dynamic
- * programming in time count * bins^2. At most CRUMB_FIT_LEVELS of at most CRUMB_FIT_BINS bins: uses 16 KB of
- * stack. Returns Psi, or infinity, and no levels, where there are not as many edges a gap apart. */
+ * programming in time count * bins * log(bins). At most CRUMB_FIT_LEVELS of at most CRUMB_FIT_BINS bins: uses
+ * 20 KB of stack. Returns Psi, or infinity, and no levels, where there are not as many edges a gap apart. */
 double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count);
 
 #endif
