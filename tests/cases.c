@@ -100,10 +100,12 @@ uint64_t case_random(uint64_t *state)
 
 double case_uniform(uint64_t *state) { return (double)(case_random(state) >> 11) * 0x1p-53; }
 
+static double gauss_of(double a, double b) { return sqrt(-2 * log(1 - a)) * cos(6.283185307179586 * b); }
+
 double case_gauss(uint64_t *state)
 {
-	const double a = 1 - case_uniform(state), b = case_uniform(state);
-	return sqrt(-2 * log(a)) * cos(6.283185307179586 * b);
+	const double a = case_uniform(state);
+	return gauss_of(a, case_uniform(state));
 }
 
 void case_fill(float *g, size_t n, enum case_kind kind, uint64_t seed)
@@ -113,16 +115,18 @@ void case_fill(float *g, size_t n, enum case_kind kind, uint64_t seed)
 	                                0x1.fffffep119f, 1.0f,        -0.5f,      0x1p-24f};
 	uint64_t state = seed * 977 + (uint64_t)kind * 13 + n;
 	for (size_t i = 0; i < n; i++) {
-		const double x = case_gauss(&state);
+		const double a = case_uniform(&state), b = case_uniform(&state); /* two by any kind */
 		switch (kind) {
 		case CASE_GAUSS:
-			g[i] = (float)x;
+			g[i] = (float)gauss_of(a, b);
 			break;
 		case CASE_SPARSE:
-			g[i] = case_random(&state) % 8 ? 0 : (float)(x * exp2(-8 * case_uniform(&state)));
+			g[i] = case_random(&state) % 8
+			               ? 0
+			               : (float)(gauss_of(a, b) * exp2(-8 * case_uniform(&state)));
 			break;
 		case CASE_DYADIC:
-			g[i] = (float)(nearbyint(x * 8) / 16);
+			g[i] = (float)(nearbyint(gauss_of(a, b) * 8) / 16);
 			break;
 		case CASE_EXTREME:
 			g[i] = extreme[case_random(&state) % (sizeof extreme / sizeof *extreme)];

@@ -17,7 +17,8 @@ static struct run run(const char *with, const crumb_codec *c, const void *grad, 
 {
 	assert_int_equal(crumb_set_isa(with), 0);
 	struct run r = {.packer = case_packer(c, n, 7), .acc = malloc((n + 1) * sizeof(float))};
-	case_fill(r.acc, n, CASE_GAUSS, 99);
+	for (size_t i = 0; i < n; i++)
+		r.acc[i] = (float)(i % 7) / 3 - 1;
 	for (int s = 0; s < 3; s++) {
 		r.frame[s] = case_pack(r.packer, grad, type, &r.len[s]);
 		assert_int_equal(crumb_unpack_add(r.frame[s], r.len[s], 0.3f, r.acc, n), r.len[s]);
