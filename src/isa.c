@@ -8,15 +8,24 @@
 #include "codec.h"
 #include <stdatomic.h>
 #include <string.h>
+#ifdef CRUMB_HAVE_AVX2
+#include <cpuid.h>
+#endif
 #if defined(CRUMB_HAVE_NEON) && !defined(__ARM_FEATURE_CRC32)
 #include <sys/auxv.h>
 #endif
 
 static bool always(void) { return true; }
 #ifdef CRUMB_HAVE_AVX2
+/* Conversions of 16 bits, a name that clang does not know. */
+static bool has_f16c(void)
+{
+	unsigned a, b, c = 0, d;
+	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
 static bool has_avx2(void)
 {
-	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	return has_f16c() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
 	       __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
 	       __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
 }
