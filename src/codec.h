@@ -133,7 +133,7 @@ static inline __attribute__((unused)) bool always_gates(const crumb_codec *codec
 
 static inline bool usable(float x) { return x <= 0x1p120f && x >= -0x1p120f; }
 
-static inline float float_of(uint32_t bits)
+static inline float float_of_bits(uint32_t bits)
 {
 	float x;
 	__builtin_memcpy(&x, &bits, sizeof x);

@@ -1,8 +1,9 @@
 /* CRC-32C of many blocks at once.
  *
- * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction. With AVX2 and AVX-512
- * a block is folded instead, by carry-less multiplication: four vectors of it on to the next four, until four
- * are left (Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009). Elsewhere blocks, which are
+ * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction. With AVX-512 a block
+ * is folded instead, by carry-less multiplication: four vectors of it on to the next four, until four are
+ * left (Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009). With AVX2 four parts of each KiB go side
+ * by side, and such products move the CRCs of the first three to its end. Elsewhere blocks, which are
  * independent, go four side by side, or two of what is left.
  *
  * SPDX-License-Identifier: MIT */
@@ -66,7 +67,7 @@ static uint32_t append(uint32_t crc, uint32_t block)
 	return crc;
 }
 
-/* The CRC of what follows bytes of that CRC. */
+/* The CRC of bytes, those before which have that CRC, together with these; 0 if there are none before. */
 static uint32_t go_on(uint32_t crc, const uint8_t *data, size_t size)
 {
 	crc = ~crc;
@@ -114,7 +115,8 @@ static uint32_t block_crc(const uint8_t *data, size_t size)
 
 #else
 
-/* A CRC times by: x^(bits - 33) modulo the polynomial, in reverse, for so many bits further on. */
+/* What a CRC is worth so many bits further on, but for a last division. by: x^(bits - 33) modulo the
+ * polynomial, in reverse. */
 static inline __m128i times(uint32_t crc, uint32_t by)
 {
 	return _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)by), 0);
@@ -123,15 +125,15 @@ static inline __m128i times(uint32_t crc, uint32_t by)
 static uint32_t block_crc(const uint8_t *data, size_t size)
 {
 	enum { PART = 256, FOUR = 4 * PART };
+	const uint32_t one = 0xb9e02b86, two = 0xdd7e3b0c, three = 0xd7a4825c; /* parts further on */
 	uint32_t crc = 0;
 	for (; size >= FOUR; size -= FOUR, data += FOUR) {
 		uint32_t part[4] = {~crc};
 		for (size_t i = 0; i < PART; i += 8)
 			for (size_t k = 0; k < 4; k++)
 				part[k] = step8(part[k], data + k * PART + i);
-		const __m128i before =
-		        _mm_xor_si128(_mm_xor_si128(times(part[0], 0xd7a4825c), times(part[1], 0xdd7e3b0c)),
-		                      times(part[2], 0xb9e02b86));
+		const __m128i before = _mm_xor_si128(
+		        _mm_xor_si128(times(part[0], three), times(part[1], two)), times(part[2], one));
 		crc = ~(part[3] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(before)));
 	}
 	return go_on(crc, data, size);

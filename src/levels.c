@@ -100,7 +100,7 @@ static __attribute__((noinline)) struct squares squares_any(const void *grad, en
 }
 
 /* 2^exponent, a normal number. */
-static float power_of_two(int exponent) { return float_of((uint32_t)(exponent + 127) << 23); }
+static float power_of_two(int exponent) { return float_of_bits((uint32_t)(exponent + 127) << 23); }
 
 /* Of a bucket in which an element is not usable. */
 static const struct unit no_unit = {INFINITY, 1, 0};

@@ -72,6 +72,6 @@ float PER_ISA(threshold)(float value, float share, const float *r, enum crumb_dt
 	wanted = wanted < half ? wanted : half;
 	const uint32_t high = find(count, &wanted);
 	look(count, high, LOW, &from, type);
-	const float t = float_of(high << HIGH | find(count, &wanted) << LOW);
+	const float t = float_of_bits(high << HIGH | find(count, &wanted) << LOW);
 	return t < THRESHOLD_LEAST ? THRESHOLD_LEAST : t > THRESHOLD_MOST ? THRESHOLD_MOST : t;
 }

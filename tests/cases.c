@@ -115,7 +115,8 @@ void case_fill(float *g, size_t n, enum case_kind kind, uint64_t seed)
 	                                0x1.fffffep119f, 1.0f,        -0.5f,      0x1p-24f};
 	uint64_t state = seed * 977 + (uint64_t)kind * 13 + n;
 	for (size_t i = 0; i < n; i++) {
-		const double a = case_uniform(&state), b = case_uniform(&state); /* two by any kind */
+		const double a = case_uniform(&state),
+		             b = case_uniform(&state); /* of any kind, for those after */
 		switch (kind) {
 		case CASE_GAUSS:
 			g[i] = (float)gauss_of(a, b);

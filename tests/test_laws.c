@@ -44,7 +44,8 @@ static void same_bytes_on_every_isa(void **state)
 				for (int type = CRUMB_F32; type <= CRUMB_BF16; type++) {
 					if (type != CRUMB_F32 && kind != CASE_GAUSS && kind != CASE_EXTREME)
 						continue; /* their loads are all that differs */
-					if (solves(&codec[c]) && l % 4)
+					if ((solves(&codec[c]) || !strncmp(name(&codec[c]), "zipml", 5)) &&
+					    l % 4)
 						continue;
 					const size_t n = case_length[l];
 					float *g = malloc((n + 1) * sizeof *g);

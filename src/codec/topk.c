@@ -67,7 +67,7 @@ static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
 			k -= count[digit];
 		found = found << width[pass] | digit;
 	}
-	return float_of(found);
+	return float_of_bits(found);
 }
 
 /* How many of n floats are of a magnitude above m > 0, or equal to it. */
@@ -99,13 +99,13 @@ static float greatest_of_few(const uint8_t *x, size_t n, size_t k)
 {
 	uint32_t found = 0;
 	for (uint32_t bit = 1u << 30; bit; bit >>= 1) {
-		const float m = float_of(found | bit);
+		const float m = float_of_bits(found | bit);
 		const size_t count = count_above(x, n, m, true);
 		if (count == k)
 			return least_from(x, n, m);
 		found |= count > k ? bit : 0;
 	}
-	return float_of(found);
+	return float_of_bits(found);
 }
 
 static __attribute__((noinline)) float greatest(const uint8_t *x, size_t n, size_t k)

@@ -138,12 +138,11 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	}
 }
 
-/* Between so many streams memory comes late unless it is asked for: of the sums sixteen elements at a time,
- * of a frame those of a cache line. */
+/* Between so many streams memory comes late unless it is asked for. */
 static void unpack_add_few(const struct frame *frame, const float *weight, size_t count, float *acc,
                            size_t first, size_t end)
 {
-	enum { AHEAD = 1024, LINE = 256 };
+	enum { AHEAD = 1024 /* elements, far enough */, LINE = 256 /* whose codes are a cache line */ };
 	float value[FRAMES_FEW][4] = {0};
 	v16t table[FRAMES_FEW];
 	const uint8_t *payload[FRAMES_FEW] = {NULL};
