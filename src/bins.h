@@ -21,7 +21,7 @@ enum { BINS_SYMBOLS, BINS_ENTROPY }; /* the values of the key coding */
 enum { BINS_GAPS = 1 };              /* the flag */
 enum { BINS_RUN = 1024 };            /* bins whose maxima are added up by themselves */
 enum { BINS_MOST = 1 << 24 };        /* the largest bin; its f32 is exact */
-enum bins_choice { LIFTED, FIRST };  /* |G + factor g| >= M, or the first element with |G| = M */
+enum { LIFTED, FIRST };              /* BINS_CHOICE: |G + factor g| >= M, or the first element with |G| = M */
 
 static const char *const bins_codings[] = {"symbols", "entropy", NULL};
 
@@ -119,9 +119,9 @@ V16_FN uint8_t *put_short(uint8_t *dst, uint64_t sent, uint64_t negative)
 /* ---- pack ----------------------------------------------------------------------------------- */
 
 /* The lanes of a group that are sent; M > 0. */
-V16_FN uint16_t sent_in(v16f G, v16f g, const enum bins_choice choice, v16f factor, v16f M)
+V16_FN uint16_t sent_in(v16f G, v16f g, v16f factor, v16f M)
 {
-	if (choice == FIRST)
+	if (BINS_CHOICE == FIRST)
 		return v16_bits(v16_ge(v16_abs(G), M));
 	const v16f H = v16_add(G, v16_mul(factor, g));
 	return v16_bits(v16_both(v16_ge(v16_abs(H), M), v16_ne(G, v16_set(0))));
@@ -133,7 +133,6 @@ struct bin {
 };
 
 struct bins {
-	const enum bins_choice choice;
 	const float factor; /* less 1 */
 	const size_t width; /* of a symbol */
 };
@@ -158,38 +157,59 @@ V16_FN struct bin pack_short_bin(float *r, const void *grad, const enum crumb_dt
 	const float M = v16_top(top);
 	const v16f most = v16_set(M), f = v16_set(bins->factor);
 	for (size_t k = 0; k < GROUPS; k++) {
-		sent |= (uint64_t)sent_in(G[k], g[k], bins->choice, f, most) << from[k];
+		sent |= (uint64_t)sent_in(G[k], g[k], f, most) << from[k];
 		negative |= (uint64_t)v16_bits(v16_negative(G[k])) << from[k];
 	}
-	if (bins->choice == LIFTED)
+	if (BINS_CHOICE == LIFTED)
 		return (struct bin){M, put_short(dst, sent, negative)};
 	const uint32_t lane = (uint32_t)__builtin_ctzll(sent);
 	uint8_t *const end = M > 0 ? put_symbol(dst, 1, lane, negative >> lane & 1) : dst;
 	return (struct bin){M, end_symbols(dst, end, 1)};
 }
 
+/* The elements before the first from which on no register is loaded from two cache lines. */
+V16_FN size_t before_aligned(const float *r) { return -((uintptr_t)r / sizeof *r) % V16_LANES; }
+
+/* Adds a group of the gradient to r's. Lane by lane, the greater of top and the sum's magnitude. */
+V16_FN v16f add_group(float *r, const void *grad, const enum crumb_dtype type, size_t at, v16f top)
+{
+	const v16f G = v16_add(v16_loadf(r + at), v16_load(type, grad, at));
+	v16_storef(r + at, G);
+	return v16_max_abs(G, top);
+}
+
 /* A bin of 16 elements or more that sends what is lifted. */
 V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                               size_t size, const struct bins *bins, uint8_t *dst)
 {
-	const size_t whole = size / V16 * V16, tail = size - V16;
+	const size_t width = bins->width, tail = size - V16;
 	uint8_t *const begin = dst;
 	float *const own = r + first;
-	/* Loaded before anything is stored, since it overlaps the group before. */
+	/* Of shorter registers fewer cross lines, and the head would cost more than it gains. */
+	const size_t from = V16_LANES == 16 ? before_aligned(own) : 0;
+	/* Other groups overlap the head and the tail: so both are loaded before anything is stored, and are
+	 * stored last, since a load of what has just been stored in parts would wait for it. */
 	const v16f tail_g = v16_load(type, grad, first + tail);
 	const v16f tail_G = v16_add(v16_loadf(own + tail), tail_g);
-	v16f top = v16_abs(tail_G);
-	for (size_t i = 0; i < whole; i += V16) {
-		const v16f G = v16_add(v16_loadf(own + i), v16_load(type, grad, first + i));
-		v16_storef(own + i, G);
-		top = v16_max_abs(G, top);
+	v16f head_g = v16_set(0), head_G = v16_set(0), top = v16_abs(tail_G);
+	if (from) {
+		head_g = v16_load(type, grad, first);
+		head_G = v16_add(v16_loadf(own), head_g);
+		top = v16_max_abs(head_G, top);
 	}
+	size_t to = from;
+	for (; to + V16 <= size; to += V16)
+		top = add_group(r, grad, type, first + to, top);
 	const float M = v16_top(top);
 	if (M > 0) {
 		const v16f most = v16_set(M), f = v16_set(bins->factor);
-		for (size_t i = 0; i < whole; i += SHORT_BIN) {
+		if (from) {
+			const uint16_t sent = sent_in(head_G, head_g, f, most) & v16_first(from);
+			dst = put_symbols(dst, width, sent, v16_bits(v16_negative(head_G)), 0, 1);
+		}
+		for (size_t i = from; i < to; i += SHORT_BIN) {
 			uint64_t sent = 0, negative = 0;
-			for (size_t k = 0; k < SHORT_BIN && i + k < whole; k += V16) {
+			for (size_t k = 0; k < SHORT_BIN && i + k < to; k += V16) {
 				/* The next bin comes from memory while this one, in the cache, is gone over
 				 * again. */
 				__builtin_prefetch(own + size + i + k);
@@ -197,22 +217,21 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 				                   v16_width(type) * (first + size + i + k));
 				const v16f G = v16_loadf(own + i + k),
 				           g = v16_load(type, grad, first + i + k);
-				sent |= (uint64_t)sent_in(G, g, LIFTED, f, most) << k;
+				sent |= (uint64_t)sent_in(G, g, f, most) << k;
 				negative |= (uint64_t)v16_bits(v16_negative(G)) << k;
 			}
-			dst = put_symbols(dst, bins->width, sent, negative, (uint32_t)i, 2);
+			dst = put_symbols(dst, width, sent, negative, (uint32_t)i, 2);
 		}
-		if (whole < size) {
-			v16_storef(own + tail, tail_G);
-			const uint16_t fresh = (uint16_t)~v16_first(whole - tail);
-			const uint16_t sent = sent_in(tail_G, tail_g, LIFTED, f, most) & fresh;
-			dst = put_symbols(dst, bins->width, sent, v16_bits(v16_negative(tail_G)),
-			                  (uint32_t)tail, 1);
+		if (to < size) {
+			const uint16_t sent = sent_in(tail_G, tail_g, f, most) & ~v16_first(to - tail);
+			dst = put_symbols(dst, width, sent, v16_bits(v16_negative(tail_G)), (uint32_t)tail,
+			                  1);
 		}
-	} else {
-		v16_storef(own + tail, tail_G);
 	}
-	return (struct bin){M, end_symbols(begin, dst, bins->width)};
+	if (from)
+		v16_storef(own, head_G);
+	v16_storef(own + tail, tail_G);
+	return (struct bin){M, end_symbols(begin, dst, width)};
 }
 
 /* The elements that pack_greatest remembers together: four groups, to choose less often. */
@@ -258,14 +277,23 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 	const size_t tail = size - BLOCK;
 	uint8_t *const begin = dst;
 	float *const own = r + first;
-	/* Loaded before anything is stored, since it overlaps the block before. */
+	/* Loaded before anything is stored, since the blocks between them overlap both. */
+	const v16f head = v16_add(v16_loadf(own), v16_load(type, grad, first));
 	const struct block last = load_block(r, grad, type, first + tail);
-	v16f top = v16_set(0), behind = v16_set(0); /* the elements from the lane's block to BINS_MOST */
-	for (size_t i = 0; i < tail; i += BLOCK) {
-		const v16f here = store_block(own + i, load_block(r, grad, type, first + i));
+	v16f top = v16_max_abs(head, v16_set(0));
+	v16f behind = v16_set(BINS_MOST); /* the elements from the lane's block to BINS_MOST */
+	for (size_t i = before_aligned(own); i < tail; i += BLOCK) {
+		v16f here = v16_set(0);
+		for (size_t k = 0; k < BLOCK / V16; k++) {
+			const v16f G = v16_add(v16_loadf(own + i + V16 * k),
+			                       v16_load(type, grad, first + i + V16 * k));
+			v16_storef(own + i + V16 * k, G);
+			here = v16_max_abs(G, here);
+		}
 		behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - i)), behind);
 		top = v16_max(here, top);
 	}
+	v16_storef(own, head);
 	const v16f here = store_block(own + tail, last);
 	behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - tail)), behind);
 	top = v16_max(here, top);
@@ -297,7 +325,7 @@ V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dt
 	for (size_t i = 0; i < size; i++) {
 		const float G = r[first + i], H = G + bins->factor * g[i];
 		const bool sent =
-		        bins->choice == FIRST ? fabsf(G) >= M && dst == begin : fabsf(H) >= M && G != 0;
+		        BINS_CHOICE == FIRST ? fabsf(G) >= M && dst == begin : fabsf(H) >= M && G != 0;
 		if (sent && M > 0)
 			dst = put_symbol(dst, bins->width, (uint32_t)i, G < 0);
 	}
@@ -325,13 +353,13 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	uint8_t *const first = dst + 8;
 	uint8_t *at = first;
 	double sum = 0, run = 0;
-	const size_t least = bins->width > 1 && bins->choice == FIRST ? SHORT_BIN : V16;
+	const size_t least = bins->width > 1 && BINS_CHOICE == FIRST ? SHORT_BIN : V16;
 	for (size_t b = 0, i = 0; b < count; b++, i += bin) {
 		const size_t size = n - i < bin ? n - i : bin;
 		const bool wide = size >= least && (bins->width > 1 || i + SHORT_BIN <= n);
 		const struct bin done = !wide              ? pack_small_bin(r, grad, type, i, size, bins, at)
 		                        : bins->width == 1 ? pack_short_bin(r, grad, type, i, size, bins, at)
-		                        : bins->choice == FIRST
+		                        : BINS_CHOICE == FIRST
 		                                ? pack_greatest(r, grad, type, i, size, bins, at)
 		                                : pack_lifted(r, grad, type, i, size, bins, at);
 		at = done.end;
@@ -348,15 +376,15 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 }
 
 /* One loop for all types but f32 and for the largest bins: these are rarer. */
-V16_FN size_t bins_pack_symbols(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                                const enum bins_choice choice, float factor, uint8_t *dst)
+V16_FN size_t bins_pack_symbols(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float factor,
+                                uint8_t *dst)
 {
 	const size_t width = symbol_width((size_t)p->codec.value[BIN]);
 	if (type == CRUMB_F32 && width == 1)
-		return bins_pack_width(p, grad, CRUMB_F32, &(struct bins){choice, factor - 1, 1}, dst);
+		return bins_pack_width(p, grad, CRUMB_F32, &(struct bins){factor - 1, 1}, dst);
 	if (type == CRUMB_F32 && width == 2)
-		return bins_pack_width(p, grad, CRUMB_F32, &(struct bins){choice, factor - 1, 2}, dst);
-	return bins_pack_width(p, grad, type, &(struct bins){choice, factor - 1, width}, dst);
+		return bins_pack_width(p, grad, CRUMB_F32, &(struct bins){factor - 1, 2}, dst);
+	return bins_pack_width(p, grad, type, &(struct bins){factor - 1, width}, dst);
 }
 
 /* Entropy-coded, symbols are written behind where the gaps may go. */
@@ -367,14 +395,13 @@ static inline size_t bins_bound(size_t n, size_t bin, size_t symbols, bool entro
 	return bins_before_symbols(n, entropy) + 8 + symbols * symbol_width(bin) + (entropy ? 3 : 0);
 }
 
-/* What a codec's pack does. factor: 1 or more. */
-V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                        const enum bins_choice choice, float factor, bool entropy, uint8_t *dst,
-                        uint16_t *flags)
+/* What a codec's pack does. factor: 1 or more; FIRST has none. */
+V16_FN size_t bins_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float factor,
+                        bool entropy, uint8_t *dst, uint16_t *flags)
 {
 	const size_t n = p->n, bin = (size_t)p->codec.value[BIN];
 	uint8_t *const plain = dst + bins_before_symbols(n, entropy);
-	const size_t size = bins_pack_symbols(p, grad, type, choice, factor, plain);
+	const size_t size = bins_pack_symbols(p, grad, type, factor, plain);
 	if (entropy) {
 		const size_t gaps =
 		        crumb_gaps_of_bins(dst + 4, plain + 8, size - 8, symbol_width(bin), bin, n);

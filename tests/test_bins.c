@@ -88,8 +88,8 @@ static void symbols_are_judged_one_by_one(void **state)
 static void the_greatest_of_a_bin_is_sent(void **state)
 {
 	(void)state;
-	static const char *const specs[] = {"adacomp:bin=50", "adacomp:bin=500", "adacomp:bin=7",
-	                                    "local:bin=50"};
+	static const char *const specs[] = {"adacomp:bin=50", "adacomp:bin=500", "adacomp:bin=67",
+	                                    "adacomp:bin=7", "local:bin=50"};
 	static float g[N], owed[N], acc[N];
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);

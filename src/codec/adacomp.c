@@ -2,6 +2,7 @@
  * (Chen et al., AAAI 2018, Algorithm 2); each sends its sign and is worth the mean of the bins' greatest.
  *
  * SPDX-License-Identifier: MIT */
+#define BINS_CHOICE LIFTED
 #include "bins.h"
 
 enum { FACTOR = BIN + 1, CODING }; /* the other keys */
@@ -15,8 +16,8 @@ static size_t bound(const crumb_codec *codec, size_t n)
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    uint16_t *flags)
 {
-	return bins_pack(p, grad, type, LIFTED, p->codec.value[FACTOR],
-	                 p->codec.value[CODING] != BINS_SYMBOLS, dst, flags);
+	return bins_pack(p, grad, type, p->codec.value[FACTOR], p->codec.value[CODING] != BINS_SYMBOLS, dst,
+	                 flags);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out) { bins_describe(frame, out, CODING); }

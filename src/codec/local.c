@@ -2,6 +2,7 @@
  * et al., AAAI 2018), which the paper measures itself against.
  *
  * SPDX-License-Identifier: MIT */
+#define BINS_CHOICE FIRST
 #include "bins.h"
 
 enum { CODING = BIN + 1 }; /* the other key */
@@ -15,7 +16,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    uint16_t *flags)
 {
-	return bins_pack(p, grad, type, FIRST, 1, p->codec.value[CODING] != BINS_SYMBOLS, dst, flags);
+	return bins_pack(p, grad, type, 1, p->codec.value[CODING] != BINS_SYMBOLS, dst, flags);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out) { bins_describe(frame, out, CODING); }
