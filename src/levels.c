@@ -136,21 +136,28 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* A table of eight at most is another kind with AVX2, which looks it up in half the time of one of sixteen.
- */
-enum kind { EVEN, TABLE, TABLE_OF_8 };
+/* Halves are 0 and powers of two, which need no table; a table of eight at most is looked up by AVX2 in half
+ * the time of one of sixteen. Machines with shorter registers use TABLE for both, and carry fewer loops. */
+enum kind { EVEN, HALVES, TABLE, TABLE_OF_8 };
 
 /* What it takes to round to levels. */
 struct rounding {
 	uint32_t count;
-	float half;       /* even: levels in the half interval, times 2^24 */
+	float half;       /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
 	float from[V16];  /* table: the levels but for the last, and 2 for what is not one */
 	float width[V16]; /* to the next level, times 2^-24 */
 };
 
+static bool are_halves(const struct levels *levels)
+{
+	return levels->form == LEVELS_POWERS && levels->count % 2 && levels->at[levels->count - 2] == 0.5f;
+}
+
 static struct rounding rounding_to(const struct levels *levels)
 {
 	struct rounding r = {.count = levels->count, .half = (float)(levels->count - 1) * 0x1p23f};
+	if (are_halves(levels))
+		r.half = 0x1p24f / levels->at[levels->count / 2 + 1];
 	for (uint32_t k = 0; k < V16 && levels->form != LEVELS_EVEN; k++) {
 		const bool last = k + 1 >= levels->count;
 		r.from[k] = last ? 2 : levels->at[k];
@@ -159,20 +166,39 @@ static struct rounding rounding_to(const struct levels *levels)
 	return r;
 }
 
-/* The codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. Evenly spaced levels are integers,
- * or lie half-way between them, in units of their distance. All is added up in units of 2^-24 of this, as
- * integers: the size, rounded up, carries into the next level if it exceeds u, or below zero, where up is
- * towards 1, too, 1 - u. */
-V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
+/* The codes of sixteen elements that lie *at* levels from the middle one, up or down as y's sign says; at and
+ * u in units of 2^-24. At carries into the next level if it exceeds u, or below zero, where up is towards 1,
+ * too, 1 - u. */
+V16_FN v16i round_at(v16f y, v16i at, v16i u, uint32_t count)
 {
-	const uint32_t middle = r->count / 2, odd = r->count & 1, most = (1u << 24) - 1;
-	const v16f size = v16_min_abs(y, v16_set(1));
-	const v16i at = v16_ceil(v16_add(v16_mul(size, v16_set(r->half)), v16_set(odd ? 0 : 0x1p23f)));
+	const uint32_t middle = count / 2, odd = count & 1, most = (1u << 24) - 1;
 	const v16i plus = v16_subi(v16_seti((middle - !odd) << 24 | most), u),
 	           minus = v16_subi(v16_seti(middle << 24 | most), u);
 	const v16f code =
 	        v16_pick(v16_negative(y), v16_of_bits(v16_subi(minus, at)), v16_of_bits(v16_addi(plus, at)));
 	return v16_shr(v16_bits_of(code), 24);
+}
+
+/* The codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. Evenly spaced levels are integers,
+ * or lie half-way between them, in units of their distance. */
+V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
+{
+	const v16f size = v16_min_abs(y, v16_set(1));
+	const v16f from = v16_set(r->count & 1 ? 0 : 0x1p23f);
+	return round_at(y, v16_ceil(v16_add(v16_mul(size, v16_set(r->half)), from)), u, r->count);
+}
+
+/* The same where levels are 0 and powers of two: a float's exponent and mantissa say where it lies, from the
+ * least power on; below it levels are even. Under zero, y less the level below, as a table takes it, is a
+ * float of its own, of which up to half a unit of u is lost. */
+V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
+{
+	const v16f unit = v16_set(0x1p24f), size = v16_min_abs(y, v16_set(1));
+	const v16f even = v16_mul(size, v16_set(r->half)), under = v16_sub(unit, v16_sub(unit, even));
+	const v16i near = v16_ceil(v16_pick(v16_negative(y), under, even));
+	const v16i far = v16_subi(v16_shl(v16_bits_of(size), 1), v16_seti((127 - r->count / 2) << 24));
+	const v16f at = v16_pick(v16_ge(even, unit), v16_of_bits(far), v16_of_bits(near));
+	return round_at(y, v16_bits_of(at), u, r->count);
 }
 
 /* few: of a table of eight at most. */
@@ -228,9 +254,10 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 				                     : v16_load_few(type, grad, at, end - at);
 				const v16f y = v16_mul(v16_mul(v, lift), inverse);
 				const v16i u = rng_bits(&chance);
-				const v16i code =
-				        kind == EVEN ? round_even(y, u, r)
-				                     : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8);
+				const v16i code = kind == EVEN     ? round_even(y, u, r)
+				                  : kind == HALVES ? round_halves(y, u, r)
+				                                   : round_table(y, v16_float_of(u), r,
+				                                                 kind == TABLE_OF_8);
 				codes_join(&codes,
 				           whole ? code : v16_keepi(v16_mask(v16_first(end - at)), code), g);
 			}
@@ -267,6 +294,7 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
 	const enum kind kind = levels->form == LEVELS_EVEN            ? EVEN
+	                       : V16_LANES >= 8 && are_halves(levels) ? HALVES
 	                       : V16_LANES == 8 && levels->count <= 8 ? TABLE_OF_8
 	                                                              : TABLE;
 	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
@@ -284,6 +312,8 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 		pack_type(p, grad, type, &r, kind == EVEN ? EVEN : TABLE, norm, norms, codes);
 	else if (kind == EVEN)
 		pack_type(p, grad, CRUMB_F32, &r, EVEN, norm, norms, codes);
+	else if (kind == HALVES)
+		pack_type(p, grad, CRUMB_F32, &r, HALVES, norm, norms, codes);
 	else if (kind == TABLE_OF_8)
 		pack_type(p, grad, CRUMB_F32, &r, TABLE_OF_8, norm, norms, codes);
 	else
