@@ -166,26 +166,24 @@ static struct rounding rounding_to(const struct levels *levels)
 	return r;
 }
 
-/* The codes of sixteen elements that lie *at* levels from the middle one, up or down as y's sign says; at and
- * u in units of 2^-24. At carries into the next level if it exceeds u, or below zero, where up is towards 1,
+/* The codes of sixteen elements that lie *at* levels from the middle, up or down as y's sign says; at and u
+ * in units of 2^-24. At carries into the next level if it exceeds u, or below zero, where up is towards 1,
  * too, 1 - u. */
 V16_FN v16i round_at(v16f y, v16i at, v16i u, uint32_t count)
 {
-	const uint32_t middle = count / 2, odd = count & 1, most = (1u << 24) - 1;
-	const v16i plus = v16_subi(v16_seti((middle - !odd) << 24 | most), u),
-	           minus = v16_subi(v16_seti(middle << 24 | most), u);
-	const v16f code =
-	        v16_pick(v16_negative(y), v16_of_bits(v16_subi(minus, at)), v16_of_bits(v16_addi(plus, at)));
-	return v16_shr(v16_bits_of(code), 24);
+	const v16i middle = v16_seti(((count - 1) << 23) + (1u << 24) - 1);
+	return v16_shr(v16_addi_signed(v16_subi(middle, u), at, y), 24);
 }
 
 /* The codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. Evenly spaced levels are integers,
  * or lie half-way between them, in units of their distance. */
 V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 {
-	const v16f size = v16_min_abs(y, v16_set(1));
-	const v16f from = v16_set(r->count & 1 ? 0 : 0x1p23f);
-	return round_at(y, v16_ceil(v16_add(v16_mul(size, v16_set(r->half)), from)), u, r->count);
+	const v16f at = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->half));
+	const v16i to_level = r->count & 1
+	                              ? v16_ceil(at)
+	                              : v16_subi(v16_ceil(v16_add(at, v16_set(0x1p23f))), v16_seti(1u << 23));
+	return round_at(y, to_level, u, r->count);
 }
 
 /* The same where levels are 0 and powers of two: a float's exponent and mantissa say where it lies, from the

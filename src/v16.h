@@ -148,6 +148,13 @@ V16_UNARY(to_bytes, v16b, v16i)    /* numbers below 256 */
 V16_UNARY(of_bytes, v16i, v16b)
 /* clang-format on */
 
+/* a + b, or a - b where y has the sign bit; b is 0 where y is. */
+V16_FN v16i v16_addi_signed(v16i a, v16i b, v16f y)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_addi_signed(a.p[k], b.p[k], y.p[k])) return r;
+}
+
 V16_FN v16f v16_set(float x)
 {
 	v16f r;

@@ -70,6 +70,10 @@ P_FN pm p_both(pm a, pm b) { return _mm256_and_si256(a, b); }
 P_FN pm p_either(pm a, pm b) { return _mm256_or_si256(a, b); }
 P_FN pm p_lti(pi a, pi b) { return _mm256_cmpgt_epi32(b, a); }
 P_FN pi p_addi(pi a, pi b) { return _mm256_add_epi32(a, b); }
+P_FN pi p_addi_signed(pi a, pi b, pf y)
+{
+	return _mm256_add_epi32(a, _mm256_sign_epi32(b, _mm256_castps_si256(y)));
+}
 P_FN pi p_subi(pi a, pi b) { return _mm256_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return _mm256_mullo_epi32(a, b); }
 P_FN pi p_mulhi(pi a, pi b)

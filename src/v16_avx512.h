@@ -61,6 +61,11 @@ P_FN pm p_both(pm a, pm b) { return a & b; }
 P_FN pm p_either(pm a, pm b) { return a | b; }
 P_FN pm p_lti(pi a, pi b) { return _mm512_cmplt_epi32_mask(a, b); }
 P_FN pi p_addi(pi a, pi b) { return _mm512_add_epi32(a, b); }
+P_FN pi p_addi_signed(pi a, pi b, pf y)
+{
+	return _mm512_mask_sub_epi32(_mm512_add_epi32(a, b), _mm512_movepi32_mask(_mm512_castps_si512(y)), a,
+	                             b);
+}
 P_FN pi p_subi(pi a, pi b) { return _mm512_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return _mm512_mullo_epi32(a, b); }
 P_FN pi p_mulhi(pi a, pi b)

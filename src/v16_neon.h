@@ -62,6 +62,10 @@ P_FN pm p_both(pm a, pm b) { return vandq_u32(a, b); }
 P_FN pm p_either(pm a, pm b) { return vorrq_u32(a, b); }
 P_FN pm p_lti(pi a, pi b) { return vcltq_u32(a, b); }
 P_FN pi p_addi(pi a, pi b) { return vaddq_u32(a, b); }
+P_FN pi p_addi_signed(pi a, pi b, pf y)
+{
+	return vbslq_u32(vcltzq_s32(vreinterpretq_s32_f32(y)), vsubq_u32(a, b), vaddq_u32(a, b));
+}
 P_FN pi p_subi(pi a, pi b) { return vsubq_u32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return vmulq_u32(a, b); }
 P_FN pi p_mulhi(pi a, pi b)

@@ -70,6 +70,11 @@ P_FN pm p_both(pm a, pm b) { return a & b; }
 P_FN pm p_either(pm a, pm b) { return a | b; }
 P_FN pm p_lti(pi a, pi b) { return a < b ? ~0u : 0; }
 P_FN pi p_addi(pi a, pi b) { return a + b; }
+P_FN pi p_addi_signed(pi a, pi b, pf y)
+{
+	const pi down = -(p_bits_of(y) >> 31);
+	return a + ((b ^ down) - down);
+}
 P_FN pi p_subi(pi a, pi b) { return a - b; }
 P_FN pi p_muli(pi a, pi b) { return a * b; }
 P_FN pi p_mulhi(pi a, pi b) { return (pi)((uint64_t)a * b >> 32); }

@@ -71,6 +71,11 @@ P_FN pm p_both(pm a, pm b) { return _mm_and_si128(a, b); }
 P_FN pm p_either(pm a, pm b) { return _mm_or_si128(a, b); }
 P_FN pm p_lti(pi a, pi b) { return _mm_cmplt_epi32(a, b); }
 P_FN pi p_addi(pi a, pi b) { return _mm_add_epi32(a, b); }
+P_FN pi p_addi_signed(pi a, pi b, pf y)
+{
+	const __m128i down = _mm_srai_epi32(_mm_castps_si128(y), 31);
+	return _mm_add_epi32(a, _mm_sub_epi32(_mm_xor_si128(b, down), down));
+}
 P_FN pi p_subi(pi a, pi b) { return _mm_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b)
 {
