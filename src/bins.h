@@ -2,10 +2,10 @@
  *
  * adacomp and local differ in which elements a bin sends; residual, scale and payload (doc/FORMAT.md,
  * adacomp) are the same and stand here. Entropy-coded, the payload has no bins: elements are counted from the
- * tensor's first one, and gaps.h has their code. Groups of sixteen cover a bin from its
- * start; what does not fill a group is covered by one that ends with the bin and overlaps the one before. A
- * bin is swept once if it fits into registers or sends but its maximum, else twice: G = r + g and its
- * maximum, then the choice.
+ * tensor's first one, and gaps.h has their code. Groups of sixteen cover a bin from its start, or from a
+ * cache line on; what is left at either end is covered by a group that begins or ends with the bin and
+ * overlaps the next. A bin is swept once if it fits into registers or sends but its maximum, else twice: G =
+ * r + g and its maximum, then the choice.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BINS_H
@@ -21,7 +21,9 @@ enum { BINS_SYMBOLS, BINS_ENTROPY }; /* the values of the key coding */
 enum { BINS_GAPS = 1 };              /* the flag */
 enum { BINS_RUN = 1024 };            /* bins whose maxima are added up by themselves */
 enum { BINS_MOST = 1 << 24 };        /* the largest bin; its f32 is exact */
-enum { LIFTED, FIRST };              /* BINS_CHOICE: |G + factor g| >= M, or the first element with |G| = M */
+/* BINS_CHOICE, which a codec's file defines before it includes this: |G + factor g| >= M, or the first
+ * element with |G| = M. */
+enum { LIFTED, FIRST };
 
 static const char *const bins_codings[] = {"symbols", "entropy", NULL};
 
@@ -167,7 +169,7 @@ V16_FN struct bin pack_short_bin(float *r, const void *grad, const enum crumb_dt
 	return (struct bin){M, end_symbols(dst, end, 1)};
 }
 
-/* The elements before the first from which on no register is loaded from two cache lines. */
+/* The elements before the first from which on no register of r's lies across two cache lines. */
 V16_FN size_t before_aligned(const float *r) { return -((uintptr_t)r / sizeof *r) % V16_LANES; }
 
 /* Adds a group of the gradient to r's. Lane by lane, the greater of top and the sum's magnitude. */
@@ -280,10 +282,11 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 	/* Loaded before anything is stored, since the blocks between them overlap both. */
 	const v16f head = v16_add(v16_loadf(own), v16_load(type, grad, first));
 	const struct block last = load_block(r, grad, type, first + tail);
-	v16f top = v16_max_abs(head, v16_set(0));
-	v16f behind = v16_set(BINS_MOST); /* the elements from the lane's block to BINS_MOST */
+	v16f top = v16_max_abs(head, v16_set(0)); /* not abs: a NaN does not count */
+	v16f behind = v16_set(BINS_MOST);         /* the elements from the lane's block to BINS_MOST */
 	for (size_t i = before_aligned(own); i < tail; i += BLOCK) {
 		v16f here = v16_set(0);
+		/* By a call of add_group, GCC 12's loop is a fifth slower from memory (AVX-512). */
 		for (size_t k = 0; k < BLOCK / V16; k++) {
 			const v16f G = v16_add(v16_loadf(own + i + V16 * k),
 			                       v16_load(type, grad, first + i + V16 * k));

@@ -143,7 +143,7 @@ enum kind { EVEN, HALVES, TABLE, TABLE_OF_8 };
 /* What it takes to round to levels. */
 struct rounding {
 	uint32_t count;
-	float half;       /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
+	float scale;      /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
 	float from[V16];  /* table: the levels but for the last, and 2 for what is not one */
 	float width[V16]; /* to the next level, times 2^-24 */
 };
@@ -155,9 +155,9 @@ static bool are_halves(const struct levels *levels)
 
 static struct rounding rounding_to(const struct levels *levels)
 {
-	struct rounding r = {.count = levels->count, .half = (float)(levels->count - 1) * 0x1p23f};
+	struct rounding r = {.count = levels->count, .scale = (float)(levels->count - 1) * 0x1p23f};
 	if (are_halves(levels))
-		r.half = 0x1p24f / levels->at[levels->count / 2 + 1];
+		r.scale = 0x1p24f / levels->at[levels->count / 2 + 1];
 	for (uint32_t k = 0; k < V16 && levels->form != LEVELS_EVEN; k++) {
 		const bool last = k + 1 >= levels->count;
 		r.from[k] = last ? 2 : levels->at[k];
@@ -179,7 +179,7 @@ V16_FN v16i round_at(v16f y, v16i at, v16i u, uint32_t count)
  * or lie half-way between them, in units of their distance. */
 V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 {
-	const v16f at = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->half));
+	const v16f at = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->scale));
 	const v16i to_level = r->count & 1
 	                              ? v16_ceil(at)
 	                              : v16_subi(v16_ceil(v16_add(at, v16_set(0x1p23f))), v16_seti(1u << 23));
@@ -192,7 +192,7 @@ V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
 {
 	const v16f unit = v16_set(0x1p24f), size = v16_min_abs(y, v16_set(1));
-	const v16f even = v16_mul(size, v16_set(r->half)), under = v16_sub(unit, v16_sub(unit, even));
+	const v16f even = v16_mul(size, v16_set(r->scale)), under = v16_sub(unit, v16_sub(unit, even));
 	const v16i near = v16_ceil(v16_pick(v16_negative(y), under, even));
 	const v16i far = v16_subi(v16_shl(v16_bits_of(size), 1), v16_seti((127 - r->count / 2) << 24));
 	const v16f at = v16_pick(v16_ge(even, unit), v16_of_bits(far), v16_of_bits(near));
