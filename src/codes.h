@@ -61,35 +61,44 @@ CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t 
 struct codes {
 	unsigned bits;
 	uint8_t *low, *high;
-	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of groups 0 to 7, the first lowest */
+	v16i low_lanes,
+	        high_lanes; /* a block's: of each lane the codes of its groups so far, the last highest */
 };
 
-/* Joins group g's codes to those of the block's groups before. */
-V16_FN void codes_join(struct codes *c, v16i code, size_t g)
+/* Joins a group's codes to those of the block's groups before. */
+V16_FN void codes_join(struct codes *c, v16i code)
 {
 	if (c->bits > 4) {
-		c->high_lanes = v16_ori(c->high_lanes, v16_shl(v16_shr(code, 4), (int)((c->bits - 4) * g)));
-		c->low_lanes = v16_ori(c->low_lanes, v16_shl(v16_andi(code, v16_seti(15)), (int)(4 * g)));
+		c->high_lanes = v16_push(c->high_lanes, v16_shr(code, 4), c->bits - 4);
+		c->low_lanes = v16_push(c->low_lanes, code, 4);
 	} else {
-		c->low_lanes = v16_ori(c->low_lanes, v16_shl(code, (int)(c->bits * g)));
+		c->low_lanes = v16_push(c->low_lanes, code, c->bits);
 	}
 }
 
-V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, size_t planes)
+/* Writes the codes of a block's count elements; the other codes of its eight groups are dropped. */
+V16_FN uint8_t *put_lanes(uint8_t *dst, v16i lanes, unsigned bits, size_t count)
 {
-	v16i x = *lanes;
-	for (; planes > 0; planes--, dst += V16, x = v16_shr(x, 8))
+	v16i x = v16_shr(lanes, (int)(32 - GROUPS * bits));
+	if (count < LEVELS_BLOCK) {
+		uint32_t keep[V16];
+		for (size_t lane = 0; lane < V16; lane++)
+			keep[lane] = (uint32_t)((UINT64_C(1) << (count + V16 - 1 - lane) / V16 * bits) - 1);
+		x = v16_andi(x, v16_loadi(keep));
+	}
+	for (size_t planes = divide_up(bits * divide_up(count, V16), 8); planes > 0; planes--, dst += V16) {
 		v16_store_u8(dst, v16_andi(x, v16_seti(255)));
-	*lanes = v16_seti(0);
+		x = v16_shr(x, 8);
+	}
 	return dst;
 }
 
-/* Ends a block of so many groups. */
-V16_FN void codes_put(struct codes *c, size_t groups)
+/* Ends a block of eight groups, of which so many elements count. */
+V16_FN void codes_put(struct codes *c, size_t count)
 {
-	c->low = put_lanes(c->low, &c->low_lanes, divide_up((c->bits < 4 ? c->bits : 4) * groups, 8));
+	c->low = put_lanes(c->low, c->low_lanes, c->bits < 4 ? c->bits : 4, count);
 	if (c->bits > 4)
-		c->high = put_lanes(c->high, &c->high_lanes, divide_up((c->bits - 4) * groups, 8));
+		c->high = put_lanes(c->high, c->high_lanes, c->bits - 4, count);
 }
 
 struct coded {

@@ -8,6 +8,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "crc32c.h"
+#include "ahead.h"
 #include <string.h>
 #ifdef __PCLMUL__
 #include <immintrin.h>
@@ -106,8 +107,10 @@ static uint32_t block_crc(const uint8_t *data, size_t size)
 	x[0] = _mm512_xor_si512(x[0], _mm512_maskz_set1_epi32(1, -1));
 	size_t i = FOUR;
 	for (; i + FOUR <= size; i += FOUR)
-		for (int k = 0; k < 4; k++)
+		for (int k = 0; k < 4; k++) {
+			prefetch(data + i + WIDE * k, AHEAD);
 			x[k] = fold(x[k], far, _mm512_loadu_si512(data + i + WIDE * k));
+		}
 	for (int k = 1; k < 4; k++)
 		x[k] = fold(x[k - 1], near, x[k]);
 	return go_on(go_on(~0u, (const uint8_t *)&x[3], WIDE), data + i, size - i);
@@ -129,9 +132,13 @@ static uint32_t block_crc(const uint8_t *data, size_t size)
 	uint32_t crc = 0;
 	for (; size >= FOUR; size -= FOUR, data += FOUR) {
 		uint32_t part[4] = {~crc};
-		for (size_t i = 0; i < PART; i += 8)
+		for (size_t i = 0; i < PART; i += 8) {
+			if (i % 64 == 0)
+				for (size_t k = 0; k < 4; k++)
+					prefetch(data + k * PART + i, AHEAD);
 			for (size_t k = 0; k < 4; k++)
 				part[k] = step8(part[k], data + k * PART + i);
+		}
 		const __m128i before = _mm_xor_si128(
 		        _mm_xor_si128(times(part[0], three), times(part[1], two)), times(part[2], one));
 		crc = ~(part[3] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(before)));

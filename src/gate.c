@@ -16,7 +16,7 @@ V16_FN bool all_usable(const void *grad, size_t n, const enum crumb_dtype type)
 			for (int k = 0; k < 4; k++)
 				good[k] = v16_both(
 				        good[k],
-				        v16_ge(most, v16_abs(v16_load(type, grad, i + (size_t)k * V16))));
+				        v16_ge(most, v16_abs(v16_stream(type, grad, i + (size_t)k * V16))));
 		if (v16_bits(v16_both(v16_both(good[0], good[1]), v16_both(good[2], good[3]))) != 0xFFFF)
 			return false;
 	}

@@ -228,11 +228,26 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few
 	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
 }
 
-V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
+/* The count elements from number i as floats, and zeros to the end of their block. */
+static const float *widened(float block[LEVELS_BLOCK], const void *grad, enum crumb_dtype type, size_t i,
+                            size_t count)
+{
+	memset(block, 0, LEVELS_BLOCK * sizeof *block);
+	for (size_t at = 0; at < count; at += V16) {
+		const size_t left = count - at;
+		v16_storef(block + at, left < V16 ? v16_load_few(type, grad, i + at, left)
+		                                  : v16_load(type, grad, i + at));
+	}
+	return block;
+}
+
+V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                       const struct rounding *r, const enum kind kind, enum levels_norm by, uint8_t *norm,
                       struct codes codes)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
+	const size_t ahead = v16_width(type) * bucket + AHEAD / 4;
+	float block[LEVELS_BLOCK];
 	rng chance = rng_at(p->seed, p->step, 0);
 	for (size_t first = 0; first < n; first += bucket) {
 		const size_t end = n - first < bucket ? n : first + bucket;
@@ -240,26 +255,24 @@ V16_FN void pack_type(struct crumb_packer *p, const void *grad, const enum crumb
 		const v16f lift = v16_set(unit.lift), inverse = v16_set(unit.inverse);
 		norm = put_f32(norm, unit.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
-			const size_t groups = end - i < LEVELS_BLOCK ? divide_up(end - i, V16) : GROUPS;
+			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
+			const float *src = type == CRUMB_F32 && count == LEVELS_BLOCK
+			                           ? (const float *)grad + i
+			                           : widened(block, grad, type, i, count);
 			if (i % RNG_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
-			for (size_t g = 0; g < groups; g++) {
-				const size_t at = i + g * V16;
-				const bool whole = end - at >= V16;
-				/* The next bucket comes from memory while this one is computed. */
-				__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (at + bucket));
-				const v16f v = whole ? v16_load(type, grad, at)
-				                     : v16_load_few(type, grad, at, end - at);
-				const v16f y = v16_mul(v16_mul(v, lift), inverse);
+			for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
+				/* The next bucket, and where the one after it begins, come from memory while
+				 * this one is computed. */
+				prefetch((const uint8_t *)grad + v16_width(type) * (i + at), ahead);
+				const v16f y = v16_mul(v16_mul(v16_loadf(src + at), lift), inverse);
 				const v16i u = rng_bits(&chance);
-				const v16i code = kind == EVEN     ? round_even(y, u, r)
-				                  : kind == HALVES ? round_halves(y, u, r)
-				                                   : round_table(y, v16_float_of(u), r,
-				                                                 kind == TABLE_OF_8);
-				codes_join(&codes,
-				           whole ? code : v16_keepi(v16_mask(v16_first(end - at)), code), g);
+				codes_join(&codes, kind == EVEN     ? round_even(y, u, r)
+				                   : kind == HALVES ? round_halves(y, u, r)
+				                                    : round_table(y, v16_float_of(u), r,
+				                                                  kind == TABLE_OF_8));
 			}
-			codes_put(&codes, groups);
+			codes_put(&codes, count);
 		}
 	}
 }
@@ -306,16 +319,15 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 	}
 	const struct codes codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	*flags = (uint16_t)coding;
-	if (type != CRUMB_F32) /* one loop for all of these: they are rarer */
-		pack_type(p, grad, type, &r, kind == EVEN ? EVEN : TABLE, norm, norms, codes);
-	else if (kind == EVEN)
-		pack_type(p, grad, CRUMB_F32, &r, EVEN, norm, norms, codes);
+#define PACK(KIND) pack_kind(p, grad, type, &r, KIND, norm, norms, codes)
+	if (kind == EVEN)
+		PACK(EVEN);
 	else if (kind == HALVES)
-		pack_type(p, grad, CRUMB_F32, &r, HALVES, norm, norms, codes);
+		PACK(HALVES);
 	else if (kind == TABLE_OF_8)
-		pack_type(p, grad, CRUMB_F32, &r, TABLE_OF_8, norm, norms, codes);
+		PACK(TABLE_OF_8);
 	else
-		pack_type(p, grad, CRUMB_F32, &r, TABLE, norm, norms, codes);
+		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
 	return (size_t)(out - dst) +

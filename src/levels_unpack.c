@@ -209,7 +209,7 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16) {
 			const v16i code = v16_andi(x, v16_seti((1u << bits) - 1));
 			const v16f value = bits <= 3 ? v16_lookup8(table, code) : v16_lookup(table, code);
-			v16_storef(acc, v16_add(v16_loadf(acc), value));
+			v16_storef(acc, v16_add(v16_streamf(acc), value));
 			x = v16_shr(x, (int)bits);
 		}
 	}

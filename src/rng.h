@@ -49,15 +49,12 @@ V16_FN rng rng_at(uint64_t seed, uint64_t step, uint64_t i)
 /* The next group's sixteen numbers, each an integer below 2^24: u times 2^24. */
 V16_FN v16i rng_bits(rng *r)
 {
-	const v16i x = v16_addi(r->s[0], r->s[3]);
-	const v16i t = v16_shl(r->s[1], 9);
-	r->s[2] = v16_xori(r->s[2], r->s[0]);
-	r->s[3] = v16_xori(r->s[3], r->s[1]);
-	r->s[1] = v16_xori(r->s[1], r->s[2]);
-	r->s[0] = v16_xori(r->s[0], r->s[3]);
-	r->s[2] = v16_xori(r->s[2], t);
-	r->s[3] = v16_rotl(r->s[3], 11);
-	return v16_shr(x, 8);
+	const v16i a = r->s[0], b = r->s[1], c = r->s[2], d = r->s[3];
+	r->s[0] = v16_xor3(a, b, d);
+	r->s[1] = v16_xor3(b, a, c);
+	r->s[2] = v16_xor3(v16_shl(b, 9), a, c);
+	r->s[3] = v16_rotl(v16_xori(b, d), 11);
+	return v16_shr(v16_addi(a, d), 8);
 }
 V16_FN v16f rng_next(rng *r) { return v16_float_of(rng_bits(r)); }
 

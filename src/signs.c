@@ -120,6 +120,6 @@ void PER_ISA(signs_add)(const uint8_t *src, size_t size, size_t n, unsigned form
 		if (rest < V16)
 			v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), x), rest);
 		else
-			v16_storef(acc + i, v16_add(v16_loadf(acc + i), x));
+			v16_storef(acc + i, v16_add(v16_streamf(acc + i), x));
 	}
 }

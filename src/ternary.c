@@ -132,7 +132,7 @@ V16_FN void add_group(float *acc, size_t i, size_t n, v16f value)
 	if (n - i < V16)
 		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, n - i), value), n - i);
 	else
-		v16_storef(acc + i, v16_add(v16_loadf(acc + i), value));
+		v16_storef(acc + i, v16_add(v16_streamf(acc + i), value));
 }
 
 /* What digits 0, 1 and 2 are worth in bucket b. The table may live on in value. */
@@ -179,7 +179,7 @@ static void unpack_trits(const struct parts *p, size_t n, float weight, float *a
 		if (stop - i >= TRITS_ELEMENTS && n - i >= TRITS_ELEMENTS) {
 			for (int k = 0; k < 5; k++, i += V16)
 				v16_storef(acc + i,
-				           v16_add(v16_loadf(acc + i), v16_lookup8(table, trits_next(&x))));
+				           v16_add(v16_streamf(acc + i), v16_lookup8(table, trits_next(&x))));
 			continue;
 		}
 		for (int k = 0; k < 5 && i < n; k++, i += V16) {

@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include "ahead.h"
 #include "crumb.h"
 
 #if defined(__clang__)
@@ -74,6 +75,8 @@ typedef pi pb;
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
 P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }
 P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_keepi(m, b)); }
+P_FN pi p_push(pi a, pi b, int s) { return p_ori(p_shr(a, s), p_shl(b, 32 - s)); }
+P_FN pi p_xor3(pi a, pi b, pi c) { return p_xori(a, p_xori(b, c)); }
 P_FN pb p_to_bytes(pi a) { return a; }
 P_FN pi p_of_bytes(pb a) { return a; }
 P_FN pb p_add_trit(pb x, unsigned number, pm m, pm two)
@@ -204,6 +207,17 @@ V16_FN v16i v16_shl_(v16i a, int s)
 {
 	v16i r;
 	EACH_PART(r.p[k] = p_shl(a.p[k], s)) return r;
+}
+/* a less its lowest s bits, and above it those of b, 0 < s < 32. */
+V16_FN v16i v16_push(v16i a, v16i b, unsigned s)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_push(a.p[k], b.p[k], (int)s)) return r;
+}
+V16_FN v16i v16_xor3(v16i a, v16i b, v16i c)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_xor3(a.p[k], b.p[k], c.p[k])) return r;
 }
 V16_FN v16i v16_rotl(v16i a, int s) { return v16_ori(v16_shl(a, s), v16_shr(a, 32 - s)); }
 
@@ -421,6 +435,17 @@ V16_FN v16f v16_load(enum crumb_dtype type, const void *src, size_t i)
 		return v16_loadf((const float *)src + i);
 	const uint8_t *at = (const uint8_t *)src + 2 * i;
 	return type == CRUMB_F16 ? v16_load_f16(at) : v16_load_bf16(at);
+}
+/* The same in a loop that goes through memory. */
+V16_FN v16f v16_streamf(const float *src)
+{
+	prefetch(src, AHEAD);
+	return v16_loadf(src);
+}
+V16_FN v16f v16_stream(enum crumb_dtype type, const void *src, size_t i)
+{
+	prefetch((const uint8_t *)src + v16_width(type) * i, AHEAD);
+	return v16_load(type, src, i);
 }
 /* The count <= 16 elements from number i; zeros in the other lanes. */
 V16_FN v16f v16_load_few(enum crumb_dtype type, const void *src, size_t i, size_t count)

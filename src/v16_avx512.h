@@ -77,6 +77,8 @@ P_FN pi p_mulhi(pi a, pi b)
 P_FN pi p_andi(pi a, pi b) { return _mm512_and_si512(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm512_or_si512(a, b); }
 P_FN pi p_xori(pi a, pi b) { return _mm512_xor_si512(a, b); }
+P_FN pi p_xor3(pi a, pi b, pi c) { return _mm512_ternarylogic_epi32(a, b, c, 0x96); }
+P_FN pi p_push(pi a, pi b, int s) { return _mm512_shrdv_epi32(a, b, _mm512_set1_epi32(s)); }
 P_FN pi p_shr(pi a, int s) { return _mm512_srli_epi32(a, (unsigned)s); }
 P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
 P_FN pi p_shrv(pi a, pi s) { return _mm512_srlv_epi32(a, s); }

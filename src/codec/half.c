@@ -38,7 +38,7 @@ V16_FN size_t pack_type(const struct crumb_packer *p, const void *grad, const en
 	const size_t n = p->n;
 	size_t i = 0;
 	for (; i + V16 <= n; i += V16)
-		store(f16, dst + 2 * i, v16_load(type, grad, i));
+		store(f16, dst + 2 * i, v16_stream(type, grad, i));
 	uint8_t few[2 * V16];
 	store(f16, few, v16_load_few(type, grad, i, n - i));
 	memcpy(dst + 2 * i, few, 2 * (n - i));
@@ -75,7 +75,7 @@ V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, 
 	size_t i = first;
 	for (; i + V16 <= end; i += V16)
 		v16_storef(acc + i,
-		           v16_add(v16_loadf(acc + i), v16_mul(w, v16_load(type, frame->payload, i))));
+		           v16_add(v16_streamf(acc + i), v16_mul(w, v16_stream(type, frame->payload, i))));
 	const size_t rest = end - i;
 	const v16f value = v16_mul(w, v16_load_few(type, frame->payload, i, rest));
 	v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);

@@ -52,7 +52,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	for (; i + PAIR <= n; i += PAIR) {
 		uint32_t up = 0;
 		for (size_t k = 0; k < PAIR; k += V16) {
-			const v16f x = v16_add(v16_loadf(r + i + k), v16_load(type, grad, i + k));
+			const v16f x = v16_add(v16_streamf(r + i + k), v16_stream(type, grad, i + k));
 			up |= quantize(x, t, &left) << k;
 			v16_storef(r + i + k, left);
 		}
@@ -98,7 +98,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	size_t i = first;
 	for (; i + V16 <= end; i += V16) {
 		const v16m up = v16_mask(group_at(frame->payload, i));
-		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_pick(up, plus, minus)));
+		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_pick(up, plus, minus)));
 	}
 	const size_t rest = end - i;
 	if (rest) {

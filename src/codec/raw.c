@@ -25,7 +25,7 @@ V16_FN size_t pack_type(const struct crumb_packer *p, const void *grad, const en
 	v16f worst = v16_set(0);
 	size_t i = 0;
 	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_load(type, grad, i);
+		const v16f x = v16_stream(type, grad, i);
 		v16_storef(out + i, x);
 		worst = v16_worst_abs(x, worst);
 	}
@@ -59,7 +59,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	const v16f w = v16_set(weight);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16)
-		v16_storef(acc + i, v16_add(v16_loadf(acc + i), v16_mul(w, v16_loadf(src + i))));
+		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_mul(w, v16_streamf(src + i))));
 	const size_t rest = end - i;
 	const v16f sum = v16_add(v16_loadf_few(acc + i, rest), v16_mul(w, v16_loadf_few(src + i, rest)));
 	v16_storef_few(acc + i, sum, rest);

@@ -46,7 +46,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 V16_FN v16f group_of(enum crumb_dtype type, const void *x, size_t i, size_t m)
 {
-	return m - i < V16 ? v16_load_few(type, x, i, m - i) : v16_load(type, x, i);
+	return m - i < V16 ? v16_load_few(type, x, i, m - i) : v16_stream(type, x, i);
 }
 V16_FN v16f group(const float *x, size_t i, size_t m) { return group_of(CRUMB_F32, x, i, m); }
 V16_FN void put_group(float *x, size_t i, size_t m, v16f value)

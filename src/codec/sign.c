@@ -28,7 +28,7 @@ V16_FN float add_block(float *r, const void *grad, const enum crumb_dtype type, 
 	v16f sum = v16_set(0);
 	const size_t end = i + count;
 	for (; i + V16 <= end; i += V16) {
-		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
+		const v16f x = v16_add(v16_streamf(r + i), v16_stream(type, grad, i));
 		v16_storef(r + i, x);
 		sum = v16_add(sum, v16_abs(x));
 	}
@@ -76,7 +76,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	uint8_t *at = put_f32(dst, scale);
 	size_t i = 0;
 	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_loadf(r + i);
+		const v16f x = v16_streamf(r + i);
 		const v16m negative = v16_negative(x);
 		v16_storef(r + i, v16_sub(x, v16_pick(negative, minus, plus)));
 		at = put_signs(at, v16_bits(negative));
@@ -114,7 +114,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	size_t i = first;
 	for (; i + V16 <= end; i += V16) {
 		const v16f value = v16_pick(v16_mask(get_signs(frame, i)), minus, plus);
-		v16_storef(acc + i, v16_add(v16_loadf(acc + i), value));
+		v16_storef(acc + i, v16_add(v16_streamf(acc + i), value));
 	}
 	const size_t rest = end - i;
 	if (rest) {

@@ -48,7 +48,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	size_t count = 0, i = 0;
 	v16f left;
 	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_add(v16_loadf(r + i), v16_load(type, grad, i));
+		const v16f x = v16_add(v16_streamf(r + i), v16_stream(type, grad, i));
 		const uint32_t code = quantize(x, t, minus_t, &left);
 		v16_storef(r + i, left);
 		map = put_u32(map, code);

@@ -58,7 +58,7 @@ V16_FN void sums(const void *grad, const enum crumb_dtype type, size_t i, size_t
 	v16f one = v16_set(0), two = v16_set(0), most = *top;
 	const size_t end = i + count;
 	for (; i + V16 <= end; i += V16) {
-		const v16f g = v16_load(type, grad, i);
+		const v16f g = v16_stream(type, grad, i);
 		const v16f d = v16_sub(g, v16_set(pivot));
 		one = v16_add(one, d);
 		two = v16_add(two, v16_mul(d, d));

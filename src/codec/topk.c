@@ -142,7 +142,7 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 	for (size_t g = 0; g < groups; g++) {
 		const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
 		float x[V16];
-		v16_storef(x, v16_add(v16_loadf(r + i), v16_load(type, grad, i)));
+		v16_storef(x, v16_add(v16_streamf(r + i), v16_stream(type, grad, i)));
 		memcpy(c->value + sizeof x * g, x, sizeof x);
 	}
 	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
@@ -187,8 +187,8 @@ V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t 
 	bool fits = c->room >= LEAST_ROOM && c->k <= most;
 	for (size_t i = 0; i < n; i += V16) {
 		const bool whole = n - i >= V16;
-		const v16f g = whole ? v16_load(type, grad, i) : v16_load_few(type, grad, i, n - i);
-		const v16f x = v16_add(whole ? v16_loadf(r + i) : v16_loadf_few(r + i, n - i), g);
+		const v16f g = whole ? v16_stream(type, grad, i) : v16_load_few(type, grad, i, n - i);
+		const v16f x = v16_add(whole ? v16_streamf(r + i) : v16_loadf_few(r + i, n - i), g);
 		if (whole)
 			v16_storef(r + i, x);
 		else

@@ -64,7 +64,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	for (; i + PAIR <= n; i += PAIR) {
 		struct sent sent = {0, 0};
 		for (size_t k = 0; k < PAIR; k += V16) {
-			const v16f x = v16_add(v16_loadf(r + i + k), v16_load(type, grad, i + k));
+			const v16f x = v16_add(v16_streamf(r + i + k), v16_stream(type, grad, i + k));
 			v16_storef(r + i + k, quantize(x, t, minus_t, k, &sent));
 		}
 		const uint64_t code = codes_of(sent);
@@ -130,7 +130,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	const v16t table = v16_table4(value);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16)
-		v16_storef(acc + i, v16_add(v16_loadf(acc + i), values_at(table, payload, i)));
+		v16_storef(acc + i, v16_add(v16_streamf(acc + i), values_at(table, payload, i)));
 	const size_t rest = end - i;
 	if (rest) {
 		const v16f sum = v16_add(v16_loadf_few(acc + i, rest), values_at(table, payload, i));
@@ -142,7 +142,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 static void unpack_add_few(const struct frame *frame, const float *weight, size_t count, float *acc,
                            size_t first, size_t end)
 {
-	enum { AHEAD = 1024 /* elements, far enough */, LINE = 256 /* whose codes are a cache line */ };
+	enum { LINE = 256 /* elements, whose codes are a cache line */ };
 	float value[FRAMES_FEW][4] = {0};
 	v16t table[FRAMES_FEW];
 	const uint8_t *payload[FRAMES_FEW] = {NULL};
@@ -153,10 +153,9 @@ static void unpack_add_few(const struct frame *frame, const float *weight, size_
 		table[f] = v16_table4(value[f]);
 	}
 	for (size_t i = first; i < end; i += V16) {
-		__builtin_prefetch(acc + i + AHEAD);
 		for (size_t f = 0; f < count && i % LINE == 0; f++)
-			__builtin_prefetch(payload[f] + (i + AHEAD) / 4);
-		v16f sum = v16_loadf(acc + i);
+			prefetch(payload[f] + i / 4, AHEAD / 4 / 4);
+		v16f sum = v16_streamf(acc + i);
 		for (size_t f = 0; f < count; f++)
 			sum = v16_add(sum, values_at(table[f], payload[f], i));
 		v16_storef(acc + i, sum);
