@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AHEAD = 8192 /* bytes */ };
+enum { AHEAD = 6144 /* bytes */ };
 
 /* The cache line so many bytes after at, which may lie past all that may be read. */
 static inline void prefetch(const void *at, size_t ahead)

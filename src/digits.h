@@ -63,11 +63,11 @@ V16_FN void put_trits(uint8_t *dst, v16i v)
 	v16_store_u8(dst, v16_shr(v16_addi(v16_muli(v, v16_seti(8631)), v16_seti(8100)), 13));
 }
 
-/* The digits of sixteen elements: not 0 where they are sent, and if so 2 where they are negative. */
-V16_FN void digits_put(struct digits *d, v16m sent, v16m negative)
+/* The digits of sixteen elements: not 0 where they are sent, and if so 2 where x has the sign bit. */
+V16_FN void digits_put(struct digits *d, v16m sent, v16f x)
 {
 	if (d->coding == TRITS) {
-		d->value = v16_add_trit(d->value, d->groups, sent, negative);
+		d->value = v16_add_trit(d->value, d->groups, sent, x);
 		if (++d->groups == 5) {
 			put_trits(d->dst, v16_of_bytes(d->value));
 			d->dst += V16;
@@ -75,7 +75,7 @@ V16_FN void digits_put(struct digits *d, v16m sent, v16m negative)
 			d->groups = 0;
 		}
 	} else {
-		const uint16_t shown = v16_bits(sent), minus = v16_bits(negative) & shown;
+		const uint16_t shown = v16_bits(sent), minus = v16_bits(v16_negative(x)) & shown;
 		d->dst = put_u32(d->dst, (uint32_t)(v16_spread(shown ^ minus) | v16_spread(minus) << 1));
 	}
 }
@@ -83,7 +83,7 @@ V16_FN void digits_put(struct digits *d, v16m sent, v16m negative)
 V16_FN void digits_end(struct digits *d)
 {
 	while (d->groups)
-		digits_put(d, v16_mask(0), v16_mask(0));
+		digits_put(d, v16_mask(0), v16_set(0));
 }
 
 static inline void trits_of_bits(uint8_t *dst, const uint8_t *bits, size_t n)

@@ -228,19 +228,6 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few
 	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
 }
 
-/* The count elements from number i as floats, and zeros to the end of their block. */
-static const float *widened(float block[LEVELS_BLOCK], const void *grad, enum crumb_dtype type, size_t i,
-                            size_t count)
-{
-	memset(block, 0, LEVELS_BLOCK * sizeof *block);
-	for (size_t at = 0; at < count; at += V16) {
-		const size_t left = count - at;
-		v16_storef(block + at, left < V16 ? v16_load_few(type, grad, i + at, left)
-		                                  : v16_load(type, grad, i + at));
-	}
-	return block;
-}
-
 V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                       const struct rounding *r, const enum kind kind, enum levels_norm by, uint8_t *norm,
                       struct codes codes)
@@ -256,9 +243,11 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 		norm = put_f32(norm, unit.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
-			const float *src = type == CRUMB_F32 && count == LEVELS_BLOCK
-			                           ? (const float *)grad + i
-			                           : widened(block, grad, type, i, count);
+			const float *src = block;
+			if (type == CRUMB_F32 && count == LEVELS_BLOCK)
+				src = (const float *)grad + i;
+			else
+				v16_widen(block, LEVELS_BLOCK, type, grad, i, count);
 			if (i % RNG_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
 			for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {

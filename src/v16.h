@@ -75,15 +75,20 @@ typedef pi pb;
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
 P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }
 P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_keepi(m, b)); }
+P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_keepi(m, p_bits_of(b)))); }
 P_FN pi p_push(pi a, pi b, int s) { return p_ori(p_shr(a, s), p_shl(b, 32 - s)); }
 P_FN pi p_xor3(pi a, pi b, pi c) { return p_xori(a, p_xori(b, c)); }
 P_FN pb p_to_bytes(pi a) { return a; }
 P_FN pi p_of_bytes(pb a) { return a; }
-P_FN pb p_add_trit(pb x, unsigned number, pm m, pm two)
+P_FN pb p_add_trit(pb x, unsigned number, pm m, pf y)
 {
 	static const uint32_t worth[5] = {81, 27, 9, 3, 1};
 	const pi one = p_seti(worth[number]);
-	return p_addi(x, p_keepi(m, p_addi(one, p_keepi(two, one))));
+#ifdef P_HAS_PICK_BY_SIGN
+	return p_addi(x, p_keepi(m, p_pick_by_sign(y, p_addi(one, one), one)));
+#else
+	return p_addi(x, p_keepi(m, p_addi(one, p_keepi(p_negative(y), one))));
+#endif
 }
 #endif
 
@@ -232,17 +237,23 @@ V16_FN v16i v16_keepi(v16m m, v16i a)
 	v16i r;
 	EACH_PART(r.p[k] = p_keepi(m.p[k], a.p[k])) return r;
 }
-/* x + 3^(4 - number) (m ? two ? 2 : 1 : 0), number < 5 */
-V16_FN v16b v16_add_trit(v16b x, unsigned number, v16m m, v16m two)
+/* x + 3^(4 - number) * (m ? y has the sign bit ? 2 : 1 : 0), number < 5 */
+V16_FN v16b v16_add_trit(v16b x, unsigned number, v16m m, v16f y)
 {
 	v16b r;
-	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], two.p[k])) return r;
+	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], y.p[k])) return r;
 }
 /* m ? a + b : a */
 V16_FN v16i v16_addi_where(v16m m, v16i a, v16i b)
 {
 	v16i r;
 	EACH_PART(r.p[k] = p_addi_where(m.p[k], a.p[k], b.p[k])) return r;
+}
+/* m ? a - b : a */
+V16_FN v16f v16_sub_where(v16m m, v16f a, v16f b)
+{
+	v16f r;
+	EACH_PART(r.p[k] = p_sub_where(m.p[k], a.p[k], b.p[k])) return r;
 }
 V16_FN v16f v16_keep(v16m m, v16f a) { return v16_of_bits(v16_keepi(m, v16_bits_of(a))); }
 
@@ -461,6 +472,17 @@ V16_FN void v16_storef_few(float *dst, v16f a, size_t count)
 	memcpy(dst, few, count * sizeof *few);
 }
 V16_FN v16f v16_loadf_few(const float *src, size_t count) { return v16_load_few(CRUMB_F32, src, 0, count); }
+
+/* The count elements from number i as f32, and zeros to the end of dst, which has size, a multiple of 16. */
+__attribute__((unused)) static void v16_widen(float *dst, size_t size, enum crumb_dtype type, const void *src,
+                                              size_t i, size_t count)
+{
+	for (size_t at = 0; at < size; at += V16) {
+		const size_t left = at < count ? count - at : 0;
+		v16_storef(dst + at, left < V16 ? v16_load_few(type, src, i + at, left)
+		                                : v16_stream(type, src, i + at));
+	}
+}
 
 /* return CALL with TYPE, a constant, in place of CRUMB_F32. The types of 16 bits share a loop that asks which
  * it is, at two thirds of the code. */

@@ -92,6 +92,11 @@ P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* 2^31 is what does not fit, too */
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
+#define P_HAS_PICK_BY_SIGN
+P_FN pi p_pick_by_sign(pf y, pi a, pi b) /* a where y has the sign bit */
+{
+	return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(b), _mm256_castsi256_ps(a), y));
+}
 P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
 P_FN pm p_mask(unsigned bits)

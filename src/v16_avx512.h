@@ -87,6 +87,7 @@ P_FN pi p_trunc(pf a) { return _mm512_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a) { return _mm512_cvt_roundps_epi32(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm512_mask_mov_ps(b, m, a); }
 P_FN pi p_addi_where(pm m, pi a, pi b) { return _mm512_mask_add_epi32(a, m, a, b); }
+P_FN pf p_sub_where(pm m, pf a, pf b) { return _mm512_mask_sub_ps(a, m, a, b); }
 P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
 P_FN unsigned p_bits(pm m) { return m; }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
@@ -94,11 +95,12 @@ P_FN pm p_mask(unsigned bits) { return (pm)bits; }
 typedef __m128i pb;
 P_FN pb p_to_bytes(pi a) { return _mm512_cvtepi32_epi8(a); }
 P_FN pi p_of_bytes(pb a) { return _mm512_cvtepu8_epi32(a); }
-P_FN pb p_add_trit(pb x, unsigned number, pm m, pm two)
+P_FN pb p_add_trit(pb x, unsigned number, pm m, pf y)
 {
 	static const uint32_t worth[5] = {0x51515151, 0x1B1B1B1B, 0x09090909, 0x03030303, 0x01010101};
-	const __m128i one = _mm_set1_epi32((int)worth[number]), y = _mm_mask_add_epi8(x, m, x, one);
-	return _mm_mask_add_epi8(y, m & two, y, one);
+	const __m128i one = _mm_set1_epi32((int)worth[number]), first = _mm_mask_add_epi8(x, m, x, one);
+	const pm two = _mm512_mask_cmplt_epi32_mask(m, _mm512_castps_si512(y), _mm512_setzero_si512());
+	return _mm_mask_add_epi8(first, two, first, one);
 }
 P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
 /* Entries repeat, so that bits above a pair do not count. */

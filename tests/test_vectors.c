@@ -224,10 +224,10 @@ static void ternary_digits(void **state)
 	const struct ternary t = ternary_of(s.bound, s.scaler);
 	uint8_t bits[4] = {0}, trits[16] = {0};
 	struct digits to_bits = {.dst = bits, .coding = BITS}, to_trits = {.dst = trits, .coding = TRITS};
-	const v16m sent = ternarise(v16_loadf(g), v16_loadf(scaled), &t),
-	           negative = v16_negative(v16_loadf(g));
-	digits_put(&to_bits, sent, negative);
-	digits_put(&to_trits, sent, negative);
+	const v16m sent = ternarise(v16_loadf(g), v16_loadf(scaled), &t, false);
+	assert_int_equal(v16_bits(sent), v16_bits(ternarise(v16_loadf(g), v16_loadf(scaled), &t, true)));
+	digits_put(&to_bits, sent, v16_loadf(g));
+	digits_put(&to_trits, sent, v16_loadf(g));
 	digits_end(&to_trits);
 	assert_hex("bits", bits, 2, "4910");
 	for (int i = 0; i < 16; i++) { /* one group of five: only the first digit of a byte is set */

@@ -106,69 +106,108 @@ static __attribute__((noinline)) struct scale scale_any(const void *grad, enum c
 
 /* ---- ternarise ------------------------------------------------------------------------------ */
 
-/* What it takes to tell which elements are sent. In the smallest binades a product u * s would be too coarse,
- * so lift, a power of two, brings s and the gradient up. */
+/* What it takes to tell which elements are sent. */
 struct ternary {
 	v16f bound, lift, unit; /* unit = s * lift / 2^24 */
-	bool lifts;
+	bool careful;
 };
 
+/* Usually no product u * s reaches the clipping bound, which then decides nothing, and only an agreed s is
+ * above it. In the smallest binades a product would be too coarse, so lift, a power of two, brings s and the
+ * gradient up. */
 V16_FN struct ternary ternary_of(float bound, float s)
 {
 	const bool lifts = s < 0x1p-100f;
 	const float lift = lifts ? 0x1p64f : 1;
-	return (struct ternary){v16_set(bound), v16_set(lift), v16_set(s * lift * 0x1p-24f), lifts};
+	return (struct ternary){v16_set(bound), v16_set(lift), v16_set(s * lift * 0x1p-24f),
+	                        lifts || bound < s};
 }
 
 /* Which of sixteen elements are sent; u in units of 2^-24. */
-V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t)
+V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t, const bool careful)
 {
-	v16f size = v16_min_abs(g, t->bound);
-	if (t->lifts)
-		size = v16_mul(size, t->lift);
+	const v16f size = careful ? v16_mul(v16_min_abs(g, t->bound), t->lift) : v16_abs(g);
 	return v16_gt(size, v16_mul(u, t->unit));
 }
 
+/* What is ternarised: elements in order, with the generator's numbers in order. */
+struct source {
+	const float *at;
+	size_t ahead; /* bytes */
+	rng chance;
+	struct ternary t;
+};
+
+/* Which of the next sixteen elements are sent, and these. */
+V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
+{
+	prefetch(s->at, s->ahead);
+	*g = v16_loadf(s->at);
+	s->at += V16;
+	return ternarise(*g, rng_next(&s->chance), &s->t, careful);
+}
+
+/* The digits of the elements up to end, which have one generator and one scaler. */
+V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful)
+{
+	struct source s = *source;
+	v16f g;
+	while (s.at < end) {
+		if (V16_LANES >= 8 && out->coding == TRITS && !out->groups && end - s.at >= TRITS_ELEMENTS) {
+			v16b x = v16_to_bytes(v16_seti(0));
+			for (unsigned number = 0; number < 5; number++) {
+				const v16m sent = next_sent(&s, careful, &g);
+				x = v16_add_trit(x, number, sent, g);
+			}
+			put_trits(out->dst, v16_of_bytes(x));
+			out->dst += V16;
+		} else {
+			const v16m sent = next_sent(&s, careful, &g);
+			digits_put(out, sent, g);
+		}
+	}
+	source->chance = s.chance;
+}
+
 /* Writes all but the digits to dst, and these, trits or bits, to digits; returns their bytes. */
-V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
-                        const unsigned coding, uint8_t *dst, uint8_t *digits)
+V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
+                          const unsigned coding, uint8_t *dst, uint8_t *digits)
 {
 	const float *value = p->codec.value;
 	const size_t n = p->n, bucket = bucket_of(&p->codec, n), count = divide_up(n, bucket);
 	const bool shared = value[TERNARY_SHARED] != 0;
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
-	const size_t ahead = bucket <= MOST_AHEAD ? bucket : 0; /* it stays in a cache until it is needed */
 	struct digits out = {digits, coding, 0, v16_to_bytes(v16_seti(0))};
-	rng r;
+	/* The next bucket comes from memory while this one, which is in a cache, is computed. */
+	struct source s = {.ahead = bucket <= MOST_AHEAD ? 4 * bucket + AHEAD / 4 : AHEAD};
+	float run[RNG_BLOCK];
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
 		const struct scale own = shared ? (struct scale){bounds[b], agreed[b]}
 		                                : scale_any(grad, type, i, end - i, value[TERNARY_CLIP]);
-		const struct ternary t = ternary_of(own.bound, own.scaler);
+		s.t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
-		for (; i < end; i += V16) {
-			if (i % RNG_BLOCK == 0)
-				r = rng_at(p->seed, p->step, i);
-			/* The next bucket comes from memory while this one is computed. */
-			__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (i + ahead));
-			const v16f g = end - i < V16
-			                       ? v16_load_few(type, grad, i, end - i)
-			                       : v16_load(type, grad, i); /* few at the tensor's end only */
-			digits_put(&out, ternarise(g, rng_next(&r), &t), v16_negative(g));
+		for (size_t size; i < end; i += size) {
+			const size_t block = RNG_BLOCK - i % RNG_BLOCK;
+			size = end - i < block ? end - i : block;
+			const size_t whole = V16 * divide_up(size, V16);
+			if (block == RNG_BLOCK)
+				s.chance = rng_at(p->seed, p->step, i);
+			s.at = run;
+			if (type == CRUMB_F32 && size == whole)
+				s.at = (const float *)grad + i;
+			else
+				v16_widen(run, whole, type, grad, i, size);
+			if (s.t.careful || V16_LANES < 8)
+				put_run(&out, &s, s.at + whole, true);
+			else
+				put_run(&out, &s, s.at + whole, false);
 		}
-		i = end;
 	}
 	digits_end(&out);
 	return (size_t)(out.dst - digits);
-}
-
-V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                          const unsigned coding, uint8_t *dst, uint8_t *digits)
-{
-#define PACK(TYPE) pack_type(p, grad, TYPE, coding, dst, digits)
-	V16_BY_TYPE(type, PACK);
 }
 
 /* Codes the bits that stand before_bits(n) behind dst; returns the size and sets the flags. Where most is

@@ -27,7 +27,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + code_bytes(n);
 }
 
-enum { PAIR = 2 * V16 }; /* elements whose codes are made together */
+enum { PAIR = 2 * V16, /* elements whose codes are made together */ RUN = 4096 };
 
 /* Which elements of a pair are sent. */
 struct sent {
@@ -40,16 +40,23 @@ V16_FN v16f quantize(v16f x, v16f t, v16f minus_t, size_t at, struct sent *sent)
 	const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
 	sent->plus |= (uint32_t)v16_bits(up) << at;
 	sent->minus |= (uint32_t)v16_bits(down) << at;
-	return v16_sub(x, v16_of_bits(v16_ori(v16_keepi(up, v16_bits_of(t)),
-	                                      v16_keepi(down, v16_bits_of(minus_t)))));
+	return v16_sub_where(down, v16_sub_where(up, x, t), minus_t);
 }
 
-/* The first of a byte's four elements is in its most significant bits. */
+/* The first of a byte's four elements is in its least significant bits. */
 V16_FN uint64_t codes_of(struct sent sent)
 {
-	uint64_t code = v16_spread(sent.plus) | v16_spread(sent.plus | sent.minus) << 1;
-	code = (code & 0x3333333333333333u) << 2 | (code >> 2 & 0x3333333333333333u);
-	return (code & 0x0F0F0F0F0F0F0F0Fu) << 4 | (code >> 4 & 0x0F0F0F0F0F0F0F0Fu);
+	return v16_spread(sent.plus) | v16_spread(sent.plus | sent.minus) << 1;
+}
+
+/* Turns bytes of codes around, so that the first of four is in the most significant bits. */
+static void turn(uint8_t *codes, size_t size)
+{
+	for (size_t i = 0; i < size; i += 4) {
+		uint32_t x = get_u32(codes + i);
+		x = (x & 0x33333333u) << 2 | (x >> 2 & 0x33333333u);
+		put_u32(codes + i, (x & 0x0F0F0F0Fu) << 4 | (x >> 4 & 0x0F0F0F0Fu));
+	}
 }
 
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
@@ -60,22 +67,26 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *const codes = put_f32(dst, threshold);
-	size_t i = 0;
-	for (; i + PAIR <= n; i += PAIR) {
-		struct sent sent = {0, 0};
-		for (size_t k = 0; k < PAIR; k += V16) {
-			const v16f x = v16_add(v16_streamf(r + i + k), v16_stream(type, grad, i + k));
-			v16_storef(r + i + k, quantize(x, t, minus_t, k, &sent));
+	for (size_t i = 0, end; i < n; i = end) {
+		uint8_t *const first = codes + i / 4;
+		end = n - i < RUN ? n : i + RUN;
+		for (; i + PAIR <= end; i += PAIR) {
+			struct sent sent = {0, 0};
+			for (size_t k = 0; k < PAIR; k += V16) {
+				const v16f x = v16_add(v16_streamf(r + i + k), v16_stream(type, grad, i + k));
+				v16_storef(r + i + k, quantize(x, t, minus_t, k, &sent));
+			}
+			const uint64_t code = codes_of(sent);
+			memcpy(codes + i / 4, &code, sizeof code);
 		}
-		const uint64_t code = codes_of(sent);
-		memcpy(codes + i / 4, &code, sizeof code);
-	}
-	for (; i < n; i += V16) {
-		const size_t few = n - i < V16 ? n - i : V16;
-		struct sent sent = {0, 0};
-		const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
-		v16_storef_few(r + i, quantize(x, t, minus_t, 0, &sent), few);
-		put_u32(codes + i / 4, (uint32_t)codes_of(sent));
+		for (; i < end; i += V16) {
+			const size_t few = end - i < V16 ? end - i : V16;
+			struct sent sent = {0, 0};
+			const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
+			v16_storef_few(r + i, quantize(x, t, minus_t, 0, &sent), few);
+			put_u32(codes + i / 4, (uint32_t)codes_of(sent));
+		}
+		turn(first, (size_t)(codes + code_bytes(end) - first));
 	}
 	return 4 + code_bytes(n);
 }
