@@ -78,7 +78,7 @@ struct decoding {
 	const struct parts *parts;
 	size_t n;
 	float weight, *acc;      /* to add */
-	size_t end;              /* of the bucket at hand, */
+	size_t begin, end;       /* of the bucket at hand, */
 	float scale, value[V16]; /* of which these are what a level of 1 and the first levels are worth */
 	uint64_t sent;           /* to count */
 	bool ended;              /* to check: whether all codes after the last element are 0 */
@@ -102,13 +102,14 @@ static float norm_at(const struct parts *p, size_t i) { return get_f32(p->norm +
 static void open_bucket(struct decoding *d, size_t i)
 {
 	d->scale = d->weight * norm_at(d->parts, i);
-	d->end = (i / d->parts->bucket + 1) * d->parts->bucket;
+	d->begin = i / d->parts->bucket * d->parts->bucket;
+	d->end = d->begin + d->parts->bucket;
 	v16_storef(d->value, v16_mul(v16_loadf(d->parts->levels.at), v16_set(d->scale)));
 }
 
 static void add_block(struct decoding *d, size_t i, const v16i *code)
 {
-	if (i >= d->end)
+	if (i < d->begin || i >= d->end)
 		open_bucket(d, i);
 	const struct levels *levels = &d->parts->levels;
 	const v16t table = v16_table(d->value);

@@ -214,28 +214,52 @@ static inline bool rans_open(struct rans_decoder *d, const uint8_t *src, size_t 
 	return good;
 }
 
+/* A decoder's state follows from the one before, so that most of its time is waiting: as many as this go side
+ * by side, where registers hold them. */
+enum { RANS_SIDE = V16_LANES == 16 ? 2 : 1 };
+
 /* The loop of rans_next. Before a pair of groups is decoded no more words were taken than there are: it reads
  * at most 64 bytes of the states behind them. */
-V16_FN bool rans_groups(struct rans_decoder *d, const bool few, uint8_t *symbol, size_t groups)
+V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, const bool few,
+                        uint8_t *const symbol[], size_t groups)
 {
-	const struct rans_tables t = rans_tables_of(d);
-	const uint8_t *at = d->at, *const end = d->end;
-	v16i even = d->even, odd = d->odd;
-	for (size_t g = 0; g < groups && at <= end; g += 2) {
-		at = rans_get(at, &even, &t, few, symbol + V16 * g);
-		if (g + 1 < groups)
-			at = rans_get(at, &odd, &t, few, symbol + V16 * (g + 1));
+	struct rans_tables t[RANS_SIDE];
+	const uint8_t *at[RANS_SIDE];
+	v16i even[RANS_SIDE], odd[RANS_SIDE];
+	bool good = true;
+	for (size_t k = 0; k < side; k++) {
+		t[k] = rans_tables_of(d[k]);
+		at[k] = d[k]->at;
+		even[k] = d[k]->even;
+		odd[k] = d[k]->odd;
 	}
-	d->at = at;
-	d->even = even;
-	d->odd = odd;
-	return at <= end;
+	for (size_t g = 0; g < groups && good; g += 2) {
+		for (size_t k = 0; k < side; k++)
+			at[k] = rans_get(at[k], &even[k], &t[k], few, symbol[k] + V16 * g);
+		for (size_t k = 0; k < side && g + 1 < groups; k++)
+			at[k] = rans_get(at[k], &odd[k], &t[k], few, symbol[k] + V16 * (g + 1));
+		for (size_t k = 0; k < side; k++)
+			good &= at[k] <= d[k]->end;
+	}
+	for (size_t k = 0; k < side; k++) {
+		d[k]->at = at[k];
+		d[k]->even = even[k];
+		d[k]->odd = odd[k];
+	}
+	return good;
 }
 
-/* Decodes the next groups, an even number of them unless they are the last. */
+/* Decodes the next groups, an even number of them unless they are the last, of one block or of RANS_SIDE of
+ * the same number of symbols. */
 static inline bool rans_next(struct rans_decoder *d, uint8_t *symbol, size_t groups)
 {
-	return d->few ? rans_groups(d, true, symbol, groups) : rans_groups(d, false, symbol, groups);
+	return d->few ? rans_groups(&d, 1, true, &symbol, groups)
+	              : rans_groups(&d, 1, false, &symbol, groups);
+}
+static inline bool rans_next_beside(struct rans_decoder *const d[], uint8_t *const symbol[], size_t groups)
+{
+	return d[0]->few ? rans_groups(d, RANS_SIDE, true, symbol, groups)
+	                 : rans_groups(d, RANS_SIDE, false, symbol, groups);
 }
 
 /* Whether all words were taken and the states are those that the encoder began with. */

@@ -125,27 +125,56 @@ size_t PER_ISA(symbols_encode)(uint8_t *dst, const uint8_t *codes, size_t n, con
 
 /* ---- decode --------------------------------------------------------------------------------- */
 
-/* A block on its way, of one kind or another. */
+/* A block, or several that are coded as one, on its way. */
 struct block {
 	enum { CODES, RANS, HUFFMAN } kind;
-	const uint8_t *codes;
+	size_t first, n, done; /* its elements; so many are decoded */
+	const uint8_t *src;
+	size_t size;
 	union {
 		struct rans_decoder rans;
 		struct huffman_decoder huffman;
 	} by;
 };
 
-static bool block_open(struct block *b, const uint8_t *src, size_t size, unsigned count)
+/* What is left of the coded bytes, and of the elements. */
+struct rest {
+	const uint8_t *src;
+	size_t size, first, n;
+};
+
+/* Takes the next block off the rest, which has elements. */
+static bool block_take(struct block *b, struct rest *rest, const struct symbols *s, enum symbols_coder coder)
 {
-	switch (b->kind) {
-	case RANS:
-		return rans_open(&b->by.rans, src, size, count);
-	case HUFFMAN:
-		return crumb_huffman_open(&b->by.huffman, src, size, count);
-	default:
-		b->codes = src;
-		return true;
-	}
+	const size_t block = symbols_block(s), n = rest->n - rest->first;
+	if (rest->size < 2)
+		return false;
+	const unsigned mark = get_u16(rest->src);
+	const bool joined = mark & JOINED && mark != STORED;
+	const size_t blocks = joined ? mark - JOINED : 1, head = joined ? 4 : 2;
+	b->first = rest->first;
+	b->n = n < blocks * block ? n : blocks * block;
+	b->done = 0;
+	const size_t fixed = s->width * divide_up(b->n, V16);
+	if (rest->size < head || (joined && (coder != SYMBOLS_ENTROPY || blocks < 2 || blocks > MOST_JOINED ||
+	                                     b->n <= (blocks - 1) * block)))
+		return false;
+	b->kind = mark == STORED ? CODES : coder == SYMBOLS_HUFFMAN ? HUFFMAN : RANS;
+	b->src = rest->src + head;
+	b->size = mark == STORED ? fixed : joined ? get_u16(rest->src + 2) : mark;
+	if ((mark != STORED && b->size >= (joined ? JOINED : fixed)) || b->size > rest->size - head)
+		return false;
+	rest->src = b->src + b->size;
+	rest->size -= head + b->size;
+	rest->first += b->n;
+	return true;
+}
+
+static bool block_open(struct block *b, unsigned count)
+{
+	return b->kind == RANS      ? rans_open(&b->by.rans, b->src, b->size, count)
+	       : b->kind == HUFFMAN ? crumb_huffman_open(&b->by.huffman, b->src, b->size, count)
+	                            : true;
 }
 
 static bool block_next(struct block *b, uint8_t *symbol, size_t groups, const struct symbols *s)
@@ -154,8 +183,8 @@ static bool block_next(struct block *b, uint8_t *symbol, size_t groups, const st
 		return rans_next(&b->by.rans, symbol, groups);
 	if (b->kind == HUFFMAN)
 		return crumb_huffman_next(&b->by.huffman, symbol, groups);
-	s->get(b->codes, groups, symbol);
-	b->codes += s->width * groups;
+	s->get(b->src, groups, symbol);
+	b->src += s->width * groups;
 	uint8_t most = 0;
 	for (size_t i = 0; i < V16 * groups; i++)
 		most = symbol[i] > most ? symbol[i] : most;
@@ -175,65 +204,77 @@ struct taker {
 	size_t first, end;
 };
 
-static void give(const struct taker *taker, size_t i, const uint8_t *symbol, size_t count)
+/* The count elements of a block that come next. */
+static void give(const struct taker *taker, struct block *b, const uint8_t *symbol, size_t count)
 {
-	const size_t from = i < taker->first ? taker->first : i,
+	const size_t i = b->first + b->done, from = i < taker->first ? taker->first : i,
 	             end = i + count < taker->end ? i + count : taker->end;
 	if (taker->put && from < end)
 		taker->put(taker->to, from, symbol + (from - i), end - from);
+	b->done += count;
 }
 
-/* The n elements of a block, of which the first is number first; whatever comes after the last one that is
- * taken stays where it is. */
-static bool decode_block(struct block *b, size_t first, size_t n, const struct symbols *s,
-                         const struct taker *taker)
+/* What is left of a block; whatever comes after the last element that is taken stays where it is. */
+static bool decode_block(struct block *b, const struct symbols *s, const struct taker *taker)
 {
 	uint8_t symbol[SYMBOLS_ROUND];
-	for (size_t i = 0; i < n; i += SYMBOLS_ROUND) {
-		const size_t here = n - i < SYMBOLS_ROUND ? n - i : SYMBOLS_ROUND;
-		if (first + i >= taker->end)
+	while (b->done < b->n) {
+		const size_t left = b->n - b->done, here = left < SYMBOLS_ROUND ? left : SYMBOLS_ROUND;
+		if (b->first + b->done >= taker->end)
 			return true;
 		if (!block_next(b, symbol, divide_up(here, V16), s))
 			return false;
 		for (size_t k = here; k % V16; k++)
 			if (symbol[k])
 				return false;
-		give(taker, first + i, symbol, here);
+		give(taker, b, symbol, here);
 	}
 	return block_close(b);
+}
+
+/* The rounds that so many blocks, RANS_SIDE of them, have in common. */
+static bool decode_beside(struct block *b, const struct taker *taker)
+{
+	uint8_t symbol[RANS_SIDE][SYMBOLS_ROUND], *to[RANS_SIDE];
+	struct rans_decoder *rans[RANS_SIDE];
+	size_t common = SIZE_MAX;
+	for (size_t k = 0; k < RANS_SIDE; k++) {
+		to[k] = symbol[k];
+		rans[k] = &b[k].by.rans;
+		common = b[k].n < common ? b[k].n : common;
+	}
+	for (; common >= SYMBOLS_ROUND; common -= SYMBOLS_ROUND) {
+		if (!rans_next_beside(rans, to, SYMBOLS_ROUND / V16))
+			return false;
+		for (size_t k = 0; k < RANS_SIDE; k++)
+			give(taker, &b[k], symbol[k], SYMBOLS_ROUND);
+	}
+	return true;
 }
 
 static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                    enum symbols_coder coder, const struct taker *taker)
 {
-	const size_t block = symbols_block(s);
-	for (size_t i = 0, here; i < n; i += here) {
-		if (i >= taker->end)
-			return true;
-		if (size < 2)
+	struct rest rest = {src, size, 0, n};
+	while (rest.first < n && rest.first < taker->end) {
+		struct block b[RANS_SIDE];
+		size_t count = 0, rans = 0;
+		while (count < RANS_SIDE && rest.first < n && rest.first < taker->end) {
+			if (!block_take(&b[count], &rest, s, coder))
+				return false;
+			if (rest.first <= taker->first)
+				continue;
+			if (!block_open(&b[count], s->count))
+				return false;
+			rans += b[count++].kind == RANS;
+		}
+		if (RANS_SIDE > 1 && rans == RANS_SIDE && !decode_beside(b, taker))
 			return false;
-		const unsigned mark = get_u16(src);
-		const bool joined = mark & JOINED && mark != STORED;
-		const size_t blocks = joined ? mark - JOINED : 1, head = joined ? 4 : 2;
-		here = n - i < blocks * block ? n - i : blocks * block;
-		const size_t fixed = s->width * divide_up(here, V16);
-		if (size < head || (joined && (coder != SYMBOLS_ENTROPY || blocks < 2 ||
-		                               blocks > MOST_JOINED || here <= (blocks - 1) * block)))
-			return false;
-		const size_t bytes = mark == STORED ? fixed : joined ? get_u16(src + 2) : mark;
-		src += head;
-		size -= head;
-		struct block b;
-		b.kind = mark == STORED ? CODES : coder == SYMBOLS_HUFFMAN ? HUFFMAN : RANS;
-		if ((mark != STORED && bytes >= (joined ? JOINED : fixed)) || bytes > size)
-			return false;
-		if (i + here > taker->first &&
-		    (!block_open(&b, src, bytes, s->count) || !decode_block(&b, i, here, s, taker)))
-			return false;
-		src += bytes;
-		size -= bytes;
+		for (size_t k = 0; k < count; k++)
+			if (!decode_block(&b[k], s, taker))
+				return false;
 	}
-	return size == 0;
+	return rest.first < n || rest.size == 0;
 }
 
 bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
