@@ -85,7 +85,7 @@ V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, 
 			const v16f x = v16_mul(v, v16_set(lift));
 			s = v16_add(s, v16_mul(x, x));
 			top = v16_max_abs(v, top);
-			least = v16_min_abs(v16_pick(v16_ne(v, zero), v, v16_set(INFINITY)), least);
+			least = v16_least_abs(v, least);
 		}
 		i = stop;
 		sum += v16_fold(s);
@@ -233,12 +233,18 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
                       struct codes codes)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
-	const size_t ahead = v16_width(type) * bucket + AHEAD / 4;
+	/* A short bucket's norm is taken before the bucket ahead of it is packed, so that nothing waits for
+	 * it. */
+	const bool early = bucket <= 2048;
+	const size_t ahead = v16_width(type) * bucket * (1 + early) + (early ? AHEAD : AHEAD / 4);
 	float block[LEVELS_BLOCK];
 	rng chance = rng_at(p->seed, p->step, 0);
-	for (size_t first = 0; first < n; first += bucket) {
-		const size_t end = n - first < bucket ? n : first + bucket;
-		const struct unit unit = unit_of(grad, type, first, end - first, by);
+	struct unit next = {0, 1, 0};
+	for (size_t first = 0, end; first < n; first = end) {
+		end = n - first < bucket ? n : first + bucket;
+		const struct unit unit = early && first ? next : unit_of(grad, type, first, end - first, by);
+		if (early && end < n)
+			next = unit_of(grad, type, end, n - end < bucket ? n - end : bucket, by);
 		const v16f lift = v16_set(unit.lift), inverse = v16_set(unit.inverse);
 		norm = put_f32(norm, unit.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
@@ -251,8 +257,7 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 			if (i % RNG_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
 			for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
-				/* The next bucket, and where the one after it begins, come from memory while
-				 * this one is computed. */
+				/* What a norm is taken of next, and more, comes from memory meanwhile. */
 				prefetch((const uint8_t *)grad + v16_width(type) * (i + at), ahead);
 				const v16f y = v16_mul(v16_mul(v16_loadf(src + at), lift), inverse);
 				const v16i u = rng_bits(&chance);
