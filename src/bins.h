@@ -112,7 +112,7 @@ V16_FN uint8_t *put_short(uint8_t *dst, uint64_t sent, uint64_t negative)
 	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(sent, symbol));
 	return dst + __builtin_popcountll(sent);
 #else
-	uint8_t *const end = put_symbols(dst, 1, sent, negative, 0, 4);
+	uint8_t *const end = put_symbols(dst, 1, sent, negative, 0, 2);
 	mark_last(end);
 	return end;
 #endif

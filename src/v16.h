@@ -268,6 +268,14 @@ V16_FN uint16_t v16_bits(v16m m)
 	uint32_t bits = 0;
 	EACH_PART(bits |= (uint32_t)p_bits(m.p[k]) << (k * V16_LANES)) return (uint16_t)bits;
 }
+V16_FN uint32_t v16_bits_of_two(v16m a, v16m b)
+{
+#ifdef P_HAS_BITS_OF_TWO
+	return p_bits_of_two(a.p[0], b.p[0]);
+#else
+	return v16_bits(a) | (uint32_t)v16_bits(b) << V16;
+#endif
+}
 V16_FN v16m v16_mask(uint16_t bits)
 {
 	v16m r;

@@ -94,6 +94,8 @@ P_FN pi p_addi_where(pm m, pi a, pi b) { return _mm512_mask_add_epi32(a, m, a, b
 P_FN pf p_sub_where(pm m, pf a, pf b) { return _mm512_mask_sub_ps(a, m, a, b); }
 P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
 P_FN unsigned p_bits(pm m) { return m; }
+#define P_HAS_BITS_OF_TWO
+P_FN uint32_t p_bits_of_two(pm a, pm b) { return _cvtmask32_u32(_mm512_kunpackw(b, a)); }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
 /* Small numbers take a byte each, a quarter of the work. */
 typedef __m128i pb;

@@ -32,7 +32,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
 {
 	const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-	*left = v16_sub(x, v16_pick(up, t, v16_keep(down, minus_t)));
+	*left = v16_sub_where(down, v16_sub_where(up, x, t), minus_t);
 	return signs_code(v16_bits(up), v16_bits(down));
 }
 

@@ -29,24 +29,23 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 enum { PAIR = 2 * V16, /* elements whose codes are made together */ RUN = 4096 };
 
-/* Which elements of a pair are sent. */
+/* Which of sixteen elements are sent. */
 struct sent {
-	uint32_t plus, minus;
+	v16m plus, minus;
 };
 
-/* Takes the sixteen x = r + g from number at on, and returns what is left of them. */
-V16_FN v16f quantize(v16f x, v16f t, v16f minus_t, size_t at, struct sent *sent)
+/* Takes sixteen x = r + g, and returns what is left of them. */
+V16_FN v16f quantize(v16f x, v16f t, v16f minus_t, struct sent *sent)
 {
-	const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-	sent->plus |= (uint32_t)v16_bits(up) << at;
-	sent->minus |= (uint32_t)v16_bits(down) << at;
-	return v16_sub_where(down, v16_sub_where(up, x, t), minus_t);
+	*sent = (struct sent){v16_ge(x, t), v16_ge(minus_t, x)};
+	return v16_sub_where(sent->minus, v16_sub_where(sent->plus, x, t), minus_t);
 }
 
-/* The first of a byte's four elements is in its least significant bits. */
-V16_FN uint64_t codes_of(struct sent sent)
+/* The codes of two groups. The first of a byte's four elements is in its least significant bits. */
+V16_FN uint64_t codes_of(struct sent a, struct sent b)
 {
-	return v16_spread(sent.plus) | v16_spread(sent.plus | sent.minus) << 1;
+	const uint32_t plus = v16_bits_of_two(a.plus, b.plus), minus = v16_bits_of_two(a.minus, b.minus);
+	return v16_spread(plus) | v16_spread(plus | minus) << 1;
 }
 
 /* Turns bytes of codes around, so that the first of four is in the most significant bits. */
@@ -71,20 +70,21 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		uint8_t *const first = codes + i / 4;
 		end = n - i < RUN ? n : i + RUN;
 		for (; i + PAIR <= end; i += PAIR) {
-			struct sent sent = {0, 0};
-			for (size_t k = 0; k < PAIR; k += V16) {
-				const v16f x = v16_add(v16_streamf(r + i + k), v16_stream(type, grad, i + k));
-				v16_storef(r + i + k, quantize(x, t, minus_t, k, &sent));
+			struct sent sent[2];
+			for (size_t k = 0; k < 2; k++) {
+				const size_t at = i + V16 * k;
+				const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+				v16_storef(r + at, quantize(x, t, minus_t, &sent[k]));
 			}
-			const uint64_t code = codes_of(sent);
+			const uint64_t code = codes_of(sent[0], sent[1]);
 			memcpy(codes + i / 4, &code, sizeof code);
 		}
 		for (; i < end; i += V16) {
 			const size_t few = end - i < V16 ? end - i : V16;
-			struct sent sent = {0, 0};
+			struct sent sent;
 			const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
-			v16_storef_few(r + i, quantize(x, t, minus_t, 0, &sent), few);
-			put_u32(codes + i / 4, (uint32_t)codes_of(sent));
+			v16_storef_few(r + i, quantize(x, t, minus_t, &sent), few);
+			put_u32(codes + i / 4, (uint32_t)codes_of(sent, sent));
 		}
 		turn(first, (size_t)(codes + code_bytes(end) - first));
 	}
