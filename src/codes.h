@@ -61,25 +61,30 @@ CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t 
 struct codes {
 	unsigned bits;
 	uint8_t *low, *high;
-	v16i low_lanes,
-	        high_lanes; /* a block's: of each lane the codes of its groups so far, the last highest */
+	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of groups 0 to 7, the first lowest */
 };
 
-/* Joins a group's codes to those of the block's groups before. */
-V16_FN void codes_join(struct codes *c, v16i code)
+/* Joins the codes of a block's group g to those of the groups before: they go to their place, or, where that
+ * is one instruction, in at the top, and the others down. */
+enum { CODES_FROM_TOP = V16_LANES == 16 };
+V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
+{
+	return CODES_FROM_TOP ? v16_push(lanes, code, bits) : v16_ori(lanes, v16_shl(code, (int)(bits * g)));
+}
+V16_FN void codes_join(struct codes *c, v16i code, size_t g)
 {
 	if (c->bits > 4) {
-		c->high_lanes = v16_push(c->high_lanes, v16_shr(code, 4), c->bits - 4);
-		c->low_lanes = v16_push(c->low_lanes, code, 4);
+		c->high_lanes = join_lanes(c->high_lanes, v16_shr(code, 4), c->bits - 4, g);
+		c->low_lanes = join_lanes(c->low_lanes, v16_andi(code, v16_seti(15)), 4, g);
 	} else {
-		c->low_lanes = v16_push(c->low_lanes, code, c->bits);
+		c->low_lanes = join_lanes(c->low_lanes, code, c->bits, g);
 	}
 }
 
 /* Writes the codes of a block's count elements; the other codes of its eight groups are dropped. */
-V16_FN uint8_t *put_lanes(uint8_t *dst, v16i lanes, unsigned bits, size_t count)
+V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
 {
-	v16i x = v16_shr(lanes, (int)(32 - GROUPS * bits));
+	v16i x = CODES_FROM_TOP ? v16_shr(*lanes, (int)(32 - GROUPS * bits)) : *lanes;
 	if (count < LEVELS_BLOCK) {
 		uint32_t keep[V16];
 		for (size_t lane = 0; lane < V16; lane++)
@@ -90,15 +95,16 @@ V16_FN uint8_t *put_lanes(uint8_t *dst, v16i lanes, unsigned bits, size_t count)
 		v16_store_u8(dst, v16_andi(x, v16_seti(255)));
 		x = v16_shr(x, 8);
 	}
+	*lanes = v16_seti(0);
 	return dst;
 }
 
 /* Ends a block of eight groups, of which so many elements count. */
 V16_FN void codes_put(struct codes *c, size_t count)
 {
-	c->low = put_lanes(c->low, c->low_lanes, c->bits < 4 ? c->bits : 4, count);
+	c->low = put_lanes(c->low, &c->low_lanes, c->bits < 4 ? c->bits : 4, count);
 	if (c->bits > 4)
-		c->high = put_lanes(c->high, c->high_lanes, c->bits - 4, count);
+		c->high = put_lanes(c->high, &c->high_lanes, c->bits - 4, count);
 }
 
 struct coded {

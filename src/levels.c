@@ -261,10 +261,12 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 				prefetch((const uint8_t *)grad + v16_width(type) * (i + at), ahead);
 				const v16f y = v16_mul(v16_mul(v16_loadf(src + at), lift), inverse);
 				const v16i u = rng_bits(&chance);
-				codes_join(&codes, kind == EVEN     ? round_even(y, u, r)
-				                   : kind == HALVES ? round_halves(y, u, r)
-				                                    : round_table(y, v16_float_of(u), r,
-				                                                  kind == TABLE_OF_8));
+				codes_join(&codes,
+				           kind == EVEN ? round_even(y, u, r)
+				           : kind == HALVES
+				                   ? round_halves(y, u, r)
+				                   : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8),
+				           at / V16);
 			}
 			codes_put(&codes, count);
 		}
