@@ -335,11 +335,12 @@ V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dt
 	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
-/* Short bins' elements are so close that most cache lines have one. */
-V16_FN void ask_beyond(const float *element, const size_t width)
+/* Short bins' elements are so close that most cache lines have one. Asked where none is sent, too: inside of a
+ * branch this gains nothing. */
+V16_FN void ask_beyond(const float *x, size_t element, const size_t width)
 {
 	if (width == 1)
-		prefetch(element, AHEAD);
+		prefetch(x, sizeof *x * element + AHEAD);
 }
 
 /* Takes what the symbols from src to end say off the residual. */
@@ -349,7 +350,7 @@ V16_FN void settle(float *r, const uint8_t *src, const uint8_t *end, const size_
 	const float by[2] = {scale, -scale}; /* signs are random, and a branch would be mispredicted */
 	for (size_t first = 0; src < end; src += width) {
 		const struct symbol s = get_symbol(src, width);
-		ask_beyond(r + first + s.offset, width);
+		ask_beyond(r, first + s.offset, width);
 		if (s.offset != nothing(width))
 			r[first + s.offset] -= by[s.negative];
 		first += s.last ? bin : 0;
@@ -540,7 +541,7 @@ V16_FN void add_bins(struct bin_reader *reader, size_t until, const size_t width
 	struct bin_reader r = *reader;
 	for (; r.at < until; r.src += width) {
 		const struct symbol s = get_symbol(r.src, width);
-		ask_beyond(acc + r.at + s.offset, width);
+		ask_beyond(acc, r.at + s.offset, width);
 		if (s.offset != nothing(width) && (!may || r.at + s.offset - first < end - first))
 			acc[r.at + s.offset] += by[s.negative];
 		r.at += s.last ? bin : 0;

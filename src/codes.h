@@ -61,15 +61,29 @@ CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t 
 struct codes {
 	unsigned bits;
 	uint8_t *low, *high;
-	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of groups 0 to 7, the first lowest */
+	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of its groups */
 };
 
-/* Joins the codes of a block's group g to those of the groups before: they go to their place, or, where that
- * is one instruction, in at the top, and the others down. */
-enum { CODES_FROM_TOP = V16_LANES == 16 };
+/* Joins the codes of a block's group g to those of the groups before: each goes to its place, the first to
+ * the lowest; or, where that is one instruction, in at the top, and those before down. Then what a lane has
+ * after eight is at its top. */
 V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
 {
-	return CODES_FROM_TOP ? v16_push(lanes, code, bits) : v16_ori(lanes, v16_shl(code, (int)(bits * g)));
+#ifdef P_HAS_PUSH
+	(void)g;
+	return v16_push(lanes, code, bits);
+#else
+	return v16_ori(lanes, v16_shl(code, (int)(bits * g)));
+#endif
+}
+V16_FN v16i joined_lanes(v16i lanes, unsigned bits)
+{
+#ifdef P_HAS_PUSH
+	return v16_shr(lanes, (int)(32 - GROUPS * bits));
+#else
+	(void)bits;
+	return lanes;
+#endif
 }
 V16_FN void codes_join(struct codes *c, v16i code, size_t g)
 {
@@ -84,7 +98,7 @@ V16_FN void codes_join(struct codes *c, v16i code, size_t g)
 /* Writes the codes of a block's count elements; the other codes of its eight groups are dropped. */
 V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
 {
-	v16i x = CODES_FROM_TOP ? v16_shr(*lanes, (int)(32 - GROUPS * bits)) : *lanes;
+	v16i x = joined_lanes(*lanes, bits);
 	if (count < LEVELS_BLOCK) {
 		uint32_t keep[V16];
 		for (size_t lane = 0; lane < V16; lane++)

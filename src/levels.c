@@ -258,7 +258,7 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 				chance = rng_at(p->seed, p->step, i);
 			for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
 				/* What a norm is taken of next, and more, comes from memory meanwhile. */
-				prefetch((const uint8_t *)grad + v16_width(type) * (i + at), ahead);
+				prefetch(grad, v16_width(type) * (i + at) + ahead);
 				const v16f y = v16_mul(v16_mul(v16_loadf(src + at), lift), inverse);
 				const v16i u = rng_bits(&chance);
 				codes_join(&codes,

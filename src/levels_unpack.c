@@ -156,7 +156,7 @@ static void check_block(struct decoding *d, size_t i, const v16i *code)
 
 typedef void block_function(struct decoding *d, size_t i, const v16i *code);
 
-/* Symbols are the codes of whole blocks, in order. */
+/* Symbols are the codes of whole blocks, in order within a stretch. */
 V16_FN void put_symbols(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
                         size_t count)
 {

@@ -249,8 +249,8 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, const
 	return good;
 }
 
-/* Decodes the next groups, an even number of them unless they are the last, of one block or of RANS_SIDE of
- * the same number of symbols. */
+/* Decodes the next groups, an even number of them unless they are the last, of one block, or of RANS_SIDE
+ * blocks of one alphabet. */
 static inline bool rans_next(struct rans_decoder *d, uint8_t *symbol, size_t groups)
 {
 	return d->few ? rans_groups(&d, 1, true, &symbol, groups)

@@ -131,10 +131,8 @@ struct block {
 	size_t first, n, done; /* its elements; so many are decoded */
 	const uint8_t *src;
 	size_t size;
-	union {
-		struct rans_decoder rans;
-		struct huffman_decoder huffman;
-	} by;
+	struct rans_decoder rans;
+	struct huffman_decoder *huffman; /* there is one, with a large table, for all blocks */
 };
 
 /* What is left of the coded bytes, and of the elements. */
@@ -172,17 +170,17 @@ static bool block_take(struct block *b, struct rest *rest, const struct symbols 
 
 static bool block_open(struct block *b, unsigned count)
 {
-	return b->kind == RANS      ? rans_open(&b->by.rans, b->src, b->size, count)
-	       : b->kind == HUFFMAN ? crumb_huffman_open(&b->by.huffman, b->src, b->size, count)
+	return b->kind == RANS      ? rans_open(&b->rans, b->src, b->size, count)
+	       : b->kind == HUFFMAN ? crumb_huffman_open(b->huffman, b->src, b->size, count)
 	                            : true;
 }
 
 static bool block_next(struct block *b, uint8_t *symbol, size_t groups, const struct symbols *s)
 {
 	if (b->kind == RANS)
-		return rans_next(&b->by.rans, symbol, groups);
+		return rans_next(&b->rans, symbol, groups);
 	if (b->kind == HUFFMAN)
-		return crumb_huffman_next(&b->by.huffman, symbol, groups);
+		return crumb_huffman_next(b->huffman, symbol, groups);
 	s->get(b->src, groups, symbol);
 	b->src += s->width * groups;
 	uint8_t most = 0;
@@ -193,8 +191,7 @@ static bool block_next(struct block *b, uint8_t *symbol, size_t groups, const st
 
 static bool block_close(const struct block *b)
 {
-	return b->kind == RANS ? rans_close(&b->by.rans)
-	                       : b->kind == CODES || crumb_huffman_close(&b->by.huffman);
+	return b->kind == RANS ? rans_close(&b->rans) : b->kind == CODES || crumb_huffman_close(b->huffman);
 }
 
 /* Who is given which elements. */
@@ -232,22 +229,22 @@ static bool decode_block(struct block *b, const struct symbols *s, const struct 
 	return block_close(b);
 }
 
-/* The rounds that so many blocks, RANS_SIDE of them, have in common. */
+/* The runs that so many blocks, RANS_SIDE of them, have in common. */
 static bool decode_beside(struct block *b, const struct taker *taker)
 {
-	uint8_t symbol[RANS_SIDE][SYMBOLS_ROUND], *to[RANS_SIDE];
+	uint8_t symbol[RANS_SIDE][SYMBOLS_RUN], *to[RANS_SIDE];
 	struct rans_decoder *rans[RANS_SIDE];
 	size_t common = SIZE_MAX;
 	for (size_t k = 0; k < RANS_SIDE; k++) {
 		to[k] = symbol[k];
-		rans[k] = &b[k].by.rans;
+		rans[k] = &b[k].rans;
 		common = b[k].n < common ? b[k].n : common;
 	}
-	for (; common >= SYMBOLS_ROUND; common -= SYMBOLS_ROUND) {
-		if (!rans_next_beside(rans, to, SYMBOLS_ROUND / V16))
+	for (; common >= SYMBOLS_RUN; common -= SYMBOLS_RUN) {
+		if (!rans_next_beside(rans, to, SYMBOLS_RUN / V16))
 			return false;
 		for (size_t k = 0; k < RANS_SIDE; k++)
-			give(taker, &b[k], symbol[k], SYMBOLS_ROUND);
+			give(taker, &b[k], symbol[k], SYMBOLS_RUN);
 	}
 	return true;
 }
@@ -256,10 +253,13 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbo
                    enum symbols_coder coder, const struct taker *taker)
 {
 	struct rest rest = {src, size, 0, n};
+	struct huffman_decoder huffman;
+	const size_t side = coder == SYMBOLS_ENTROPY ? RANS_SIDE : 1;
 	while (rest.first < n && rest.first < taker->end) {
-		struct block b[RANS_SIDE];
+		struct block b[RANS_SIDE] = {{.n = 0}};
 		size_t count = 0, rans = 0;
-		while (count < RANS_SIDE && rest.first < n && rest.first < taker->end) {
+		while (count < side && rest.first < n && rest.first < taker->end) {
+			b[count].huffman = &huffman;
 			if (!block_take(&b[count], &rest, s, coder))
 				return false;
 			if (rest.first <= taker->first)

@@ -80,7 +80,6 @@ P_FN pf p_least_abs(pf a, pf b)
 }
 P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_keepi(m, b)); }
 P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_keepi(m, p_bits_of(b)))); }
-P_FN pi p_push(pi a, pi b, int s) { return p_ori(p_shr(a, s), p_shl(b, 32 - s)); }
 P_FN pi p_xor3(pi a, pi b, pi c) { return p_xori(a, p_xori(b, c)); }
 P_FN pb p_to_bytes(pi a) { return a; }
 P_FN pi p_of_bytes(pb a) { return a; }
@@ -218,12 +217,14 @@ V16_FN v16i v16_shl_(v16i a, int s)
 	v16i r;
 	EACH_PART(r.p[k] = p_shl(a.p[k], s)) return r;
 }
+#ifdef P_HAS_PUSH
 /* a less its lowest s bits, and above it those of b, 0 < s < 32. */
 V16_FN v16i v16_push(v16i a, v16i b, unsigned s)
 {
 	v16i r;
 	EACH_PART(r.p[k] = p_push(a.p[k], b.p[k], (int)s)) return r;
 }
+#endif
 V16_FN v16i v16_xor3(v16i a, v16i b, v16i c)
 {
 	v16i r;
@@ -460,7 +461,7 @@ V16_FN v16f v16_load(enum crumb_dtype type, const void *src, size_t i)
 	const uint8_t *at = (const uint8_t *)src + 2 * i;
 	return type == CRUMB_F16 ? v16_load_f16(at) : v16_load_bf16(at);
 }
-/* The same in a loop that goes through memory. */
+/* The same in a loop that goes through memory, which is asked for ahead. */
 V16_FN v16f v16_streamf(const float *src)
 {
 	prefetch(src, AHEAD);
@@ -492,8 +493,9 @@ __attribute__((unused)) static void v16_widen(float *dst, size_t size, enum crum
 {
 	for (size_t at = 0; at < size; at += V16) {
 		const size_t left = at < count ? count - at : 0;
-		v16_storef(dst + at, left < V16 ? v16_load_few(type, src, i + at, left)
-		                                : v16_stream(type, src, i + at));
+		v16_storef(dst + at, left >= V16 ? v16_load(type, src, i + at)
+		                     : left      ? v16_load_few(type, src, i + at, left)
+		                                 : v16_set(0));
 	}
 }
 

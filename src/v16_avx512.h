@@ -12,6 +12,7 @@
 #define P_HAS_FUSED
 #define P_HAS_COMPRESS
 #define P_HAS_COMPRESS_BOTH
+#define P_HAS_PUSH
 
 typedef __m512 pf;
 typedef __m512i pi;

@@ -122,15 +122,17 @@ static struct coded code(const uint8_t *symbol, size_t n, unsigned count, enum s
 struct seen {
 	uint8_t *symbol;
 	size_t n;
-	bool round[LONGEST / SYMBOLS_ROUND + 1];
+	bool run[LONGEST / SYMBOLS_RUN + 1];
 };
 
 static void take(void *to, size_t first, const uint8_t *symbol, size_t count)
 {
 	struct seen *seen = to;
-	assert_true(first % SYMBOLS_ROUND == 0 && count <= SYMBOLS_ROUND);
-	assert_false(seen->round[first / SYMBOLS_ROUND]);
-	seen->round[first / SYMBOLS_ROUND] = true;
+	assert_true(first % SYMBOLS_RUN == 0 && count <= SYMBOLS_ROUND);
+	for (size_t r = first / SYMBOLS_RUN; r < divide_up(first + count, SYMBOLS_RUN); r++) {
+		assert_false(seen->run[r]);
+		seen->run[r] = true;
+	}
 	memcpy(seen->symbol + first, symbol, count);
 	seen->n += count;
 }
@@ -241,7 +243,7 @@ static void damage_is_seen_alike(void **state)
 	for (size_t i = 0; i < SOURCES; i++)
 		for (int trial = 0; trial < 400; trial++) {
 			const enum symbols_coder coder = trial % 2 ? SYMBOLS_HUFFMAN : SYMBOLS_ENTROPY;
-			const size_t n = 1 + case_random(&random) % (trial % 40 ? 3000 : 90000);
+			const size_t n = 1 + case_random(&random) % (trial % 41 ? 3000 : 200000);
 			draw(want, n, sources[i].count, sources[i].ratio, n);
 			const struct coded x = code(want, n, sources[i].count, coder, 0);
 			const size_t size = trial % 5 == 1   ? case_random(&random) % x.size
@@ -270,6 +272,46 @@ static void damage_is_seen_alike(void **state)
 		}
 	crumb_set_isa(NULL);
 	assert_true(refused > all / 3 && refused < all);
+}
+
+/* The same of blocks that are long, of which some are decoded side by side: in either there is a bit flipped,
+ * a word too many or too few, or frequencies that do not add up. */
+static void damage_of_long_blocks_is_seen_alike(void **state)
+{
+	(void)state;
+	enum { BLOCK = 1 << 16, HEAD = 2 + 2 * 16 };
+	const size_t n = 2 * BLOCK + 5000;
+	uint64_t random = 5;
+	draw(want, n, 16, 0.9, 5);
+	const struct coded x = code(want, n, 16, SYMBOLS_ENTROPY, 0);
+	const size_t second = 2 + get_u16(x.bytes);
+	assert_true(second < 0x8000 && get_u16(x.bytes + second) < 0x8000);
+	static uint8_t other[LONGEST];
+	size_t refused = 0;
+	for (int trial = 0; trial < 60; trial++) {
+		uint8_t *bytes = malloc(x.size), *block = bytes + (trial % 2 ? second : 0);
+		memcpy(bytes, x.bytes, x.size);
+		const size_t bit = 8 * HEAD + case_random(&random) % (8 * (second - HEAD));
+		if (trial % 3 == 0)
+			block[bit / 8] ^= (uint8_t)(1u << bit % 8);
+		else if (trial % 3 == 1)
+			put_u16(block, (uint16_t)(get_u16(block) + (trial % 4 < 2 ? 2 : -2)));
+		else
+			block[2] ^= 1;
+		bool good[ISA_CODERS];
+		for (size_t c = 0; c < ISA_CODERS; c++) {
+			if (!here(c))
+				continue;
+			good[c] = decode(c ? other : out, bytes, x.size, n, &x.s, SYMBOLS_ENTROPY, c);
+			assert_int_equal(good[c], good[0]);
+			assert_true(!c || !good[0] || !memcmp(out, other, n));
+		}
+		refused += !good[0];
+		free(bytes);
+	}
+	free(x.bytes);
+	crumb_set_isa(NULL);
+	assert_true(refused > 55);
 }
 
 /* A flipped bit of a block that rANS has coded leads astray, and states do not end where they began; but for
@@ -536,6 +578,7 @@ int main(void)
 	        cmocka_unit_test(sizes_are_near_the_entropy),
 	        cmocka_unit_test(blocks_are_joined),
 	        cmocka_unit_test(damage_is_seen_alike),
+	        cmocka_unit_test(damage_of_long_blocks_is_seen_alike),
 	        cmocka_unit_test(a_flipped_bit_is_refused),
 	        cmocka_unit_test(symbols_past_the_last_are_refused),
 	        cmocka_unit_test(gaps_are_checked),

@@ -236,6 +236,25 @@ static void ternary_digits(void **state)
 	}
 }
 
+/* The clipping bound decides nothing where the scaler is not above it, even at the greatest u. */
+static void bounds_and_scalers(void **state)
+{
+	(void)state;
+	const v16f u = v16_set(0x1p24f - 1);
+	for (uint32_t mantissa = 0; mantissa < 1 << 23; mantissa += mantissa < 64 ? 1 : 65521) {
+		const float s = float_of_bits(127u << 23 | mantissa);
+		const float g[V16] = {s, -s, 2 * s, -3 * s, nextafterf(s, 0), s / 2, 0, nextafterf(s, 4)};
+		const struct ternary t = ternary_of(s, s);
+		assert_false(t.careful);
+		assert_int_equal(v16_bits(ternarise(v16_loadf(g), u, &t, false)),
+		                 v16_bits(ternarise(v16_loadf(g), u, &t, true)));
+		assert_true(ternary_of(nextafterf(s, 0), s).careful);
+	}
+	/* Above the bound: what is clipped at 1 is not sent in place of 1.5 if u is 0.75. */
+	const struct ternary t = ternary_of(1, 1.5f);
+	assert_int_equal(v16_bits(ternarise(v16_set(8), v16_set(0.75f * 0x1p24f), &t, t.careful)), 0);
+}
+
 /* Clipping at 2.5 standard deviations: one element is cut; and a gradient that has none to cut. */
 static void clipping(void **state)
 {
@@ -299,10 +318,15 @@ static void scaler_sharing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(frames_and_residuals),  cmocka_unit_test(the_greatest_can_stay),
-	        cmocka_unit_test(ternary_digits),        cmocka_unit_test(clipping),
-	        cmocka_unit_test(scaler_sharing),        cmocka_unit_test(means_of_a_column),
-	        cmocka_unit_test(means_of_the_greatest), cmocka_unit_test(strom_is_twobit),
+	        cmocka_unit_test(frames_and_residuals),
+	        cmocka_unit_test(the_greatest_can_stay),
+	        cmocka_unit_test(ternary_digits),
+	        cmocka_unit_test(bounds_and_scalers),
+	        cmocka_unit_test(clipping),
+	        cmocka_unit_test(scaler_sharing),
+	        cmocka_unit_test(means_of_a_column),
+	        cmocka_unit_test(means_of_the_greatest),
+	        cmocka_unit_test(strom_is_twobit),
 	};
 	return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);
 }

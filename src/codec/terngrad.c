@@ -10,7 +10,7 @@
 #include "ternary.h"
 #include <math.h>
 
-enum { MOST_AHEAD = 1 << 16 };
+enum { MOST_AHEAD = 1 << 16, WIDENED = 1024 };
 static const char *const codings[] = {"trits", "bits", "entropy", NULL};
 static const char *const no_yes[] = {"0", "1", NULL};
 
@@ -133,7 +133,8 @@ V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t, const bool carefu
 /* What is ternarised: elements in order, with the generator's numbers in order. */
 struct source {
 	const float *at;
-	size_t ahead; /* bytes */
+	const void *grad;   /* of which the byte at ahead will be wanted soon, and so many bytes after it */
+	size_t ahead, step; /* for each group */
 	rng chance;
 	struct ternary t;
 };
@@ -141,7 +142,8 @@ struct source {
 /* Which of the next sixteen elements are sent, and these. */
 V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
 {
-	prefetch(s->at, s->ahead);
+	prefetch(s->grad, s->ahead);
+	s->ahead += s->step;
 	*g = v16_loadf(s->at);
 	s->at += V16;
 	return ternarise(*g, rng_next(&s->chance), &s->t, careful);
@@ -180,8 +182,10 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
 	struct digits out = {digits, coding, 0, v16_to_bytes(v16_seti(0))};
 	/* The next bucket comes from memory while this one, which is in a cache, is computed. */
-	struct source s = {.ahead = bucket <= MOST_AHEAD ? 4 * bucket + AHEAD / 4 : AHEAD};
-	float run[RNG_BLOCK];
+	const size_t ahead = bucket <= MOST_AHEAD ? v16_width(type) * bucket + AHEAD / 4 : AHEAD;
+	struct source s = {.grad = grad, .step = v16_width(type) * V16};
+	float widened[WIDENED];
+	const size_t most = type == CRUMB_F32 ? RNG_BLOCK : WIDENED;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
@@ -190,17 +194,19 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 		s.t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
 		for (size_t size; i < end; i += size) {
-			const size_t block = RNG_BLOCK - i % RNG_BLOCK;
-			size = end - i < block ? end - i : block;
+			size = end - i < most - i % most ? end - i : most - i % most;
+			if (type == CRUMB_F32 && size > V16)
+				size -= size % V16; /* what is left is widened */
 			const size_t whole = V16 * divide_up(size, V16);
-			if (block == RNG_BLOCK)
+			if (i % RNG_BLOCK == 0)
 				s.chance = rng_at(p->seed, p->step, i);
-			s.at = run;
+			s.ahead = v16_width(type) * i + ahead;
+			s.at = widened;
 			if (type == CRUMB_F32 && size == whole)
 				s.at = (const float *)grad + i;
 			else
-				v16_widen(run, whole, type, grad, i, size);
-			if (s.t.careful || V16_LANES < 8)
+				v16_widen(widened, whole, type, grad, i, size);
+			if (s.t.careful || V16_LANES < 8) /* short registers: one loop for both */
 				put_run(&out, &s, s.at + whole, true);
 			else
 				put_run(&out, &s, s.at + whole, false);

@@ -142,7 +142,7 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 	for (size_t g = 0; g < groups; g++) {
 		const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
 		float x[V16];
-		v16_storef(x, v16_add(v16_streamf(r + i), v16_stream(type, grad, i)));
+		v16_storef(x, v16_add(v16_loadf(r + i), v16_load(type, grad, i)));
 		memcpy(c->value + sizeof x * g, x, sizeof x);
 	}
 	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */

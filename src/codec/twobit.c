@@ -27,7 +27,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + code_bytes(n);
 }
 
-enum { PAIR = 2 * V16, /* elements whose codes are made together */ RUN = 4096 };
+enum { PAIR = 2 * V16, RUN = 4096 }; /* elements whose codes are made, and turned around, together */
 
 /* Which of sixteen elements are sent. */
 struct sent {
