@@ -335,8 +335,8 @@ V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dt
 	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
-/* Short bins' elements are so close that most cache lines have one. Asked where none is sent, too: inside of a
- * branch this gains nothing. */
+/* Short bins' elements are so close that most cache lines have one. Asked where none is sent, too: inside of
+ * a branch this gains nothing. */
 V16_FN void ask_beyond(const float *x, size_t element, const size_t width)
 {
 	if (width == 1)
