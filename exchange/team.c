@@ -1,5 +1,6 @@
 /* A team of threads: they sleep on a condition until there is a run, then each takes the next index until
- * none is left.
+ * none is left. To wake one takes longer than a short run: who is late does not take part, and nobody waits
+ * for it.
  *
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
@@ -20,7 +21,8 @@ struct team {
 	pthread_cond_t begin, end;
 	/* under the mutex */
 	unsigned long run;
-	unsigned busy; /* members that have not finished this run */
+	bool open;     /* whether members may still begin with this run */
+	unsigned busy; /* members that have begun and not finished */
 	bool quit;
 	/* written before a run, read during it */
 	void (*task)(void *arg, size_t i, unsigned thread);
@@ -46,11 +48,12 @@ static void *member_main(void *arg)
 
 	pthread_mutex_lock(&team->mutex);
 	for (;;) {
-		while (team->run == seen && !team->quit)
+		while ((team->run == seen || !team->open) && !team->quit)
 			pthread_cond_wait(&team->begin, &team->mutex);
 		if (team->quit)
 			break;
 		seen = team->run;
+		team->busy++;
 		pthread_mutex_unlock(&team->mutex);
 		work(team, member->number);
 		pthread_mutex_lock(&team->mutex);
@@ -114,12 +117,13 @@ void crumb_team_run(struct team *team, void (*task)(void *arg, size_t i, unsigne
 	team->arg = arg;
 	team->count = count;
 	atomic_store_explicit(&team->next, 0, memory_order_relaxed);
-	team->busy = team->threads - 1;
+	team->open = true;
 	team->run++;
 	pthread_cond_broadcast(&team->begin);
 	pthread_mutex_unlock(&team->mutex);
 	work(team, 0);
 	pthread_mutex_lock(&team->mutex);
+	team->open = false;
 	while (team->busy > 0)
 		pthread_cond_wait(&team->end, &team->mutex);
 	pthread_mutex_unlock(&team->mutex);
