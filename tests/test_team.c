@@ -1,6 +1,7 @@
 /* The team: every index runs once, whatever the number of threads.
  *
  * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 #include "team.h"
 
 enum { MOST = 1000, MOST_THREADS = 5 };
@@ -92,12 +94,37 @@ static void runs_see_each_other(void **state)
 	crumb_team_close(team);
 }
 
+/* A run ends when its last task has ended, whoever is at it. */
+static void add_one_late(void *arg, size_t i, unsigned thread)
+{
+	for (atomic_uint wait = 0; atomic_fetch_add(&wait, 1) < 1000;)
+		;
+	if (i + 1 == MOST)
+		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	add_one(arg, i, thread);
+}
+
+static void a_run_ends_with_its_last_task(void **state)
+{
+	(void)state;
+	struct team *team = crumb_team_open(3);
+	assert_non_null(team);
+	for (int round = 0; round < 20; round++) {
+		unsigned value[MOST] = {0};
+		crumb_team_run(team, add_one_late, value, MOST);
+		for (size_t i = 0; i < MOST; i++)
+			assert_int_equal(value[i], 1);
+	}
+	crumb_team_close(team);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(every_index_runs_once),
 	        cmocka_unit_test(no_team_is_the_caller),
 	        cmocka_unit_test(runs_see_each_other),
+	        cmocka_unit_test(a_run_ends_with_its_last_task),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
