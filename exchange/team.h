@@ -14,9 +14,9 @@ void crumb_team_close(struct team *team);             /* NULL is fine */
 unsigned crumb_team_threads(const struct team *team); /* 1 for NULL */
 
 /* Calls task(arg, i, thread) once for every i in [0, count), thread in [0, threads), and returns when all are
- * done. Which thread runs which task is not determined, so a result must not depend on it. One run at a time;
- * a task must not run the team that it runs in. A team of one, and NULL, run all tasks in the caller, in
- * order. */
+ * done. Which thread runs which task, and whether each takes part, is not determined, so a result must not
+ * depend on it. One run at a time; a task must not run the team that it runs in. A team of one, and NULL, run
+ * all tasks in the caller, in order. */
 void crumb_team_run(struct team *team, void (*task)(void *arg, size_t i, unsigned thread), void *arg,
                     size_t count);
 

@@ -1,5 +1,5 @@
 /* Memory is asked for ahead of a loop that goes through it: on a Zen 5 the CPU's own prefetcher leaves up to
- * a third of what memory gives to be had.
+ * half of what memory gives to be had.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef AHEAD_H
