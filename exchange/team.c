@@ -24,7 +24,7 @@ struct team {
 	atomic_ulong run; /* read without it, too, as busy is, to wait for a change */
 	bool open;        /* whether members may still begin with this run */
 	atomic_uint busy; /* members that have begun and not finished */
-	bool quit;
+	atomic_bool quit;
 	/* written before a run, read during it */
 	void (*task)(void *arg, size_t i, unsigned thread);
 	void *arg;
@@ -41,9 +41,16 @@ static void work(struct team *team, unsigned thread)
 		team->task(team->arg, i, thread);
 }
 
-/* How often others are let go first before a thread sleeps; that takes some 50 microseconds if there are
- * none. */
+/* How often others are let go first before a thread sleeps: some 50 microseconds if there are none, and as
+ * long as they take if there are. */
 enum { YIELDS = 100 };
+
+/* Returns when there is another run, or after a while. */
+static void stay_awake(struct team *team, unsigned long seen)
+{
+	for (int k = 0; k < YIELDS && atomic_load(&team->run) == seen && !atomic_load(&team->quit); k++)
+		sched_yield();
+}
 
 static void *member_main(void *arg)
 {
@@ -53,20 +60,21 @@ static void *member_main(void *arg)
 
 	pthread_mutex_lock(&team->mutex);
 	for (;;) {
-		while ((team->run == seen || !team->open) && !team->quit)
+		while (team->run == seen && !team->quit)
 			pthread_cond_wait(&team->begin, &team->mutex);
 		if (team->quit)
 			break;
 		seen = team->run;
-		team->busy++;
+		if (team->open) {
+			team->busy++;
+			pthread_mutex_unlock(&team->mutex);
+			work(team, member->number);
+			pthread_mutex_lock(&team->mutex);
+			if (--team->busy == 0)
+				pthread_cond_signal(&team->end);
+		}
 		pthread_mutex_unlock(&team->mutex);
-		work(team, member->number);
-		pthread_mutex_lock(&team->mutex);
-		if (--team->busy == 0)
-			pthread_cond_signal(&team->end);
-		pthread_mutex_unlock(&team->mutex);
-		for (int k = 0; k < YIELDS && atomic_load(&team->run) == seen; k++)
-			sched_yield();
+		stay_awake(team, seen);
 		pthread_mutex_lock(&team->mutex);
 	}
 	pthread_mutex_unlock(&team->mutex);
@@ -84,6 +92,9 @@ struct team *crumb_team_open(unsigned threads)
 	pthread_cond_init(&team->begin, NULL);
 	pthread_cond_init(&team->end, NULL);
 	atomic_init(&team->next, 0);
+	atomic_init(&team->run, 0);
+	atomic_init(&team->busy, 0);
+	atomic_init(&team->quit, false);
 	for (team->threads = 1; team->threads < threads; team->threads++) {
 		struct member *member = &team->member[team->threads];
 		*member = (struct member){.team = team, .number = team->threads};
