@@ -75,7 +75,7 @@ V16_FN void digits_put(struct digits *d, v16m sent, v16f x)
 			d->groups = 0;
 		}
 	} else {
-		const uint16_t shown = v16_bits(sent), minus = v16_bits(v16_negative(x)) & shown;
+		const uint32_t shown = v16_bits(sent), minus = v16_bits(v16_negative(x)) & shown;
 		d->dst = put_u32(d->dst, (uint32_t)(v16_spread(shown ^ minus) | v16_spread(minus) << 1));
 	}
 }

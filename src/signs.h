@@ -27,7 +27,7 @@ static inline size_t signs_bound(size_t n) { return gaps_room(n) + signs_map_byt
 static inline uint8_t *signs_map(uint8_t *dst, size_t n) { return dst + gaps_room(n); }
 
 /* The codes of a group: 1 is plus, 2 is minus. */
-V16_FN uint32_t signs_code(uint16_t plus, uint16_t minus)
+V16_FN uint32_t signs_code(uint32_t plus, uint32_t minus)
 {
 	return (uint32_t)(v16_spread(plus) | v16_spread(minus) << 1);
 }

@@ -54,9 +54,7 @@ size_t PER_ISA(symbols_encode)(uint8_t *dst, const uint8_t *codes, size_t n, con
 
 /* Decodes exactly size bytes; false if they are not well-formed, which shows at the latest at the end. Calls
  * put, unless it is NULL, with every stretch of count <= SYMBOLS_ROUND elements, in any order: its first
- * element is number first, a multiple of SYMBOLS_RUN, and sixteen symbols may be read of each group of the
- * stretch.
- */
+ * element is number first, a multiple of SYMBOLS_RUN, and of each group all sixteen symbols may be read. */
 typedef void symbols_put(void *to, size_t first, const uint8_t *symbol, size_t count);
 bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                              enum symbols_coder coder, symbols_put *put, void *to);

@@ -83,7 +83,7 @@ static bool check_trits(const struct parts *p, size_t n)
 	return !past;
 }
 
-static bool each_round(const struct parts *p, size_t n, symbols_put *put, void *to)
+static bool each_stretch(const struct parts *p, size_t n, symbols_put *put, void *to)
 {
 	return PER_ISA(symbols_decode)(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY,
 	                               put, to);
@@ -109,7 +109,7 @@ bool PER_ISA(ternary_check)(const struct frame *frame)
 	case TERNARY_GAPS:
 		return crumb_gaps_check(p.digit, p.digit_size, frame->n);
 	default:
-		return each_round(&p, frame->n, NULL, NULL);
+		return each_stretch(&p, frame->n, NULL, NULL);
 	}
 }
 
@@ -198,8 +198,8 @@ struct sum_of {
 	float weight, *acc;
 };
 
-/* The digits of a round, bucket by bucket. */
-static void add_round(void *to, size_t first, const uint8_t *digit, size_t count)
+/* The digits of a stretch, bucket by bucket. */
+static void add_stretch(void *to, size_t first, const uint8_t *digit, size_t count)
 {
 	const struct sum_of *s = to;
 	const size_t bucket = s->parts->bucket ? s->parts->bucket : s->n, last = first + count;
@@ -236,7 +236,8 @@ static void unpack_blocks(const struct parts *p, size_t n, float weight, float *
 {
 	struct sum_of sum = {p, n, weight, acc};
 	PER_ISA(symbols_decode_range)
-	(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY, add_round, &sum, first, end);
+	(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY, add_stretch, &sum, first,
+	 end);
 }
 
 bool PER_ISA(ternary_divides)(const struct frame *frame)
@@ -268,7 +269,7 @@ V16_FN unsigned sent_in(v16i code, uint32_t zero, uint16_t here)
 	return (unsigned)__builtin_popcount(v16_bits(v16_ne(difference, v16_set(0))) & here);
 }
 
-static void count_round(void *to, size_t first, const uint8_t *digit, size_t count)
+static void count_stretch(void *to, size_t first, const uint8_t *digit, size_t count)
 {
 	uint64_t *sent = to;
 	(void)first;
@@ -291,7 +292,7 @@ void PER_ISA(ternary_describe)(const struct frame *frame, crumb_frame *out)
 	if (p.coding == TERNARY_GAPS)
 		out->sent = gaps_sent(p.digit);
 	if (p.coding == TERNARY_BLOCKS)
-		each_round(&p, n, count_round, &out->sent);
+		each_stretch(&p, n, count_stretch, &out->sent);
 	if (p.coding >= TERNARY_ENTROPY)
 		return;
 	v16i x = v16_seti(0);
@@ -341,7 +342,7 @@ V16_FN void planes_add(const struct planes *sum, size_t group, v16i digit)
 	planes_put(at, v16_addi(planes_get(at, sum->count), number_of(digit)), sum->count, 0xFFFF);
 }
 
-static void sum_round(void *to, size_t first, const uint8_t *digit, size_t count)
+static void sum_stretch(void *to, size_t first, const uint8_t *digit, size_t count)
 {
 	for (size_t i = 0; i < count; i += V16)
 		planes_add(to, (first + i) / V16, v16_load_u8(digit + i));
@@ -393,7 +394,7 @@ int64_t PER_ISA(ternary_sum)(const struct frame *frames, size_t count, uint8_t *
 	for (size_t f = 0; f < count; f++) {
 		parts_of(&frames[f], &p);
 		if (p.coding == TERNARY_BLOCKS)
-			each_round(&p, n, sum_round, &all);
+			each_stretch(&p, n, sum_stretch, &all);
 		if (p.coding == TERNARY_GAPS)
 			sum_gaps(&all, &p, n);
 	}

@@ -33,11 +33,10 @@
 #define V16_INLINE __attribute__((always_inline))
 #endif
 
-#if defined(V16_PORTABLE)
-#include "v16_portable.h"
-#elif defined(__AVX512VBMI2__) && defined(__AVX512BW__) && defined(__AVX512DQ__)
+/* Not by what the compiler may use, which is more than a file is for where the user allows it. */
+#if defined(V16_AVX512)
 #include "v16_avx512.h"
-#elif defined(__AVX2__) && defined(__BMI2__) && defined(__F16C__)
+#elif defined(V16_AVX2)
 #include "v16_avx2.h"
 #elif defined(V16_SSE2)
 #include "v16_sse2.h"
@@ -83,15 +82,14 @@ P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_keepi(m, p_b
 P_FN pi p_xor3(pi a, pi b, pi c) { return p_xori(a, p_xori(b, c)); }
 P_FN pb p_to_bytes(pi a) { return a; }
 P_FN pi p_of_bytes(pb a) { return a; }
+#ifndef P_HAS_ONE_OR_TWO
+P_FN pi p_one_or_two(pf y, pi one) { return p_addi(one, p_keepi(p_negative(y), one)); }
+#endif
 P_FN pb p_add_trit(pb x, unsigned number, pm m, pf y)
 {
 	static const uint32_t worth[5] = {81, 27, 9, 3, 1};
 	const pi one = p_seti(worth[number]);
-#ifdef P_HAS_PICK_BY_SIGN
-	return p_addi(x, p_keepi(m, p_pick_by_sign(y, p_addi(one, one), one)));
-#else
-	return p_addi(x, p_keepi(m, p_addi(one, p_keepi(p_negative(y), one))));
-#endif
+	return p_addi(x, p_keepi(m, p_one_or_two(y, one)));
 }
 #endif
 
@@ -264,17 +262,17 @@ V16_FN v16f v16_sub_where(v16m m, v16f a, v16f b)
 V16_FN v16f v16_keep(v16m m, v16f a) { return v16_of_bits(v16_keepi(m, v16_bits_of(a))); }
 
 /* A mask as 16 bits, lane 0 in bit 0, and back. */
-V16_FN uint16_t v16_bits(v16m m)
+V16_FN uint32_t v16_bits(v16m m)
 {
 	uint32_t bits = 0;
-	EACH_PART(bits |= (uint32_t)p_bits(m.p[k]) << (k * V16_LANES)) return (uint16_t)bits;
+	EACH_PART(bits |= (uint32_t)p_bits(m.p[k]) << (k * V16_LANES)) return bits;
 }
 V16_FN uint32_t v16_bits_of_two(v16m a, v16m b)
 {
 #ifdef P_HAS_BITS_OF_TWO
 	return p_bits_of_two(a.p[0], b.p[0]);
 #else
-	return v16_bits(a) | (uint32_t)v16_bits(b) << V16;
+	return v16_bits(a) | v16_bits(b) << V16;
 #endif
 }
 V16_FN v16m v16_mask(uint16_t bits)
@@ -395,7 +393,8 @@ V16_FN float v16_fold(v16f a)
 V16_FN float v16_top(v16f a)
 {
 	pf top = a.p[0];
-	EACH_PART(top = p_max(top, a.p[k]))
+	for (int k = 1; k < V16_PARTS; k++)
+		top = p_max(top, a.p[k]);
 	return p_top(top);
 }
 
@@ -513,7 +512,7 @@ __attribute__((unused)) static void v16_widen(float *dst, size_t size, enum crum
 /* Bit i of the 32 goes to bit 2i. */
 V16_FN uint64_t v16_spread(uint32_t bits)
 {
-#ifdef __BMI2__
+#ifdef P_HAS_BMI
 	return _pdep_u64(bits, 0x5555555555555555u);
 #else
 	uint64_t x = bits;

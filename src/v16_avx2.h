@@ -8,6 +8,7 @@
 
 #define V16_LANES 8
 #define P_FN      static inline V16_INLINE __attribute__((unused))
+#define P_HAS_BMI
 #define P_HAS_F16
 #define P_HAS_COMPRESS
 
@@ -92,10 +93,11 @@ P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* 2^31 is what does not fit, too */
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
-#define P_HAS_PICK_BY_SIGN
-P_FN pi p_pick_by_sign(pf y, pi a, pi b) /* a where y has the sign bit */
+#define P_HAS_ONE_OR_TWO
+P_FN pi p_one_or_two(pf y, pi one) /* twice one where y has the sign bit */
 {
-	return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(b), _mm256_castsi256_ps(a), y));
+	const __m256i two = _mm256_add_epi32(one, one);
+	return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(one), _mm256_castsi256_ps(two), y));
 }
 P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }

@@ -8,6 +8,7 @@
 
 #define V16_LANES 16
 #define P_FN      static inline V16_INLINE __attribute__((unused))
+#define P_HAS_BMI
 #define P_HAS_F16
 #define P_HAS_FUSED
 #define P_HAS_COMPRESS

@@ -7,7 +7,6 @@
 #include <string.h>
 
 /* The portable build's own functions, for uniform numbers from outside and for the levels of a frame. */
-#define V16_PORTABLE
 #define V16_ISA                            vectors
 #define crumb_symbols_encode_vectors       crumb_symbols_encode_portable
 #define crumb_symbols_decode_vectors       crumb_symbols_decode_portable

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cases.h"
-#define V16_PORTABLE
 #include "rng.h"
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,6 @@
 #include <string.h>
 
 /* The portable build's own functions, for TernGrad with uniform numbers from outside. */
-#define V16_PORTABLE
 #define V16_ISA vectors
 #include "../src/codec/terngrad.c"
 #include "../src/ternary.c"
