@@ -212,11 +212,14 @@ uint8_t *case_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 		free(stat);
 	}
 	const size_t bound = crumb_bound(crumb_packer_codec(packer), n);
-	uint8_t *frame = malloc(bound);
+	uint8_t behind[64], *frame = malloc(bound + sizeof behind);
 	assert_non_null(frame);
+	memset(behind, 0xA5, sizeof behind);
+	memcpy(frame + bound, behind, sizeof behind);
 	const int64_t length = crumb_pack(packer, grad, dtype, 0, frame, bound);
 	if (length < 0)
 		fail_msg("crumb_pack: %s", crumb_strerror((int)length));
+	assert_memory_equal(frame + bound, behind, sizeof behind);
 	assert_true((size_t)length <= bound);
 	*len = (size_t)length;
 	return frame;

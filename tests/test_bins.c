@@ -158,10 +158,38 @@ static void local_sends_the_first_of_equals(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* Symbols are put several at a time, and yet not behind the bound, which case_pack sees. */
+static void frames_keep_to_their_bound(void **state)
+{
+	(void)state;
+	static const size_t bins[] = {1, 15, 16, 17, 31, 32, 49, 50, 62, 63, 64, 65};
+	static const char *const names[] = {"adacomp", "local"};
+	static float g[N];
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	case_fill(g, N, CASE_GAUSS, 1);
+	for (size_t c = 0; c < isas * 2; c++)
+		for (size_t b = 0; b < sizeof bins / sizeof *bins; b++) {
+			char spec[32];
+			crumb_codec codec;
+			snprintf(spec, sizeof spec, "%s:bin=%zu", names[c % 2], bins[b]);
+			assert_int_equal(crumb_set_isa(isa[c / 2]), 0);
+			assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+			for (size_t n = 1; n <= 64 + 2 * bins[b]; n++) {
+				crumb_packer *p = case_packer(&codec, n, 0);
+				size_t len;
+				free(case_pack(p, g, CRUMB_F32, &len));
+				free(p);
+			}
+		}
+	crumb_set_isa(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_are_judged_one_by_one),
 	                                   cmocka_unit_test(the_greatest_of_a_bin_is_sent),
-	                                   cmocka_unit_test(local_sends_the_first_of_equals)};
+	                                   cmocka_unit_test(local_sends_the_first_of_equals),
+	                                   cmocka_unit_test(frames_keep_to_their_bound)};
 	return cmocka_run_group_tests_name("bins", tests, NULL, NULL);
 }

@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #define BINS_CHOICE LIFTED
-#include "bins.h"
+#include "bins_pack.h"
+#include "bins_unpack.h"
 
 enum { FACTOR = BIN + 1, CODING }; /* the other keys */
 

@@ -3,7 +3,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #define BINS_CHOICE FIRST
-#include "bins.h"
+#include "bins_pack.h"
+#include "bins_unpack.h"
 
 enum { CODING = BIN + 1 }; /* the other key */
 
