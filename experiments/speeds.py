@@ -1,5 +1,5 @@
-"""The tables of bench/results/codecs.csv, scaling.csv and share.csv: how fast codecs are, against the memory's speed and the
-goals. SPDX-License-Identifier: MIT"""
+"""The tables of bench/results/codecs.csv, codecs-zen3.csv, scaling.csv and share.csv: how fast codecs are, against the memory's
+speed and the goals. SPDX-License-Identifier: MIT"""
 from statistics import median
 
 from markdown import distinct, read, table
@@ -36,9 +36,9 @@ CACHED_N = 1 << 14
 FLOORS = {"floor": "`r += g`", "read": "reading", "scale": "`acc *= s`", "copy": "copying"}
 
 
-def made_up(n=None):
+def made_up(n=None, file="codecs.csv"):
     """What was measured of the codecs on gradients of n elements, or the longest ones, by spec and instruction set."""
-    rows = [row for row in read("codecs.csv", "bench") if row["data"] == "made up"]
+    rows = [row for row in read(file, "bench") if row["data"] == "made up"]
     n = n or max(int(row["n"]) for row in rows)
     return {(row["what"], row["isa"]): row for row in rows if int(row["n"]) == n}
 
@@ -53,21 +53,24 @@ def share_of(row, key, floor):
     return 100 * float(row[f"{key}_gbps"]) / frames / float(row[f"{floor}_gbps"]) if row else None
 
 
-def against_goals(wanted):
-    """A row a goal, as GOALS has them: reached with AVX-512 and AVX2, in percent of one of the memory's speeds."""
-    by = made_up()
+def against_goals(wanted, *elsewhere):
+    """A row a goal, as GOALS has them: reached with AVX-512 and AVX2, in percent of one of the memory's speeds; and with AVX2 on
+    other CPUs, each a name and its file."""
+    by, more = made_up(), {name: made_up(file=file) for name, file in elsewhere}
 
     def goal(percent):
         return "-" if percent is None else f"{percent}"
 
     lines = [[what if " " in what else f"`{what}`", key.replace("_", ", "), FLOORS[floor], goal(wide),
               judged(share_of(by.get((what, "avx512")), key, floor), wide), goal(narrow),
-              judged(share_of(by.get((what, "avx2")), key, floor), narrow)] for what, key, floor, wide, narrow in wanted]
-    return table(["codec", "what", "percent of", "goal, AVX-512", "AVX-512", "goal, AVX2", "AVX2"], lines)
+              *(judged(share_of(rows.get((what, "avx2")), key, floor), narrow) for rows in (by, *more.values()))]
+             for what, key, floor, wide, narrow in wanted]
+    return table(["codec", "what", "percent of", "goal, AVX-512", "AVX-512", "goal, AVX2", "AVX2", *(f"AVX2, {name}" for name in more)],
+                 lines)
 
 
 def goals():
-    return against_goals(GOALS)
+    return against_goals(GOALS, ("Zen 3", "codecs-zen3.csv"))
 
 
 def others():

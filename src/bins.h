@@ -1,8 +1,9 @@
 /* Bins: a tensor in bins of equal size, each of which sends a few of its elements as plus or minus one scale.
  *
- * adacomp and local differ in which elements a bin sends; residual, scale and payload (doc/FORMAT.md,
- * adacomp) are the same and stand here. Entropy-coded, the payload has no bins: elements are counted from the
- * tensor's first one, and gaps.h has their code.
+ * adacomp and local differ in which elements a bin sends; the rest is the same: the symbols of a payload
+ * (doc/FORMAT.md, adacomp), here; residual, scale and packing, in bins_pack.h; frames, in bins_unpack.h.
+ * Entropy-coded, the payload has no bins: elements are counted from the tensor's first one, and gaps.h has
+ * their code.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BINS_H

@@ -9,7 +9,7 @@
 #include "bins.h"
 #include <math.h>
 
-enum { BINS_RUN = 1024 }; /* bins whose maxima are added up by themselves */
+enum { BINS_RUN = 1024 }; /* bins whose M are added up by themselves */
 /* BINS_CHOICE, which a codec's file defines before it includes this: |G + factor g| >= M, or the first
  * element with |G| = M. */
 enum { LIFTED, FIRST };
@@ -56,12 +56,12 @@ struct chosen {
 	uint64_t sent, negative;
 };
 
-/* Short bins are swept so many at a time before their symbols are put, where there is a branch in that: it is
- * mispredicted at every other bin, and would hold up the sweep of the next ones. */
+/* Short bins are swept so many at a time before their symbols are put. Where that branches, as it does for
+ * LIFTED but with AVX-512, it is mispredicted at every other bin, and would hold up the sweep of the next. */
 #ifdef V16_AVX512
 enum { TOGETHER = 1 };
 #else
-enum { TOGETHER = 32 };
+enum { TOGETHER = BINS_CHOICE == LIFTED ? 32 : 1 };
 #endif
 
 /* The symbols of a short bin, ended; number 63, sent where nothing is, is the symbol that says so. Of what is
@@ -284,7 +284,7 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
-/* A short bin, one element after another. */
+/* A bin of fewer than SHORT_BIN elements, one after another. */
 V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                                  size_t size, const struct bins *bins, uint8_t *dst)
 {
@@ -321,7 +321,7 @@ V16_FN void settle(float *r, const uint8_t *src, const uint8_t *end, const size_
 	}
 }
 
-/* The bins' mean M, of which BINS_RUN are added up by themselves. */
+/* The mean of the bins' M. How they are added up shows in its last bit, so the format says it: in runs. */
 struct mean {
 	double sum, run;
 	size_t bins;
@@ -349,8 +349,9 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	uint8_t *const first = dst + 8;
 	uint8_t *at = first;
 	struct mean mean = {0, 0, 0};
-	const size_t least = bins->width > 1 && BINS_CHOICE == FIRST ? SHORT_BIN : V16;
+	const size_t least = BINS_CHOICE == FIRST ? SHORT_BIN : V16;
 	size_t i = 0;
+	/* Elements before i have at most i symbols; where put_short writes SHORT_BIN, there is room for n. */
 	while (bins->width == 1 && bin >= V16 && i + SHORT_BIN <= n) {
 		struct chosen chosen[TOGETHER];
 		size_t swept = 0;

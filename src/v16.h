@@ -33,7 +33,7 @@
 #define V16_INLINE __attribute__((always_inline))
 #endif
 
-/* Not by what the compiler may use, which is more than a file is for where the user allows it. */
+/* The build says which, not the compiler's macros: it may be allowed more than the file is for. */
 #if defined(V16_AVX512)
 #include "v16_avx512.h"
 #elif defined(V16_AVX2)
@@ -261,7 +261,7 @@ V16_FN v16f v16_sub_where(v16m m, v16f a, v16f b)
 }
 V16_FN v16f v16_keep(v16m m, v16f a) { return v16_of_bits(v16_keepi(m, v16_bits_of(a))); }
 
-/* A mask as 16 bits, lane 0 in bit 0, and back. */
+/* A mask as the lower 16 bits, lane 0 in bit 0, and back. */
 V16_FN uint32_t v16_bits(v16m m)
 {
 	uint32_t bits = 0;

@@ -94,7 +94,7 @@ P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* 2^31 is what does not fit, too */
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
 #define P_HAS_ONE_OR_TWO
-P_FN pi p_one_or_two(pf y, pi one) /* twice one where y has the sign bit */
+P_FN pi p_one_or_two(pf y, pi one) /* twice one where y has the sign bit, else one */
 {
 	const __m256i two = _mm256_add_epi32(one, one);
 	return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(one), _mm256_castsi256_ps(two), y));

@@ -26,4 +26,6 @@ int main(void)
 END
 check "cc src/*.c src/codec/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/codec/*.c smoke.c -o smoke -lm
 check "and it works" ./smoke
+check "with all that this CPU has" "$CC" -march=native -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/codec/*.c smoke.c -o smoke -lm
+check "it works, too" ./smoke
 finish
