@@ -82,11 +82,12 @@ holds "sends nothing" test "$(field wire)" = 0
 holds "but its GPUs do: 3 times 102 MB at 1 GB/s" grep -q '"inside": 0.306684' stdout
 
 # ---- the table ----
-check "yes" $plan -c twobit
+# Codecs are measured here and now, so the link is one that none is slower than, on any machine and under any sanitizer.
+check "yes" $CRUMB plan -m alexnet --nodes 4 --link 10M --compute 256img/s -c twobit
 holds "a row each" test "$(grep -c '^raw  *all-reduce \|^twobit  *gather ' stdout)" = 2
 holds "it helps" grep -q '^twobit in plan [a-z]*: [0-9.]* times the speed' stdout
-check "no" $CRUMB plan -m googlenet --nodes 8 --link 100T --compute 5img/s
-holds "every codec has a row" test "$(grep -c ' Gb/s\| never\| Tb/s\| always' stdout)" -ge "$("$CRUMB" list --json | wc -l)"
+check "no" $CRUMB plan -m lenet --nodes 8 --link 100T --compute 5img/s
+holds "every codec has a row" test "$(grep -c '[kMGT]b/s\| never\| always' stdout)" -ge "$("$CRUMB" list --json | wc -l)"
 holds "nothing helps" grep -q '^No codec helps here: .* 100 % is compute' stdout
 
 # ---- what is refused ----
