@@ -58,11 +58,7 @@ struct chosen {
 
 /* Short bins are swept so many at a time before their symbols are put. Where that branches, as it does for
  * LIFTED but with AVX-512, it is mispredicted at every other bin, and would hold up the sweep of the next. */
-#ifdef V16_AVX512
-enum { TOGETHER = 1 };
-#else
-enum { TOGETHER = BINS_CHOICE == LIFTED ? 32 : 1 };
-#endif
+enum { TOGETHER = BINS_CHOICE == LIFTED && V16_LANES < 16 ? 32 : 1 };
 
 /* The symbols of a short bin, ended; number 63, sent where nothing is, is the symbol that says so. Of what is
  * LIFTED, SHORT_BIN bytes may be written; of FIRST, the first is put alone. */

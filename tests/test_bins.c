@@ -84,7 +84,7 @@ static void symbols_are_judged_one_by_one(void **state)
 	assert_true(good > all / 10 && good < all / 2);
 }
 
-/* A gradient of zeros lifts nothing: of every bin goes what is owed most. */
+/* A gradient of zeros lifts nothing: of every bin goes what is owed most, worth the mean of these. */
 static void the_greatest_of_a_bin_is_sent(void **state)
 {
 	(void)state;
@@ -108,15 +108,20 @@ static void the_greatest_of_a_bin_is_sent(void **state)
 			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 			memset(acc, 0, sizeof acc);
 			assert_true(crumb_unpack_add(frame, len, 1, acc, N) > 0);
+			double sum = 0;
+			float scale;
+			memcpy(&scale, frame + CRUMB_HEADER_BYTES, sizeof scale);
 			for (size_t first = 0; first < N; first += bin) {
 				const size_t end = first + bin < N ? first + bin : N;
 				float most = 0;
 				for (size_t i = first; i < end; i++)
 					most = fmaxf(most, fabsf(owed[i]));
 				for (size_t i = first; i < end; i++)
-					assert_int_equal(fabsf(acc[i]) > 0,
-					                 most > 0 && fabsf(owed[i]) >= most);
+					assert_true(fabsf(acc[i]) ==
+					            (most > 0 && fabsf(owed[i]) >= most ? scale : 0));
+				sum += most;
 			}
+			assert_float_equal(scale, sum / (double)((N + bin - 1) / bin), 1e-6 * scale);
 			free(frame);
 			free(p);
 		}
