@@ -192,7 +192,12 @@ static inline void symbols_of_3(const uint8_t *codes, size_t groups, uint8_t *sy
 }
 static inline void symbols_of_4(const uint8_t *codes, size_t groups, uint8_t *symbol)
 {
+#ifdef P_HAS_NIBBLES
+	for (size_t g = 0; g < groups; g += GROUPS, codes += 4 * V16, symbol += LEVELS_BLOCK)
+		p_nibbles(symbol, codes);
+#else
 	symbols_of(codes, groups, symbol, 4);
+#endif
 }
 
 static inline struct symbols symbols_with(uint32_t count)

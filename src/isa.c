@@ -36,7 +36,7 @@ static bool has_avx512(void)
 	return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
 	       __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512vbmi2") &&
-	       __builtin_cpu_supports("vpclmulqdq");
+	       __builtin_cpu_supports("avx512vpopcntdq") && __builtin_cpu_supports("vpclmulqdq");
 }
 #endif
 #ifdef CRUMB_HAVE_NEON

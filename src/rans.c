@@ -44,3 +44,41 @@ uint64_t crumb_rans_cost(const uint32_t count[SYMBOLS_MOST])
 			cost += (uint64_t)count[j] * ((RANS_BITS << RANS_COST_BITS) - log_of(m.frequency[j]));
 	return cost;
 }
+
+struct rans_encode_tables crumb_rans_encode_tables(const struct rans_model *m)
+{
+	struct rans_encode_tables t = {{0}, {0}, {0}};
+	for (uint32_t j = 0, c = 0; j < SYMBOLS_MOST; c += m->frequency[j++]) {
+		const uint32_t f = m->frequency[j];
+		if (!f)
+			continue;
+		const uint32_t shift = f > 1 ? 31 - (uint32_t)__builtin_clz(f - 1) : 0;
+		const uint32_t reciprocal =
+		        f > 1 ? (uint32_t)(((UINT64_C(1) << (32 + shift)) + f - 1) / f) : UINT32_MAX;
+		const uint32_t missing = f > 1 ? 0 : RANS_TOTAL - 1;
+		const uint32_t limit = ((f << 19) - (1u << 16)) | (RANS_TOTAL - f);
+		const uint32_t rest = (c + missing) << 16 | shift;
+		memcpy(&t.reciprocal[j], &reciprocal, sizeof reciprocal);
+		memcpy(&t.limit[j], &limit, sizeof limit);
+		memcpy(&t.rest[j], &rest, sizeof rest);
+	}
+	return t;
+}
+
+bool crumb_rans_decode_tables(struct rans_decode_tables *t, const uint8_t *frequencies, unsigned count)
+{
+	uint32_t begin[SYMBOLS_MOST + 1] = {0};
+	for (unsigned j = 0; j < SYMBOLS_MOST; j++) {
+		const uint32_t f = j < count ? get_u16(frequencies + 2 * j) : 0;
+		memcpy(&t->frequency[SYMBOLS_MOST - 1 - j], &f, sizeof f);
+		memcpy(&t->start[SYMBOLS_MOST - 1 - j], &begin[j], sizeof *begin);
+		begin[j + 1] = begin[j] + f;
+	}
+	for (int k = 0; k < 3; k++)
+		for (int q = 0; q < 4; q++)
+			memcpy(&t->inner[k][q], &begin[13 - 4 * q + k], sizeof *begin);
+	for (int k = 0; k < 3; k++)
+		t->quarter[k] = begin[4 * k + 4];
+	t->few = count <= 4;
+	return begin[SYMBOLS_MOST] == RANS_TOTAL;
+}

@@ -29,6 +29,13 @@ struct rans_model crumb_rans_model(const uint32_t count[SYMBOLS_MOST]);
 enum { RANS_COST_BITS = 12 };
 uint64_t crumb_rans_cost(const uint32_t count[SYMBOLS_MOST]);
 
+/* A group's code is inline where it is short: where sixteen lanes are one register, or two. */
+#if V16_LANES >= 8
+#define RANS_FN V16_FN
+#else
+#define RANS_FN __attribute__((noinline)) static
+#endif
+
 /* An entry of a table of 32-bit numbers, which v16 holds as floats. */
 V16_FN v16i rans_entry(v16t table, v16i at) { return v16_bits_of(v16_lookup(table, at)); }
 
@@ -37,116 +44,179 @@ V16_FN v16i rans_entry(v16t table, v16i at) { return v16_bits_of(v16_lookup(tabl
 /* x / f is the upper half of x * reciprocal, shifted; reciprocal = ceil(2^(32 + shift) / f) with 2^(shift +
  * 1) >= f is exact for x < 2^31. Then the coded x is x + x / f * (4096 - f) + c. For f = 1 the reciprocal is
  * 2^32 - 1, which gives x - 1, and so 4095 are missing. */
-struct rans_encoder {
+struct rans_encode_tables {
 	float reciprocal[V16]; /* its bits */
-	float rest[V16]; /* the bits of 4096 - f in 0 to 11, of c and what is missing in 12 to 27, of shift
-	                    from 28 */
+	float limit[V16]; /* the bits of 4096 - f in the lower half, of the upper half of f * 2^19 - 1 in the
+	                     upper */
+	float rest[V16];  /* the bits of shift in the lower half, of c and what is missing in the upper */
 };
 
-static inline struct rans_encoder rans_encoder_of(const struct rans_model *m)
+struct rans_encode_tables crumb_rans_encode_tables(const struct rans_model *m);
+
+struct rans_encode_registers {
+	v16t reciprocal, limit, rest;
+};
+
+static inline struct rans_encode_registers rans_encode_registers_of(const struct rans_encode_tables *t)
 {
-	struct rans_encoder e = {{0}, {0}};
-	for (uint32_t j = 0, c = 0; j < SYMBOLS_MOST; c += m->frequency[j++]) {
-		const uint32_t f = m->frequency[j];
-		if (!f)
-			continue;
-		const uint32_t shift = f > 1 ? 31 - (uint32_t)__builtin_clz(f - 1) : 0;
-		const uint32_t reciprocal =
-		        f > 1 ? (uint32_t)(((UINT64_C(1) << (32 + shift)) + f - 1) / f) : UINT32_MAX;
-		const uint32_t missing = f > 1 ? 0 : RANS_TOTAL - 1;
-		const uint32_t rest = (RANS_TOTAL - f) | (c + missing) << 12 | shift << 28;
-		memcpy(&e.reciprocal[j], &reciprocal, sizeof reciprocal);
-		memcpy(&e.rest[j], &rest, sizeof rest);
-	}
-	return e;
+	return (struct rans_encode_registers){v16_table(t->reciprocal), v16_table(t->limit),
+	                                      v16_table(t->rest)};
 }
 
 /* Codes a group, but for the lower sixteen bits of the lanes that it returns, whose words go out first. */
-V16_FN v16m rans_put(v16i *state, v16t reciprocals, v16t rests, v16i symbol)
+RANS_FN v16m rans_put(v16i *state, const struct rans_encode_registers *r, v16i symbol)
 {
-	const v16i rest = rans_entry(rests, symbol);
-	const v16i g = v16_andi(rest, v16_seti(RANS_TOTAL - 1)), shift = v16_shr(rest, 28);
-	const v16i c = v16_andi(v16_shr(rest, 12), v16_seti(0xFFFF));
-	const v16i most = v16_subi(v16_seti((1u << 31) - 1), v16_shl(g, 19)); /* f * 2^19 - 1 */
-	const v16m full = v16_lti(most, *state);
-	const v16i x = v16_bits_of(v16_pick(full, v16_of_bits(v16_shr(*state, 16)), v16_of_bits(*state)));
-	const v16i q = v16_shrv(v16_mulhi(x, rans_entry(reciprocals, symbol)), shift);
-	*state = v16_addi(v16_addi(x, c), v16_muli(q, g));
+	const v16i half = v16_seti(0xFFFF), limit = rans_entry(r->limit, symbol),
+	           rest = rans_entry(r->rest, symbol);
+	const v16m full = v16_lti(v16_ori(limit, half), *state);
+	const v16i x = v16_bits_of(v16_pick(full, v16_of_bits(v16_upper(*state)), v16_of_bits(*state)));
+	const v16i q = v16_shrv_low(v16_mulhi(x, rans_entry(r->reciprocal, symbol)), rest);
+	*state = v16_addi(v16_addi(x, v16_upper(rest)), v16_muli(q, v16_andi(limit, half)));
 	return full;
 }
 
-/* Codes the groups of a block: frequencies, words, states. Returns the size, which is below most, or 0 if it
- * would not be. */
-static inline size_t rans_encode(uint8_t *dst, size_t most, const uint8_t *codes, size_t groups,
-                                 const struct symbols *s, const uint32_t count[SYMBOLS_MOST])
+/* Codes a group whose words end at at; returns where they begin. */
+V16_FN uint8_t *rans_put_one(uint8_t *at, v16i *even, const struct rans_encode_registers *r,
+                             const uint8_t *symbol)
 {
-	enum { BELOW = 6 * V16 }; /* so far may a pair of groups go below the least */
-	uint8_t words[BELOW + SYMBOLS_BLOCK_BYTES], symbol[SYMBOLS_RUN];
-	uint8_t *const end = words + sizeof words, *at = end;
-	const size_t around = 2 * s->count + RANS_STATE_BYTES;
-	if (most <= around)
-		return 0;
-	const uint8_t *const least = end - (most - around - 1);
-	const struct rans_model m = crumb_rans_model(count);
-	const struct rans_encoder e = rans_encoder_of(&m);
-	const v16t reciprocals = v16_table(e.reciprocal), rests = v16_table(e.rest);
-	v16i even = v16_seti(RANS_LOW), odd = even;
-	for (size_t left = groups; left;) {
-		size_t g = (left - 1) % (SYMBOLS_RUN / V16) + 1;
-		left -= g;
-		s->get(codes + s->width * left, g, symbol);
-		while (g && at >= least) {
-			const v16i a = even, b = odd;
-			v16m odd_out = v16_mask(0);
-			if (g % 2 == 0)
-				odd_out = rans_put(&odd, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
-			const v16m even_out =
-			        rans_put(&even, reciprocals, rests, v16_load_u8(symbol + V16 * --g));
-			at = v16_compress_both_u16(at, even_out, a, odd_out, b);
-		}
-		if (at < least)
-			return 0;
+	const v16i a = *even;
+	return v16_compress_u16(at, rans_put(even, r, v16_load_u8(symbol)), a);
+}
+
+/* The same of two. */
+V16_FN uint8_t *rans_put_pair(uint8_t *at, v16i *even, v16i *odd, const struct rans_encode_registers *r,
+                              const uint8_t *symbol)
+{
+	const v16i a = *even, b = *odd;
+	const v16m first = rans_put(even, r, v16_load_u8(symbol)),
+	           second = rans_put(odd, r, v16_load_u8(symbol + V16));
+	return v16_compress_both_u16(at, first, a, second, b);
+}
+
+/* A state follows from the one before, so that most of the time is waiting: as many blocks as this go side by
+ * side, where registers hold them. */
+enum { RANS_SIDE = V16_LANES == 16 ? 2 : 1 };
+
+/* A block on its way: the groups whose codes are left, which go from the last to the first, and the words of
+ * the others. */
+struct rans_encoder {
+	const uint8_t *codes;
+	size_t left, around, most; /* groups; bytes beside the words, and what they may come to together */
+	struct rans_model model;
+	struct rans_encode_tables tables;
+	v16i even, odd;
+	uint8_t *at;
+	uint8_t words[SYMBOLS_BLOCK_BYTES + 2 * SYMBOLS_RUN + 4 * V16]; /* a run may go beyond the most */
+};
+
+static inline size_t rans_size(const struct rans_encoder *e)
+{
+	return e->around + (size_t)(e->words + sizeof e->words - e->at);
+}
+
+/* Begins a block, which is not to be coded to its end unless its size is below most. */
+static inline void rans_begin(struct rans_encoder *e, size_t most, const uint8_t *codes, size_t groups,
+                              const struct symbols *s, const uint32_t count[SYMBOLS_MOST])
+{
+	e->codes = codes;
+	e->around = 2 * s->count + RANS_STATE_BYTES;
+	e->most = most;
+	e->model = crumb_rans_model(count);
+	e->tables = crumb_rans_encode_tables(&e->model);
+	e->even = e->odd = v16_seti(RANS_LOW);
+	e->at = e->words + sizeof e->words;
+	e->left = rans_size(e) < most ? groups : 0;
+}
+
+/* Codes the last run that is left of as many blocks, which have equally many groups left. */
+V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct symbols *s)
+{
+	uint8_t symbol[RANS_SIDE][SYMBOLS_RUN], *at[RANS_SIDE];
+	struct rans_encode_registers registers[RANS_SIDE];
+	v16i even[RANS_SIDE], odd[RANS_SIDE];
+	size_t g = (e->left - 1) % (SYMBOLS_RUN / V16) + 1;
+	for (size_t k = 0; k < side; k++) {
+		e[k].left -= g;
+		s->get(e[k].codes + s->width * e[k].left, g, symbol[k]);
+		registers[k] = rans_encode_registers_of(&e[k].tables);
+		even[k] = e[k].even;
+		odd[k] = e[k].odd;
+		at[k] = e[k].at;
 	}
+	for (; g % 2; g--)
+		for (size_t k = 0; k < side; k++)
+			at[k] = rans_put_one(at[k], &even[k], &registers[k], symbol[k] + V16 * (g - 1));
+	for (; g; g -= 2)
+		for (size_t k = 0; k < side; k++)
+			at[k] = rans_put_pair(at[k], &even[k], &odd[k], &registers[k],
+			                      symbol[k] + V16 * (g - 2));
+	for (size_t k = 0; k < side; k++) {
+		e[k].even = even[k];
+		e[k].odd = odd[k];
+		e[k].at = at[k];
+		if (rans_size(&e[k]) >= e[k].most)
+			e[k].left = 0;
+	}
+}
+
+/* Codes a block, or RANS_SIDE of them: the longer one alone, and the rest side by side. */
+static inline void rans_encode(struct rans_encoder *e, size_t count, const struct symbols *s)
+{
+	struct rans_encoder *const last = &e[count - 1];
+	while (e->left || last->left)
+		if (RANS_SIDE == 1 || count == 1 || e->left != last->left)
+			rans_put_run(e->left > last->left ? e : last, 1, s);
+		else
+			rans_put_run(e, RANS_SIDE, s);
+}
+
+/* Writes a block: frequencies, words, states. Returns its size, or 0 if that is not below most. */
+static inline size_t rans_write(uint8_t *dst, const struct rans_encoder *e, const struct symbols *s)
+{
+	const size_t size = rans_size(e);
+	if (size >= e->most)
+		return 0;
 	for (unsigned j = 0; j < s->count; j++)
-		dst = put_u16(dst, (uint16_t)m.frequency[j]);
-	memcpy(dst, at, (size_t)(end - at));
-	dst += end - at;
+		dst = put_u16(dst, (uint16_t)e->model.frequency[j]);
+	memcpy(dst, e->at, size - e->around);
+	dst += size - e->around;
 	uint32_t state[RANS_STATES];
-	v16_storei(state, even);
-	v16_storei(state + V16, odd);
+	v16_storei(state, e->even);
+	v16_storei(state + V16, e->odd);
 	memcpy(dst, state, RANS_STATE_BYTES);
-	return around + (size_t)(end - at);
+	return size;
 }
 
 /* ---- decode --------------------------------------------------------------------------------- */
 
 /* Tables are by how many of the fifteen starts of symbols 1 to 15 a slot of 4096 is before: by 15 - symbol.
  */
-struct rans_decoder {
+struct rans_decode_tables {
 	uint32_t quarter[3]; /* where symbols 4, 8 and 12 begin */
 	float inner[3][V16]; /* the bits of where symbols 13 - 4q, 14 - 4q and 15 - 4q begin, by q < 4 */
 	float frequency[V16], start[V16];
-	bool few;                /* at most four symbols */
-	const uint8_t *at, *end; /* of the words */
-	v16i even, odd;
+	bool few; /* at most four symbols */
 };
 
-struct rans_tables {
+/* Of count frequencies, 2 bytes each; false if they do not add up. */
+bool crumb_rans_decode_tables(struct rans_decode_tables *t, const uint8_t *frequencies, unsigned count);
+
+struct rans_decode_registers {
 	v16i quarter[3], low[3]; /* low: inner of q = 3 */
 	v16t inner[3], frequency, start;
 };
 
-static inline struct rans_tables rans_tables_of(const struct rans_decoder *d)
+static inline struct rans_decode_registers rans_decode_registers_of(const struct rans_decode_tables *t)
 {
-	struct rans_tables t;
+	struct rans_decode_registers r;
 	for (int k = 0; k < 3; k++) {
-		t.quarter[k] = v16_seti(d->quarter[k]);
-		t.inner[k] = v16_table(d->inner[k]);
-		t.low[k] = v16_bits_of(v16_lookup8(t.inner[k], v16_seti(3)));
+		r.quarter[k] = v16_seti(t->quarter[k]);
+		r.inner[k] = v16_table(t->inner[k]);
+		r.low[k] = v16_bits_of(v16_lookup8(r.inner[k], v16_seti(3)));
 	}
-	t.frequency = v16_table(d->frequency);
-	t.start = v16_table(d->start);
-	return t;
+	r.frequency = v16_table(t->frequency);
+	r.start = v16_table(t->start);
+	return r;
 }
 
 /* 1 where slot < start, else 0; both below 2^31. */
@@ -160,8 +230,8 @@ V16_FN v16i rans_before_three(v16i start, v16i slot, const v16i three[3])
 }
 
 /* Decodes a group; its words begin at at. */
-V16_FN const uint8_t *rans_get(const uint8_t *at, v16i *state, const struct rans_tables *t, const bool few,
-                               uint8_t *symbol)
+RANS_FN const uint8_t *rans_get(const uint8_t *at, v16i *state, const struct rans_decode_registers *t,
+                                const bool few, uint8_t *symbol)
 {
 	const v16i slot = v16_andi(*state, v16_seti(RANS_TOTAL - 1));
 	v16i place = v16_seti(12); /* 15 - symbol */
@@ -185,28 +255,23 @@ V16_FN const uint8_t *rans_get(const uint8_t *at, v16i *state, const struct rans
 	return at;
 }
 
+/* A block on its way. */
+struct rans_decoder {
+	struct rans_decode_tables tables;
+	const uint8_t *at, *end; /* of the words */
+	v16i even, odd;
+};
+
 /* Opens a coded block: frequencies of count symbols, words, states. */
 static inline bool rans_open(struct rans_decoder *d, const uint8_t *src, size_t size, unsigned count)
 {
-	uint32_t begin[SYMBOLS_MOST + 1] = {0}, state[RANS_STATES];
+	uint32_t state[RANS_STATES];
 	if (size < 2 * count + RANS_STATE_BYTES || size % 2)
 		return false;
-	for (unsigned j = 0; j < SYMBOLS_MOST; j++) {
-		const uint32_t f = j < count ? get_u16(src + 2 * j) : 0;
-		memcpy(&d->frequency[SYMBOLS_MOST - 1 - j], &f, sizeof f);
-		memcpy(&d->start[SYMBOLS_MOST - 1 - j], &begin[j], sizeof *begin);
-		begin[j + 1] = begin[j] + f;
-	}
-	for (int k = 0; k < 3; k++)
-		for (int q = 0; q < 4; q++)
-			memcpy(&d->inner[k][q], &begin[13 - 4 * q + k], sizeof *begin);
-	for (int k = 0; k < 3; k++)
-		d->quarter[k] = begin[4 * k + 4];
-	d->few = count <= 4;
 	d->at = src + 2 * count;
 	d->end = src + size - RANS_STATE_BYTES;
 	memcpy(state, d->end, sizeof state);
-	bool good = begin[SYMBOLS_MOST] == RANS_TOTAL;
+	bool good = crumb_rans_decode_tables(&d->tables, src, count);
 	for (int i = 0; i < RANS_STATES; i++)
 		good = good && state[i] >= RANS_LOW && state[i] < 1u << 31;
 	d->even = v16_loadi(state);
@@ -214,21 +279,17 @@ static inline bool rans_open(struct rans_decoder *d, const uint8_t *src, size_t 
 	return good;
 }
 
-/* A decoder's state follows from the one before, so that most of its time is waiting: as many as this go side
- * by side, where registers hold them. */
-enum { RANS_SIDE = V16_LANES == 16 ? 2 : 1 };
-
 /* The loop of rans_next. Before a pair of groups is decoded no more words were taken than there are: it reads
  * at most 64 bytes of the states behind them. */
 V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, const bool few,
                         uint8_t *const symbol[], size_t groups)
 {
-	struct rans_tables t[RANS_SIDE];
+	struct rans_decode_registers t[RANS_SIDE];
 	const uint8_t *at[RANS_SIDE];
 	v16i even[RANS_SIDE], odd[RANS_SIDE];
 	bool good = true;
 	for (size_t k = 0; k < side; k++) {
-		t[k] = rans_tables_of(d[k]);
+		t[k] = rans_decode_registers_of(&d[k]->tables);
 		at[k] = d[k]->at;
 		even[k] = d[k]->even;
 		odd[k] = d[k]->odd;
@@ -253,13 +314,13 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, const
  * blocks of one alphabet. */
 static inline bool rans_next(struct rans_decoder *d, uint8_t *symbol, size_t groups)
 {
-	return d->few ? rans_groups(&d, 1, true, &symbol, groups)
-	              : rans_groups(&d, 1, false, &symbol, groups);
+	return d->tables.few ? rans_groups(&d, 1, true, &symbol, groups)
+	                     : rans_groups(&d, 1, false, &symbol, groups);
 }
 static inline bool rans_next_beside(struct rans_decoder *const d[], uint8_t *const symbol[], size_t groups)
 {
-	return d[0]->few ? rans_groups(d, RANS_SIDE, true, symbol, groups)
-	                 : rans_groups(d, RANS_SIDE, false, symbol, groups);
+	return d[0]->tables.few ? rans_groups(d, RANS_SIDE, true, symbol, groups)
+	                        : rans_groups(d, RANS_SIDE, false, symbol, groups);
 }
 
 /* Whether all words were taken and the states are those that the encoder began with. */

@@ -4,51 +4,13 @@
 #include "symbols.h"
 #include "huffman.h"
 #include "rans.h"
+#include "tally.h"
 
 /* What stands before a block: its bytes, or that it is not coded, or that it is coded together with those
  * after it, how many blocks in all. */
 enum { STORED = 0xFFFF, JOINED = 0x8000, MOST_JOINED = 64 };
 
 /* ---- encode --------------------------------------------------------------------------------- */
-
-/* Of a few words, in four lanes of 16 bits. */
-static inline uint32_t sum_of_bytes(const uint8_t *src, size_t size)
-{
-	const uint64_t even = 0x00FF00FF00FF00FF;
-	uint64_t sum = 0, word;
-	for (size_t i = 0; i < size; i += sizeof word) {
-		memcpy(&word, src + i, sizeof word);
-		sum += (word & even) + (word >> 8 & even);
-	}
-	return (uint32_t)(sum * 0x0001000100010001 >> 48);
-}
-
-/* How often each symbol occurs: run by run in lanes of a byte each, which a run does not fill, and four
- * symbols at a time. A compiler takes vectors wider than a register apart, byte by byte, and 64 bytes are no
- * faster than 32 where a machine compares into masks. */
-static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, size_t groups,
-                          const struct symbols *s)
-{
-	enum { LANES = V16_LANES < 8 ? 16 : 32, RUN = 128 * LANES, AT_ONCE = 4 };
-	typedef uint8_t lanes __attribute__((vector_size(LANES), aligned(1), may_alias));
-	uint8_t symbol[RUN];
-	memset(count, 0, SYMBOLS_MOST * sizeof *count);
-	for (size_t g = 0; g < groups; g += RUN / V16) {
-		const size_t here = groups - g < RUN / V16 ? groups - g : RUN / V16,
-		             end = divide_up(V16 * here, LANES) * LANES;
-		s->get(codes + s->width * g, here, symbol);
-		memset(symbol + V16 * here, 0xFF, end - V16 * here);
-		for (unsigned j = 0; j < s->count; j += AT_ONCE) {
-			lanes lane[AT_ONCE] = {{0}};
-			for (size_t i = 0; i < end; i += LANES)
-				for (unsigned k = 0; k < AT_ONCE; k++)
-					lane[k] -= (lanes)(*(const lanes *)(symbol + i) ==
-					                   (lanes){0} + (uint8_t)(j + k));
-			for (unsigned k = 0; k < AT_ONCE; k++)
-				count[j + k] += sum_of_bytes((const uint8_t *)&lane[k], LANES);
-		}
-	}
-}
 
 /* Blocks that are coded as one. */
 struct stretch {
@@ -85,42 +47,92 @@ static bool join(struct stretch *a, const struct stretch *b, unsigned symbols)
 	return true;
 }
 
-static uint8_t *encode_stretch(uint8_t *dst, const uint8_t *codes, const struct stretch *t,
-                               const struct symbols *s, enum symbols_coder coder)
+static const uint8_t *codes_of(const struct stretch *t, const uint8_t *codes, const struct symbols *s)
+{
+	return codes + s->width * (t->first / V16);
+}
+static size_t groups_of(const struct stretch *t) { return divide_up(t->n, V16); }
+
+/* A block of its own: size bytes stand at dst + 2; or, if these are 0, the codes are to. */
+static uint8_t *end_block(uint8_t *dst, size_t size, const uint8_t *codes, size_t fixed)
+{
+	put_u16(dst, size ? (uint16_t)size : STORED);
+	if (!size)
+		memmove(dst + 2, codes, fixed);
+	return dst + 2 + (size ? size : fixed);
+}
+
+static uint8_t *encode_huffman(uint8_t *dst, const uint8_t *codes, size_t n, const struct symbols *s)
+{
+	for (size_t first = 0; first < n; first += symbols_block(s)) {
+		const struct stretch b = block_at(codes, n, first, s);
+		const uint8_t *const own = codes_of(&b, codes, s);
+		const size_t groups = groups_of(&b), fixed = s->width * groups;
+		dst = end_block(dst, crumb_huffman_encode(dst + 2, fixed, own, groups, s, b.count), own,
+		                fixed);
+	}
+	return dst;
+}
+
+static void begin(struct rans_encoder *e, const struct stretch *t, const uint8_t *codes,
+                  const struct symbols *s)
+{
+	const size_t groups = groups_of(t), most = t->blocks > 1 ? JOINED : s->width * groups;
+	rans_begin(e, most, codes_of(t, codes, s), groups, s, t->count);
+}
+
+/* Writes what e has coded. */
+static uint8_t *end_stretch(uint8_t *dst, const uint8_t *codes, const struct stretch *t,
+                            const struct symbols *s, struct rans_encoder *e)
 {
 	const bool joined = t->blocks > 1;
-	const size_t groups = divide_up(t->n, V16), fixed = s->width * groups, most = joined ? JOINED : fixed;
-	const uint8_t *const own = codes + s->width * (t->first / V16);
-	uint8_t *const to = dst + (joined ? 4 : 2);
-	const size_t size = coder == SYMBOLS_HUFFMAN
-	                            ? crumb_huffman_encode(to, most, own, groups, s, t->count)
-	                            : rans_encode(to, most, own, groups, s, t->count);
-	if (joined && !size) { /* no room for the states */
-		const size_t end = t->first + t->n;
-		for (struct stretch one = block_at(codes, end, t->first, s); one.n;
-		     one = block_at(codes, end, one.first + one.n, s))
-			dst = encode_stretch(dst, codes, &one, s, coder);
-		return dst;
+	const size_t size = rans_write(dst + (joined ? 4 : 2), e, s), end = t->first + t->n;
+	if (!joined)
+		return end_block(dst, size, codes_of(t, codes, s), s->width * groups_of(t));
+	if (size) {
+		put_u16(dst, (uint16_t)(JOINED | t->blocks));
+		put_u16(dst + 2, (uint16_t)size);
+		return dst + 4 + size;
 	}
-	if (joined)
-		dst = put_u16(dst, (uint16_t)(JOINED | t->blocks));
-	dst = put_u16(dst, size ? (uint16_t)size : STORED);
-	if (!size)
-		memmove(dst, own, fixed);
-	return dst + (size ? size : fixed);
+	for (size_t first = t->first; first < end; first += symbols_block(s)) { /* no room for the states */
+		const struct stretch one = block_at(codes, end, first, s);
+		begin(e, &one, codes, s);
+		rans_encode(e, 1, s);
+		dst = end_stretch(dst, codes, &one, s, e);
+	}
+	return dst;
+}
+
+/* Not inline: Huffman's buffers and these would be on the stack together. */
+__attribute__((noinline)) static uint8_t *encode_entropy(uint8_t *dst, const uint8_t *codes, size_t n,
+                                                         const struct symbols *s)
+{
+	struct rans_encoder e[RANS_SIDE];
+	struct stretch next = block_at(codes, n, 0, s);
+	while (next.n) {
+		struct stretch now[RANS_SIDE];
+		size_t count = 0;
+		for (; count < RANS_SIDE && next.n; count++) {
+			struct stretch *const t = &now[count];
+			*t = next;
+			do
+				next = block_at(codes, n, t->first + t->n, s);
+			while (next.n && join(t, &next, s->count));
+			begin(&e[count], t, codes, s);
+		}
+		rans_encode(e, count, s);
+		for (size_t k = 0; k < count; k++)
+			dst = end_stretch(dst, codes, &now[k], s, &e[k]);
+	}
+	return dst;
 }
 
 size_t PER_ISA(symbols_encode)(uint8_t *dst, const uint8_t *codes, size_t n, const struct symbols *s,
                                enum symbols_coder coder)
 {
-	uint8_t *at = dst;
-	for (struct stretch now = block_at(codes, n, 0, s), next; now.n; now = next) {
-		do
-			next = block_at(codes, n, now.first + now.n, s);
-		while (coder == SYMBOLS_ENTROPY && next.n && join(&now, &next, s->count));
-		at = encode_stretch(at, codes, &now, s, coder);
-	}
-	return (size_t)(at - dst);
+	const uint8_t *const end = coder == SYMBOLS_HUFFMAN ? encode_huffman(dst, codes, n, s)
+	                                                    : encode_entropy(dst, codes, n, s);
+	return (size_t)(end - dst);
 }
 
 /* ---- decode --------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  *
  * A codec writes its fixed-width codes, and symbols_encode turns them into what is shorter, a block at a
  * time: coded, or as they were. So no coding is longer than fixed width by more than two bytes a block. Each
- * block stands for itself, and neither side needs more than 48 KiB of stack.
+ * block stands for itself, and neither side needs more than 96 KiB of stack.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SYMBOLS_H

@@ -1,4 +1,4 @@
-/* Sixteen lanes a part: AVX-512 F, BW, DQ, VL, VBMI, VBMI2 (Ice Lake, Zen 4 and later).
+/* Sixteen lanes a part: AVX-512 F, BW, DQ, VL, VBMI, VBMI2, VPOPCNTDQ (Ice Lake, Zen 4 and later).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef V16_AVX512_H
@@ -14,6 +14,8 @@
 #define P_HAS_COMPRESS
 #define P_HAS_COMPRESS_BOTH
 #define P_HAS_PUSH
+#define P_HAS_ONES
+#define P_HAS_NIBBLES
 
 typedef __m512 pf;
 typedef __m512i pi;
@@ -87,7 +89,11 @@ P_FN pi p_xor3(pi a, pi b, pi c) { return _mm512_ternarylogic_epi32(a, b, c, 0x9
 P_FN pi p_push(pi a, pi b, int s) { return _mm512_shrdv_epi32(a, b, _mm512_set1_epi32(s)); }
 P_FN pi p_shr(pi a, int s) { return _mm512_srli_epi32(a, (unsigned)s); }
 P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
+P_FN pi p_ones(pi a) { return _mm512_popcnt_epi32(a); }
 P_FN pi p_shrv(pi a, pi s) { return _mm512_srlv_epi32(a, s); }
+P_FN pi p_shrv_low(pi a, pi s) { return _mm512_shrdv_epi32(a, _mm512_setzero_si512(), s); }
+/* Multiplied, where there are units for that: those that shift are busier. */
+P_FN pi p_upper(pi a) { return _mm512_madd_epi16(a, _mm512_set1_epi32(0x10000)); }
 P_FN pf p_float_of(pi a) { return _mm512_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm512_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a) { return _mm512_cvt_roundps_epi32(a, _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC); }
@@ -99,6 +105,16 @@ P_FN unsigned p_bits(pm m) { return m; }
 #define P_HAS_BITS_OF_TWO
 P_FN uint32_t p_bits_of_two(pm a, pm b) { return _cvtmask32_u32(_mm512_kunpackw(b, a)); }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
+/* Of 64 bytes: the lower four bits of sixteen, the upper four of these, and so on. */
+P_FN void p_nibbles(uint8_t *dst, const uint8_t *src)
+{
+	const __m512i x = _mm512_loadu_si512(src), four = _mm512_set1_epi8(15);
+	const __m512i low = _mm512_and_si512(x, four), high = _mm512_and_si512(_mm512_srli_epi32(x, 4), four);
+	const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
+	const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
+	_mm512_storeu_si512(dst, _mm512_permutex2var_epi64(low, first, high));
+	_mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi64(low, second, high));
+}
 /* Small numbers take a byte each, a quarter of the work. */
 typedef __m128i pb;
 P_FN pb p_to_bytes(pi a) { return _mm512_cvtepi32_epi8(a); }
@@ -140,10 +156,11 @@ P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 	                                  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
 	                                  0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
 	                                  16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31};
+	static const uint16_t low[32] = {0,  2,  4,  6,  8,  10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30,
+	                                 32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62};
 	const __mmask32 both = _mm512_kunpackw(n, m);
 	const int count = _mm_popcnt_u32(both);
-	const __m512i lanes = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(a)),
-	                                         _mm512_cvtepi32_epi16(b), 1);
+	const __m512i lanes = _mm512_permutex2var_epi16(a, _mm512_loadu_si512(low), b);
 	const __m512i words = _mm512_maskz_compress_epi16(both, lanes);
 	_mm512_storeu_si512(end - 64, _mm512_permutexvar_epi16(_mm512_loadu_si512(from + count), words));
 	return end - 2 * count;

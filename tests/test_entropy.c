@@ -233,6 +233,36 @@ static void blocks_are_joined(void **state)
 	free(x.bytes);
 }
 
+/* Blocks that are joined, single or not worth coding, beside each other in any order: all instruction sets
+ * write the same, however many blocks they code at a time. */
+static void blocks_of_all_kinds_are_written_alike(void **state)
+{
+	(void)state;
+	enum { BLOCK = 1 << 16, BLOCKS = 9 };
+	static const double ratios[] = {1, 0.95, 0.5, 0.05, 1e-3, 0};
+	enum { RATIOS = sizeof ratios / sizeof *ratios };
+	uint64_t random = 9;
+	for (int trial = 0; trial < 12; trial++) {
+		const size_t n = BLOCKS * BLOCK - case_random(&random) % (2 * BLOCK);
+		for (size_t i = 0; i < n; i += BLOCK)
+			draw(want + i, n - i < BLOCK ? n - i : BLOCK, 16,
+			     ratios[case_random(&random) % RATIOS], i + trial);
+		const struct coded first = code(want, n, 16, SYMBOLS_ENTROPY, 0);
+		for (size_t c = 0; c < ISA_CODERS; c++) {
+			if (!here(c))
+				continue;
+			const struct coded x = code(want, n, 16, SYMBOLS_ENTROPY, c);
+			assert_int_equal(x.size, first.size);
+			assert_memory_equal(x.bytes, first.bytes, x.size);
+			assert_true(decode(out, x.bytes, x.size, n, &x.s, SYMBOLS_ENTROPY, c));
+			assert_memory_equal(out, want, n);
+			free(x.bytes);
+		}
+		free(first.bytes);
+	}
+	crumb_set_isa(NULL);
+}
+
 /* What is cut, longer, or damaged is refused or is something else; but by all instruction sets alike. */
 static void damage_is_seen_alike(void **state)
 {
@@ -577,6 +607,7 @@ int main(void)
 	        cmocka_unit_test(symbols_come_back),
 	        cmocka_unit_test(sizes_are_near_the_entropy),
 	        cmocka_unit_test(blocks_are_joined),
+	        cmocka_unit_test(blocks_of_all_kinds_are_written_alike),
 	        cmocka_unit_test(damage_is_seen_alike),
 	        cmocka_unit_test(damage_of_long_blocks_is_seen_alike),
 	        cmocka_unit_test(a_flipped_bit_is_refused),
