@@ -1,7 +1,8 @@
-/* Frequencies, and what symbols cost under them.
+/* Frequencies, what symbols cost under them, and the coders' tables.
  *
  * SPDX-License-Identifier: MIT */
-#include "rans.h"
+#include "rans_decode.h"
+#include "rans_encode.h"
 
 struct rans_model crumb_rans_model(const uint32_t count[SYMBOLS_MOST])
 {
@@ -70,15 +71,17 @@ bool crumb_rans_decode_tables(struct rans_decode_tables *t, const uint8_t *frequ
 	uint32_t begin[SYMBOLS_MOST + 1] = {0};
 	for (unsigned j = 0; j < SYMBOLS_MOST; j++) {
 		const uint32_t f = j < count ? get_u16(frequencies + 2 * j) : 0;
-		memcpy(&t->frequency[SYMBOLS_MOST - 1 - j], &f, sizeof f);
-		memcpy(&t->start[SYMBOLS_MOST - 1 - j], &begin[j], sizeof *begin);
+		memcpy(&t->frequency[j], &f, sizeof f);
+		memcpy(&t->start[j], &begin[j], sizeof *begin);
 		begin[j + 1] = begin[j] + f;
 	}
-	for (int k = 0; k < 3; k++)
-		for (int q = 0; q < 4; q++)
-			memcpy(&t->inner[k][q], &begin[13 - 4 * q + k], sizeof *begin);
-	for (int k = 0; k < 3; k++)
-		t->quarter[k] = begin[4 * k + 4];
 	t->few = count <= 4;
+	for (int k = 0; k < 3; k++) {
+		t->outer[k] = begin[t->few ? k + 1 : 4 * k + 4] - 1;
+		for (int q = 0; q < 4; q++) {
+			const uint32_t last = begin[4 * q + k + 1] - 1;
+			memcpy(&t->inner[k][q], &last, sizeof last);
+		}
+	}
 	return begin[SYMBOLS_MOST] == RANS_TOTAL;
 }

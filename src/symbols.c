@@ -3,7 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "symbols.h"
 #include "huffman.h"
-#include "rans.h"
+#include "rans_decode.h"
+#include "rans_encode.h"
 #include "tally.h"
 
 /* What stands before a block: its bytes, or that it is not coded, or that it is coded together with those
@@ -190,7 +191,7 @@ static bool block_open(struct block *b, unsigned count)
 static bool block_next(struct block *b, uint8_t *symbol, size_t groups, const struct symbols *s)
 {
 	if (b->kind == RANS)
-		return rans_next(&b->rans, symbol, groups);
+		return rans_next(&(struct rans_decoder *){&b->rans}, 1, &symbol, groups);
 	if (b->kind == HUFFMAN)
 		return crumb_huffman_next(b->huffman, symbol, groups);
 	s->get(b->src, groups, symbol);
@@ -241,21 +242,21 @@ static bool decode_block(struct block *b, const struct symbols *s, const struct 
 	return block_close(b);
 }
 
-/* The runs that so many blocks, RANS_SIDE of them, have in common. */
-static bool decode_beside(struct block *b, const struct taker *taker)
+/* The runs that blocks, two or RANS_BESIDE, have in common. */
+static bool decode_beside(struct block *b, size_t side, const struct taker *taker)
 {
-	uint8_t symbol[RANS_SIDE][SYMBOLS_RUN], *to[RANS_SIDE];
-	struct rans_decoder *rans[RANS_SIDE];
+	uint8_t symbol[RANS_BESIDE][SYMBOLS_RUN], *to[RANS_BESIDE];
+	struct rans_decoder *rans[RANS_BESIDE];
 	size_t common = SIZE_MAX;
-	for (size_t k = 0; k < RANS_SIDE; k++) {
+	for (size_t k = 0; k < side; k++) {
 		to[k] = symbol[k];
 		rans[k] = &b[k].rans;
 		common = b[k].n < common ? b[k].n : common;
 	}
 	for (; common >= SYMBOLS_RUN; common -= SYMBOLS_RUN) {
-		if (!rans_next_beside(rans, to, SYMBOLS_RUN / V16))
+		if (!rans_next(rans, side, to, SYMBOLS_RUN / V16))
 			return false;
-		for (size_t k = 0; k < RANS_SIDE; k++)
+		for (size_t k = 0; k < side; k++)
 			give(taker, &b[k], symbol[k], SYMBOLS_RUN);
 	}
 	return true;
@@ -266,9 +267,9 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbo
 {
 	struct rest rest = {src, size, 0, n};
 	struct huffman_decoder huffman;
-	const size_t side = coder == SYMBOLS_ENTROPY ? RANS_SIDE : 1;
+	const size_t side = coder == SYMBOLS_ENTROPY ? RANS_BESIDE : 1;
 	while (rest.first < n && rest.first < taker->end) {
-		struct block b[RANS_SIDE] = {{.n = 0}};
+		struct block b[RANS_BESIDE];
 		size_t count = 0, rans = 0;
 		while (count < side && rest.first < n && rest.first < taker->end) {
 			b[count].huffman = &huffman;
@@ -280,7 +281,8 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbo
 				return false;
 			rans += b[count++].kind == RANS;
 		}
-		if (RANS_SIDE > 1 && rans == RANS_SIDE && !decode_beside(b, taker))
+		if (RANS_BESIDE > 1 && rans == count && count > 1 &&
+		    !decode_beside(b, count == RANS_BESIDE ? count : 2, taker))
 			return false;
 		for (size_t k = 0; k < count; k++)
 			if (!decode_block(&b[k], s, taker))

@@ -368,21 +368,24 @@ V16_FN uint8_t *v16_compress_both_u16(uint8_t *end, v16m m, v16i a, v16m n, v16i
 	return v16_compress_u16(v16_compress_u16(end, n, b), m, a);
 #endif
 }
-/* The reverse: reads the words for the lanes in m, zeros in the others, and returns where those end that it
- * took. Up to 32 bytes may be read. */
-V16_FN const uint8_t *v16_expand_u16(const uint8_t *src, v16m m, v16i *a)
+/* The reverse: x * 2^16 and the next word in the lanes in m, x in the others; returns where the words end
+ * that it took. Up to 32 bytes may be read. */
+V16_FN const uint8_t *v16_refill(const uint8_t *src, v16m m, v16i x, v16i *to)
 {
-#ifdef P_HAS_COMPRESS
-	EACH_PART(src = p_expand_u16(src, m.p[k], &a->p[k]))
-	return src;
+#ifdef P_HAS_WORDS
+	return p_refill(src, m.p[0], x.p[0], &to->p[0]);
 #else
-	const uint32_t mask = v16_bits(m);
+	v16i word;
+#ifdef P_HAS_COMPRESS
+	EACH_PART(src = p_expand_u16(src, m.p[k], &word.p[k]))
+#else
 	uint16_t lane[V16] = {0};
-	const uint8_t *at = src;
-	for (uint32_t left = mask; left; left &= left - 1, at += 2)
-		memcpy(&lane[__builtin_ctz(left)], at, 2);
-	*a = v16_load_u16(lane);
-	return src + 2 * __builtin_popcount(mask);
+	for (uint32_t left = v16_bits(m); left; left &= left - 1, src += 2)
+		memcpy(&lane[__builtin_ctz(left)], src, 2);
+	word = v16_load_u16(lane);
+#endif
+	*to = v16_ori(v16_bits_of(v16_pick(m, v16_of_bits(v16_shl(x, 16)), v16_of_bits(x))), word);
+	return src;
 #endif
 }
 

@@ -16,6 +16,7 @@
 #define P_HAS_PUSH
 #define P_HAS_ONES
 #define P_HAS_NIBBLES
+#define P_HAS_WORDS
 
 typedef __m512 pf;
 typedef __m512i pi;
@@ -165,9 +166,34 @@ P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 	_mm512_storeu_si512(end - 64, _mm512_permutexvar_epi16(_mm512_loadu_si512(from + count), words));
 	return end - 2 * count;
 }
-P_FN const uint8_t *p_expand_u16(const uint8_t *src, pm m, pi *a)
+
+/* Words of sixteen bits, of two groups: a lane of each side by side, the first one lower. */
+P_FN pi p_words(pi a, pi b) { return _mm512_mask_blend_epi16(0xAAAAAAAA, a, _mm512_slli_epi32(b, 16)); }
+P_FN pi p_lower(pi a) { return _mm512_and_si512(a, _mm512_set1_epi32(0xFFFF)); }
+P_FN pi p_setw(uint16_t x) { return _mm512_set1_epi16((short)x); }
+P_FN pi p_subw(pi a, pi b) { return _mm512_sub_epi16(a, b); }
+/* 2 a, and 1 more where b is negative. */
+P_FN pi p_push_signw(pi a, pi b) { return _mm512_shldi_epi16(a, b, 1); }
+P_FN pi p_tablew(const float *entries)
 {
-	*a = _mm512_maskz_expand_epi32(m, p_load_u16(src));
+	return _mm512_castsi256_si512(_mm512_cvtepi32_epi16(_mm512_loadu_si512(entries)));
+}
+P_FN pi p_lookupw(pi t, pi at) { return _mm512_permutexvar_epi16(at, t); }
+P_FN void p_store_words_u8(uint8_t *dst, pi a)
+{
+	const __m512i first = _mm512_castsi128_si512(
+	        _mm_setr_epi8(0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60));
+	const __m512i from = _mm512_inserti32x4(
+	        first, _mm_setr_epi8(2, 6, 10, 14, 18, 22, 26, 30, 34, 38, 42, 46, 50, 54, 58, 62), 1);
+	_mm256_storeu_si256((__m256i *)dst, _mm512_castsi512_si256(_mm512_permutexvar_epi8(from, a)));
+}
+P_FN const uint8_t *p_refill(const uint8_t *src, pm m, pi x, pi *to)
+{
+	static const uint16_t above[32] = {0, 0, 0, 1, 0, 2,  0, 3,  0, 4,  0, 5,  0, 6,  0, 7,
+	                                   0, 8, 0, 9, 0, 10, 0, 11, 0, 12, 0, 13, 0, 14, 0, 15};
+	const __m512i words = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)src));
+	const __m512i next = _mm512_maskz_permutexvar_epi16(0xAAAAAAAA, _mm512_loadu_si512(above), words);
+	*to = _mm512_mask_shldi_epi32(x, m, x, _mm512_maskz_expand_epi32(m, next), 16);
 	return src + 2 * _mm_popcnt_u32(m);
 }
 

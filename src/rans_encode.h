@@ -1,0 +1,155 @@
+/* A block of symbols into rANS words (rans.h), sixteen lanes at a time.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef RANS_ENCODE_H
+#define RANS_ENCODE_H
+
+#include "rans.h"
+
+/* x / f is the upper half of x * reciprocal, shifted; reciprocal = ceil(2^(32 + shift) / f) with 2^(shift +
+ * 1) >= f is exact for x < 2^31. Then the coded x is x + x / f * (4096 - f) + c. For f = 1 the reciprocal is
+ * 2^32 - 1, which gives x - 1, and so 4095 are missing. */
+struct rans_encode_tables {
+	float reciprocal[V16]; /* its bits */
+	float limit[V16]; /* the bits of 4096 - f in the lower half, of the upper half of f * 2^19 - 1 in the
+	                     upper */
+	float rest[V16];  /* the bits of shift in the lower half, of c and what is missing in the upper */
+};
+
+struct rans_encode_tables crumb_rans_encode_tables(const struct rans_model *m);
+
+struct rans_encode_registers {
+	v16t reciprocal, limit, rest;
+};
+
+static inline struct rans_encode_registers rans_encode_registers_of(const struct rans_encode_tables *t)
+{
+	return (struct rans_encode_registers){v16_table(t->reciprocal), v16_table(t->limit),
+	                                      v16_table(t->rest)};
+}
+
+/* Codes a group, but for the lower sixteen bits of the lanes that it returns, whose words go out first. */
+RANS_FN v16m rans_put(v16i *state, const struct rans_encode_registers *r, v16i symbol)
+{
+	const v16i half = v16_seti(0xFFFF), limit = rans_entry(r->limit, symbol),
+	           rest = rans_entry(r->rest, symbol);
+	const v16m full = v16_lti(v16_ori(limit, half), *state);
+	const v16i x = v16_bits_of(v16_pick(full, v16_of_bits(v16_upper(*state)), v16_of_bits(*state)));
+	const v16i q = v16_shrv_low(v16_mulhi(x, rans_entry(r->reciprocal, symbol)), rest);
+	*state = v16_addi(v16_addi(x, v16_upper(rest)), v16_muli(q, v16_andi(limit, half)));
+	return full;
+}
+
+/* Codes a group whose words end at at; returns where they begin. */
+V16_FN uint8_t *rans_put_one(uint8_t *at, v16i *even, const struct rans_encode_registers *r,
+                             const uint8_t *symbol)
+{
+	const v16i a = *even;
+	return v16_compress_u16(at, rans_put(even, r, v16_load_u8(symbol)), a);
+}
+
+/* The same of two. */
+V16_FN uint8_t *rans_put_pair(uint8_t *at, v16i *even, v16i *odd, const struct rans_encode_registers *r,
+                              const uint8_t *symbol)
+{
+	const v16i a = *even, b = *odd;
+	const v16m first = rans_put(even, r, v16_load_u8(symbol)),
+	           second = rans_put(odd, r, v16_load_u8(symbol + V16));
+	return v16_compress_both_u16(at, first, a, second, b);
+}
+
+/* A state follows from the one before, so that most of the time is waiting: as many blocks as this go side by
+ * side, where registers are long. */
+enum { RANS_SIDE = V16_LANES == 16 ? 2 : 1 };
+
+/* A block on its way: the groups whose codes are left, which go from the last to the first, and the words of
+ * the others. */
+struct rans_encoder {
+	const uint8_t *codes;
+	size_t left, around, most; /* groups; bytes beside the words, and what they may come to together */
+	struct rans_model model;
+	struct rans_encode_tables tables;
+	v16i even, odd;
+	uint8_t *at;
+	uint8_t words[SYMBOLS_BLOCK_BYTES + 2 * SYMBOLS_RUN + 4 * V16]; /* a run may go beyond the most */
+};
+
+static inline size_t rans_size(const struct rans_encoder *e)
+{
+	return e->around + (size_t)(e->words + sizeof e->words - e->at);
+}
+
+/* Begins a block, which is not to be coded to its end unless its size is below most. */
+static inline void rans_begin(struct rans_encoder *e, size_t most, const uint8_t *codes, size_t groups,
+                              const struct symbols *s, const uint32_t count[SYMBOLS_MOST])
+{
+	e->codes = codes;
+	e->around = 2 * s->count + RANS_STATE_BYTES;
+	e->most = most;
+	e->model = crumb_rans_model(count);
+	e->tables = crumb_rans_encode_tables(&e->model);
+	e->even = e->odd = v16_seti(RANS_LOW);
+	e->at = e->words + sizeof e->words;
+	e->left = rans_size(e) < most ? groups : 0;
+}
+
+/* Codes the last run that is left of as many blocks, which have equally many groups left. */
+V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct symbols *s)
+{
+	uint8_t symbol[RANS_SIDE][SYMBOLS_RUN], *at[RANS_SIDE];
+	struct rans_encode_registers registers[RANS_SIDE];
+	v16i even[RANS_SIDE], odd[RANS_SIDE];
+	size_t g = (e->left - 1) % (SYMBOLS_RUN / V16) + 1;
+	for (size_t k = 0; k < side; k++) {
+		e[k].left -= g;
+		s->get(e[k].codes + s->width * e[k].left, g, symbol[k]);
+		registers[k] = rans_encode_registers_of(&e[k].tables);
+		even[k] = e[k].even;
+		odd[k] = e[k].odd;
+		at[k] = e[k].at;
+	}
+	for (; g % 2; g--)
+		for (size_t k = 0; k < side; k++)
+			at[k] = rans_put_one(at[k], &even[k], &registers[k], symbol[k] + V16 * (g - 1));
+	for (; g; g -= 2)
+		for (size_t k = 0; k < side; k++)
+			at[k] = rans_put_pair(at[k], &even[k], &odd[k], &registers[k],
+			                      symbol[k] + V16 * (g - 2));
+	for (size_t k = 0; k < side; k++) {
+		e[k].even = even[k];
+		e[k].odd = odd[k];
+		e[k].at = at[k];
+		if (rans_size(&e[k]) >= e[k].most)
+			e[k].left = 0;
+	}
+}
+
+/* Codes a block, or RANS_SIDE of them: the longer one alone, and the rest side by side. */
+static inline void rans_encode(struct rans_encoder *e, size_t count, const struct symbols *s)
+{
+	struct rans_encoder *const last = &e[count - 1];
+	while (e->left || last->left)
+		if (RANS_SIDE == 1 || count == 1 || e->left != last->left)
+			rans_put_run(e->left > last->left ? e : last, 1, s);
+		else
+			rans_put_run(e, RANS_SIDE, s);
+}
+
+/* Writes a block: frequencies, words, states. Returns its size, or 0 if that is not below most. */
+static inline size_t rans_write(uint8_t *dst, const struct rans_encoder *e, const struct symbols *s)
+{
+	const size_t size = rans_size(e);
+	if (size >= e->most)
+		return 0;
+	for (unsigned j = 0; j < s->count; j++)
+		dst = put_u16(dst, (uint16_t)e->model.frequency[j]);
+	memcpy(dst, e->at, size - e->around);
+	dst += size - e->around;
+	uint32_t state[RANS_STATES];
+	v16_storei(state, e->even);
+	v16_storei(state + V16, e->odd);
+	memcpy(dst, state, RANS_STATE_BYTES);
+	return size;
+}
+
+#endif
