@@ -1,4 +1,4 @@
-"""The tables of bench/results/codecs.csv, codecs-zen3.csv, scaling.csv and share.csv: how fast codecs are, against the memory's
+"""The tables of bench/results/codecs.csv, codecs-zen4.csv, codecs-zen3.csv, scaling.csv and share.csv: how fast codecs are, against the memory's
 speed and the goals. SPDX-License-Identifier: MIT"""
 from statistics import median
 
@@ -54,23 +54,30 @@ def share_of(row, key, floor):
 
 
 def against_goals(wanted, *elsewhere):
-    """A row a goal, as GOALS has them: reached with AVX-512 and AVX2, in percent of one of the memory's speeds; and with AVX2 on
-    other CPUs, each a name and its file."""
-    by, more = made_up(), {name: made_up(file=file) for name, file in elsewhere}
+    """A row a goal, as GOALS has them: reached with AVX-512 and AVX2, in percent of one of the memory's speeds; and on other CPUs,
+    each a name, an instruction set and a file."""
+    by, more = made_up(), [(name, isa, made_up(file=file)) for name, isa, file in elsewhere]
+    titles = {"avx512": "AVX-512", "avx2": "AVX2"}
 
     def goal(percent):
         return "-" if percent is None else f"{percent}"
 
-    lines = [[what if " " in what else f"`{what}`", key.replace("_", ", "), FLOORS[floor], goal(wide),
-              judged(share_of(by.get((what, "avx512")), key, floor), wide), goal(narrow),
-              *(judged(share_of(rows.get((what, "avx2")), key, floor), narrow) for rows in (by, *more.values()))]
-             for what, key, floor, wide, narrow in wanted]
-    return table(["codec", "what", "percent of", "goal, AVX-512", "AVX-512", "goal, AVX2", "AVX2", *(f"AVX2, {name}" for name in more)],
-                 lines)
+    lines = []
+    for what, key, floor, wide, narrow in wanted:
+        goals_of = {"avx512": wide, "avx2": narrow}
+
+        def reached(isa, rows):
+            return judged(share_of(rows.get((what, isa)), key, floor), goals_of[isa])
+
+        lines.append([what if " " in what else f"`{what}`", key.replace("_", ", "), FLOORS[floor], goal(wide), reached("avx512", by),
+                      goal(narrow), reached("avx2", by), *(reached(isa, rows) for _, isa, rows in more)])
+    return table(["codec", "what", "percent of", "goal, AVX-512", "AVX-512", "goal, AVX2", "AVX2",
+                  *(f"{titles[isa]}, {name}" for name, isa, _ in more)], lines)
 
 
 def goals():
-    return against_goals(GOALS, ("Zen 3", "codecs-zen3.csv"))
+    return against_goals(GOALS, ("Zen 4", "avx512", "codecs-zen4.csv"), ("Zen 4", "avx2", "codecs-zen4.csv"),
+                         ("Zen 3", "avx2", "codecs-zen3.csv"))
 
 
 def others():
@@ -186,9 +193,9 @@ def share():
     return table(["network", "codec", "batch of a learner", "compute, ms", "crumb, ms", "share, %"], lines, left=("codec",))
 
 
-def coders():
+def coders(file="codecs.csv"):
     """A row a source of symbols: GB/s of f32 of both coders, and what that is of reading as much."""
-    rows = [row for row in read("codecs.csv", "bench") if row["what"] in ("rANS", "Huffman")]
+    rows = [row for row in read(file, "bench") if row["what"] in ("rANS", "Huffman")]
     by = {(row["data"], row["what"], row["isa"]): row for row in rows}
     columns = [(coder, key, isa) for isa in ("avx512", "avx2") for coder in ("rANS", "Huffman") for key in ("pack", "unpack")]
 

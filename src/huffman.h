@@ -13,7 +13,8 @@
 
 enum { HUFFMAN_BITS = 11, HUFFMAN_SLOTS = 1 << HUFFMAN_BITS };
 
-/* As rans_encode: writes lengths, two a byte, the bytes of three streams, four streams. */
+/* Codes a block: lengths, two a byte, the bytes of three streams, four streams. Returns the size, or 0 if it
+ * is not below most. */
 size_t crumb_huffman_encode(uint8_t *dst, size_t most, const uint8_t *codes, size_t groups,
                             const struct symbols *s, const uint32_t count[SYMBOLS_MOST]);
 
@@ -29,7 +30,8 @@ struct huffman_decoder {
 	} stream[SYMBOLS_STREAMS];
 };
 
-/* As rans_open, rans_next and rans_close; all rounds but the last are whole. */
+/* Opens a block of count symbols; decodes the next groups, of which all rounds but the last are whole;
+ * whether it ended where it should. */
 bool crumb_huffman_open(struct huffman_decoder *d, const uint8_t *src, size_t size, unsigned count);
 bool crumb_huffman_next(struct huffman_decoder *d, uint8_t *symbol, size_t groups);
 bool crumb_huffman_close(const struct huffman_decoder *d);

@@ -76,6 +76,7 @@ bool crumb_rans_decode_tables(struct rans_decode_tables *t, const uint8_t *frequ
 		begin[j + 1] = begin[j] + f;
 	}
 	t->few = count <= 4;
+	memset(t->inner, 0, sizeof t->inner);
 	for (int k = 0; k < 3; k++) {
 		t->outer[k] = begin[t->few ? k + 1 : 4 * k + 4] - 1;
 		for (int q = 0; q < 4; q++) {

@@ -25,7 +25,7 @@ struct rans_found {
 
 #ifdef P_HAS_WORDS
 
-/* In words of sixteen bits, of two groups in one register. */
+/* AVX-512's own: in words of sixteen bits, of two groups in one register. */
 struct rans_decode_registers {
 	pi outer[3], inner[3], frequency, start;
 };
@@ -151,17 +151,17 @@ static inline bool rans_open(struct rans_decoder *d, const uint8_t *src, size_t 
 	return good;
 }
 
-/* Blocks that are decoded side by side, where registers are long: all of them, or two. */
-enum { RANS_BESIDE = V16_LANES == 16 ? 4 : 1 };
+/* The most blocks that are decoded side by side, where registers are long; fewer go two by two. */
+enum { RANS_DECODE_SIDE = V16_LANES == 16 ? 4 : 1 };
 
 /* The loop of rans_next. Before a pair of groups is decoded no more words were taken than there are: it reads
  * at most 64 bytes of the states behind them. */
 V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, uint8_t *const symbol[],
                         size_t groups)
 {
-	struct rans_decode_registers r[RANS_BESIDE];
-	const uint8_t *at[RANS_BESIDE];
-	v16i even[RANS_BESIDE], odd[RANS_BESIDE];
+	struct rans_decode_registers r[RANS_DECODE_SIDE];
+	const uint8_t *at[RANS_DECODE_SIDE];
+	v16i even[RANS_DECODE_SIDE], odd[RANS_DECODE_SIDE];
 	const bool few = d[0]->tables.few;
 	bool good = true;
 	for (size_t k = 0; k < side; k++) {
@@ -188,13 +188,13 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, uint8
 }
 
 /* Decodes the next groups of so many blocks of one alphabet: of one, or, where blocks go side by side, two or
- * RANS_BESIDE. Of an odd number of groups, which are then the last, one more is written. */
+ * RANS_DECODE_SIDE. Of an odd number of groups, which are then the last, one more is written. */
 static inline bool rans_next(struct rans_decoder *const d[], size_t side, uint8_t *const symbol[],
                              size_t groups)
 {
-	if (RANS_BESIDE > 1 && side == RANS_BESIDE)
-		return rans_groups(d, RANS_BESIDE, symbol, groups);
-	if (RANS_BESIDE > 1 && side == 2)
+	if (RANS_DECODE_SIDE > 1 && side == RANS_DECODE_SIDE)
+		return rans_groups(d, RANS_DECODE_SIDE, symbol, groups);
+	if (RANS_DECODE_SIDE > 1 && side == 2)
 		return rans_groups(d, 2, symbol, groups);
 	return rans_groups(d, 1, symbol, groups);
 }

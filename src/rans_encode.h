@@ -60,7 +60,8 @@ V16_FN uint8_t *rans_put_pair(uint8_t *at, v16i *even, v16i *odd, const struct r
 
 /* A state follows from the one before, so that most of the time is waiting: as many blocks as this go side by
  * side, where registers are long. */
-enum { RANS_SIDE = V16_LANES == 16 ? 2 : 1 };
+enum { RANS_ENCODE_SIDE = V16_LANES == 16 ? 2 : 1 };
+_Static_assert(RANS_ENCODE_SIDE <= 2, "rans_encode looks at two");
 
 /* A block on its way: the groups whose codes are left, which go from the last to the first, and the words of
  * the others. */
@@ -96,9 +97,9 @@ static inline void rans_begin(struct rans_encoder *e, size_t most, const uint8_t
 /* Codes the last run that is left of as many blocks, which have equally many groups left. */
 V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct symbols *s)
 {
-	uint8_t symbol[RANS_SIDE][SYMBOLS_RUN], *at[RANS_SIDE];
-	struct rans_encode_registers registers[RANS_SIDE];
-	v16i even[RANS_SIDE], odd[RANS_SIDE];
+	uint8_t symbol[RANS_ENCODE_SIDE][SYMBOLS_RUN], *at[RANS_ENCODE_SIDE];
+	struct rans_encode_registers registers[RANS_ENCODE_SIDE];
+	v16i even[RANS_ENCODE_SIDE], odd[RANS_ENCODE_SIDE];
 	size_t g = (e->left - 1) % (SYMBOLS_RUN / V16) + 1;
 	for (size_t k = 0; k < side; k++) {
 		e[k].left -= g;
@@ -108,9 +109,11 @@ V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct
 		odd[k] = e[k].odd;
 		at[k] = e[k].at;
 	}
-	for (; g % 2; g--)
+	if (g % 2) {
+		g--;
 		for (size_t k = 0; k < side; k++)
-			at[k] = rans_put_one(at[k], &even[k], &registers[k], symbol[k] + V16 * (g - 1));
+			at[k] = rans_put_one(at[k], &even[k], &registers[k], symbol[k] + V16 * g);
+	}
 	for (; g; g -= 2)
 		for (size_t k = 0; k < side; k++)
 			at[k] = rans_put_pair(at[k], &even[k], &odd[k], &registers[k],
@@ -124,15 +127,15 @@ V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct
 	}
 }
 
-/* Codes a block, or RANS_SIDE of them: the longer one alone, and the rest side by side. */
+/* Codes a block, or RANS_ENCODE_SIDE of them: while one has more groups left, that one alone. */
 static inline void rans_encode(struct rans_encoder *e, size_t count, const struct symbols *s)
 {
 	struct rans_encoder *const last = &e[count - 1];
 	while (e->left || last->left)
-		if (RANS_SIDE == 1 || count == 1 || e->left != last->left)
+		if (RANS_ENCODE_SIDE == 1 || count == 1 || e->left != last->left)
 			rans_put_run(e->left > last->left ? e : last, 1, s);
 		else
-			rans_put_run(e, RANS_SIDE, s);
+			rans_put_run(e, RANS_ENCODE_SIDE, s);
 }
 
 /* Writes a block: frequencies, words, states. Returns its size, or 0 if that is not below most. */

@@ -78,7 +78,8 @@ static uint8_t *encode_huffman(uint8_t *dst, const uint8_t *codes, size_t n, con
 static void begin(struct rans_encoder *e, const struct stretch *t, const uint8_t *codes,
                   const struct symbols *s)
 {
-	const size_t groups = groups_of(t), most = t->blocks > 1 ? JOINED : s->width * groups;
+	const size_t groups = groups_of(t), fixed = s->width * groups,
+	             most = t->blocks > 1 && fixed > JOINED ? JOINED : fixed;
 	rans_begin(e, most, codes_of(t, codes, s), groups, s, t->count);
 }
 
@@ -95,7 +96,8 @@ static uint8_t *end_stretch(uint8_t *dst, const uint8_t *codes, const struct str
 		put_u16(dst + 2, (uint16_t)size);
 		return dst + 4 + size;
 	}
-	for (size_t first = t->first; first < end; first += symbols_block(s)) { /* no room for the states */
+	/* There was no room for states and frequencies. */
+	for (size_t first = t->first; first < end; first += symbols_block(s)) {
 		const struct stretch one = block_at(codes, end, first, s);
 		begin(e, &one, codes, s);
 		rans_encode(e, 1, s);
@@ -108,12 +110,12 @@ static uint8_t *end_stretch(uint8_t *dst, const uint8_t *codes, const struct str
 __attribute__((noinline)) static uint8_t *encode_entropy(uint8_t *dst, const uint8_t *codes, size_t n,
                                                          const struct symbols *s)
 {
-	struct rans_encoder e[RANS_SIDE];
+	struct rans_encoder e[RANS_ENCODE_SIDE];
 	struct stretch next = block_at(codes, n, 0, s);
 	while (next.n) {
-		struct stretch now[RANS_SIDE];
+		struct stretch now[RANS_ENCODE_SIDE];
 		size_t count = 0;
-		for (; count < RANS_SIDE && next.n; count++) {
+		for (; count < RANS_ENCODE_SIDE && next.n; count++) {
 			struct stretch *const t = &now[count];
 			*t = next;
 			do
@@ -242,11 +244,12 @@ static bool decode_block(struct block *b, const struct symbols *s, const struct 
 	return block_close(b);
 }
 
-/* The runs that blocks, two or RANS_BESIDE, have in common. */
-static bool decode_beside(struct block *b, size_t side, const struct taker *taker)
+/* The runs that blocks have in common; of two or three, of the first two. */
+static bool decode_beside(struct block *b, size_t count, const struct taker *taker)
 {
-	uint8_t symbol[RANS_BESIDE][SYMBOLS_RUN], *to[RANS_BESIDE];
-	struct rans_decoder *rans[RANS_BESIDE];
+	const size_t side = count == RANS_DECODE_SIDE ? count : 2;
+	uint8_t symbol[RANS_DECODE_SIDE][SYMBOLS_RUN], *to[RANS_DECODE_SIDE];
+	struct rans_decoder *rans[RANS_DECODE_SIDE];
 	size_t common = SIZE_MAX;
 	for (size_t k = 0; k < side; k++) {
 		to[k] = symbol[k];
@@ -262,33 +265,43 @@ static bool decode_beside(struct block *b, size_t side, const struct taker *take
 	return true;
 }
 
+static bool decode_waiting(struct block *b, size_t count, const struct symbols *s, const struct taker *taker)
+{
+	if (RANS_DECODE_SIDE > 1 && count > 1 && !decode_beside(b, count, taker))
+		return false;
+	for (size_t k = 0; k < count; k++)
+		if (!decode_block(&b[k], s, taker))
+			return false;
+	return true;
+}
+
+/* Blocks of rANS wait for others to go side by side with. */
 static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                    enum symbols_coder coder, const struct taker *taker)
 {
 	struct rest rest = {src, size, 0, n};
 	struct huffman_decoder huffman;
-	const size_t side = coder == SYMBOLS_ENTROPY ? RANS_BESIDE : 1;
+	struct block b[RANS_DECODE_SIDE];
+	size_t waiting = 0;
 	while (rest.first < n && rest.first < taker->end) {
-		struct block b[RANS_BESIDE];
-		size_t count = 0, rans = 0;
-		while (count < side && rest.first < n && rest.first < taker->end) {
-			b[count].huffman = &huffman;
-			if (!block_take(&b[count], &rest, s, coder))
-				return false;
-			if (rest.first <= taker->first)
-				continue;
-			if (!block_open(&b[count], s->count))
-				return false;
-			rans += b[count++].kind == RANS;
-		}
-		if (RANS_BESIDE > 1 && rans == count && count > 1 &&
-		    !decode_beside(b, count == RANS_BESIDE ? count : 2, taker))
+		struct block *const now = &b[waiting];
+		now->huffman = &huffman;
+		if (!block_take(now, &rest, s, coder))
 			return false;
-		for (size_t k = 0; k < count; k++)
-			if (!decode_block(&b[k], s, taker))
+		if (rest.first <= taker->first)
+			continue;
+		if (!block_open(now, s->count))
+			return false;
+		if (now->kind != RANS) {
+			if (!decode_block(now, s, taker))
 				return false;
+		} else if (++waiting == RANS_DECODE_SIDE) {
+			if (!decode_waiting(b, waiting, s, taker))
+				return false;
+			waiting = 0;
+		}
 	}
-	return rest.first < n || rest.size == 0;
+	return decode_waiting(b, waiting, s, taker) && (rest.first < n || rest.size == 0);
 }
 
 bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,

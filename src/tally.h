@@ -40,14 +40,14 @@ V16_FN uint32_t sum_of_lanes(v16i x)
 }
 
 /* By their bits: how often bits are set together, less how often others are set with them, is how often a
- * symbol occurs. That takes fifteen counts of 512 bits, where comparing takes sixteen of 64 bytes. */
+ * symbol occurs. That takes fifteen counts for 512 symbols, where comparing takes sixteen for 64. */
 static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, size_t groups,
                           const struct symbols *s)
 {
 	enum { RUN = SYMBOLS_RUN / V16 };
 	uint32_t symbol[SYMBOLS_RUN / 4]; /* four a word */
 	v16i with[SYMBOLS_MOST];
-	for (int j = 0; j < SYMBOLS_MOST; j++)
+	for (int j = 1; j < SYMBOLS_MOST; j++)
 		with[j] = v16_seti(0);
 	for (size_t g = 0; g < groups; g += RUN) {
 		const size_t here = groups - g < RUN ? groups - g : RUN,

@@ -372,7 +372,7 @@ V16_FN uint8_t *v16_compress_both_u16(uint8_t *end, v16m m, v16i a, v16m n, v16i
  * that it took. Up to 32 bytes may be read. */
 V16_FN const uint8_t *v16_refill(const uint8_t *src, v16m m, v16i x, v16i *to)
 {
-#ifdef P_HAS_WORDS
+#ifdef P_HAS_REFILL
 	return p_refill(src, m.p[0], x.p[0], &to->p[0]);
 #else
 	v16i word;

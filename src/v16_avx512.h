@@ -17,6 +17,7 @@
 #define P_HAS_ONES
 #define P_HAS_NIBBLES
 #define P_HAS_WORDS
+#define P_HAS_REFILL
 
 typedef __m512 pf;
 typedef __m512i pi;

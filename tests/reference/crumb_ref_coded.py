@@ -91,7 +91,7 @@ def write_symbols(symbols, count, width, write_fixed, write_block):
     for together in joined(blocks, count) if write_block is write_rans else [[block] for block in blocks]:
         if len(together) > 1:
             shorter = write_rans(sum(together, []), count)
-            if len(shorter) < JOINED:
+            if len(shorter) < min(JOINED, sum(len(write_fixed(block)) for block in together)):
                 coded += struct.pack("<HH", JOINED + len(together), len(shorter)) + shorter
                 continue
         for block in together:
