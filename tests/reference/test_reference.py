@@ -238,6 +238,12 @@ def test_blocks():
         assert frame == encode(spec, gradient, None, 5, 0), n
         assert decoded_by_both(frame, 0.3, random_acc(rng, n)) is None
         assert crumb_ref.parse(frame).facts["coding"] == "blocks", n
+    n = 81920 + 128  # a block of three bits an element and a short one, joined or not, of which neither gets shorter
+    gradient = array("f", [1.0 if i % 128 == 0 else rng.randrange(-7, 8, 2) / 7 for i in range(n)])
+    spec = {"codec": "qsgd", "bits": 3, "bucket": 128, "zero": 0, "norm": "max", "coding": "entropy"}
+    frame = libcrumb.Packer(spec_text(spec), n, 5, "f32").pack(gradient.tobytes())
+    assert frame == encode(spec, gradient, None, 5, 0), n
+    assert decoded_by_both(frame, 0.3, random_acc(rng, n)) is None
 
 
 def test_decoders_agree():
