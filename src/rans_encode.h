@@ -97,7 +97,7 @@ static inline void rans_begin(struct rans_encoder *e, size_t most, const uint8_t
 /* Codes the last run that is left of as many blocks, which have equally many groups left. */
 V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct symbols *s)
 {
-	uint8_t symbol[RANS_ENCODE_SIDE][SYMBOLS_RUN], *at[RANS_ENCODE_SIDE];
+	uint8_t symbol[RANS_ENCODE_SIDE][SYMBOLS_RUN], *at[RANS_ENCODE_SIDE] = {NULL};
 	struct rans_encode_registers registers[RANS_ENCODE_SIDE];
 	v16i even[RANS_ENCODE_SIDE], odd[RANS_ENCODE_SIDE];
 	size_t g = (e->left - 1) % (SYMBOLS_RUN / V16) + 1;
