@@ -292,8 +292,8 @@ static void blocks_of_all_kinds_are_written_alike(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* Frequencies by hand: all sets take and refuse the same, whatever becomes of the words. */
-static void frequencies_are_checked_alike(void **state)
+/* Frequencies by hand, of sums that are right or not: whatever they make of the words, it is refused. */
+static void other_frequencies_are_refused(void **state)
 {
 	(void)state;
 	static const uint16_t tables[][16] = {{4095},
@@ -306,20 +306,14 @@ static void frequencies_are_checked_alike(void **state)
 	                                      {[0] = 4095, [15] = 1},
 	                                      {[3] = 2048, [12] = 2048},
 	                                      {65535, 4097}};
-	static uint8_t other[LONGEST];
 	const size_t n = 5 * (1 << 16) - 30;
 	draw(want, n, 16, 0.9, 6);
 	const struct coded x = code(want, n, 16, SYMBOLS_ENTROPY, 0);
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
 		for (unsigned j = 0; j < 16; j++)
 			put_u16(x.bytes + 2 + 2 * j, tables[t][j]);
-		bool good[ISA_CODERS];
-		for (size_t c = 0; c < ISA_CODERS; c++) {
-			if (!here(c))
-				continue;
-			good[c] = decode(c ? other : out, x.bytes, x.size, n, &x.s, SYMBOLS_ENTROPY, c);
-			assert_int_equal(good[c], good[0]);
-		}
+		for (size_t c = 0; c < ISA_CODERS; c++)
+			assert_false(here(c) && decode(out, x.bytes, x.size, n, &x.s, SYMBOLS_ENTROPY, c));
 	}
 	free(x.bytes);
 	crumb_set_isa(NULL);
@@ -680,7 +674,7 @@ int main(void)
 	        cmocka_unit_test(sizes_are_near_the_entropy),
 	        cmocka_unit_test(blocks_are_joined),
 	        cmocka_unit_test(blocks_of_all_kinds_are_written_alike),
-	        cmocka_unit_test(frequencies_are_checked_alike),
+	        cmocka_unit_test(other_frequencies_are_refused),
 	        cmocka_unit_test(damage_is_seen_alike),
 	        cmocka_unit_test(damage_of_long_blocks_is_seen_alike),
 	        cmocka_unit_test(a_flipped_bit_is_refused),
