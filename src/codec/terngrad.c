@@ -50,31 +50,34 @@ struct scale {
 	                        not usable */
 };
 
-/* The sums of d = g - pivot and of d * d, and the greatest |g|, of the count <= 4096 elements from number i.
- */
-V16_FN void sums(const void *grad, const enum crumb_dtype type, size_t i, size_t count, float pivot,
-                 double *s1, double *s2, v16f *top)
+/* Of d = g - pivot and d * d, the sums; and the worst |g| of every other group, so that one need not wait for
+ * the last. */
+struct sums {
+	v16f one, two, worst[2];
+};
+
+V16_FN void sum_group(struct sums *s, const int odd, v16f g, v16f d)
 {
-	v16f one = v16_set(0), two = v16_set(0), most = *top;
+	s->one = v16_add(s->one, d);
+	s->two = v16_add(s->two, v16_mul(d, d));
+	s->worst[odd] = v16_worst_abs(g, s->worst[odd]);
+}
+
+/* Of the count elements from number i. */
+V16_FN void sum_all(struct sums *s, const void *grad, const enum crumb_dtype type, size_t i, size_t count,
+                    v16f pivot)
+{
 	const size_t end = i + count;
-	for (; i + V16 <= end; i += V16) {
-		const v16f g = v16_stream(type, grad, i);
-		const v16f d = v16_sub(g, v16_set(pivot));
-		one = v16_add(one, d);
-		two = v16_add(two, v16_mul(d, d));
-		most = v16_max_abs(g, most);
+	for (; i + 2 * V16 <= end; i += 2 * V16)
+		for (int odd = 0; odd < 2; odd++) {
+			const v16f g = v16_stream(type, grad, i + V16 * odd);
+			sum_group(s, odd, g, v16_sub(g, pivot));
+		}
+	for (; i < end; i += V16) {
+		const size_t few = end - i < V16 ? end - i : V16;
+		const v16f g = v16_load_few(type, grad, i, few);
+		sum_group(s, 0, g, v16_keep(v16_mask(v16_first(few)), v16_sub(g, pivot)));
 	}
-	if (i < end) {
-		const v16f g = v16_load_few(type, grad, i, end - i);
-		const v16m here = v16_mask(v16_first(end - i));
-		const v16f d = v16_keep(here, v16_sub(g, v16_set(pivot)));
-		one = v16_add(one, d);
-		two = v16_add(two, v16_mul(d, d));
-		most = v16_max_abs(g, most);
-	}
-	*s1 += v16_fold(one);
-	*s2 += v16_fold(two);
-	*top = most;
 }
 
 /* Of the m elements from number first; infinities where one is not usable. The pivot keeps the variance of
@@ -84,13 +87,19 @@ V16_FN struct scale scale_of(const void *grad, const enum crumb_dtype type, size
 {
 	float lane[V16];
 	v16_storef(lane, v16_load_few(type, grad, first, 1));
+	const v16f zero = v16_set(0), pivot = v16_set(lane[0]);
 	double s1 = 0, s2 = 0;
-	v16f top = v16_set(0);
-	for (size_t i = 0; i < m; i += RNG_BLOCK)
-		sums(grad, type, first + i, m - i < RNG_BLOCK ? m - i : RNG_BLOCK, lane[0], &s1, &s2, &top);
-	const float most = v16_top(top);
-	if (isnan(s2) || !usable(most))
+	struct sums s = {.worst = {zero, zero}};
+	for (size_t i = 0; i < m; i += RNG_BLOCK) {
+		s.one = s.two = zero;
+		sum_all(&s, grad, type, first + i, m - i < RNG_BLOCK ? m - i : RNG_BLOCK, pivot);
+		s1 += v16_fold(s.one);
+		s2 += v16_fold(s.two);
+	}
+	const v16f worst = v16_worst_abs(s.worst[0], s.worst[1]);
+	if (!v16_usable(worst))
 		return (struct scale){INFINITY, INFINITY};
+	const float most = v16_top(worst);
 	const double mean = s1 / (double)m, variance = s2 / (double)m - mean * mean;
 	const float at = variance > 0 && isfinite(variance) ? (float)(clip * sqrt(variance)) : 0;
 	const bool clips = at > 0 && at < INFINITY;
