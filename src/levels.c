@@ -40,7 +40,8 @@ static uint8_t *put_levels(uint8_t *dst, uint32_t bucket, const struct levels *l
 /* ---- norms ---------------------------------------------------------------------------------- */
 
 /* An element in units of its bucket's norm is (v * lift) * inverse: lift, a power of two, keeps squares and
- * inverse in range. */
+ * inverse in range. Above 1 and next to an inverse below it changes exponents alone, and v * (lift * inverse)
+ * is the same. */
 struct unit {
 	float norm, lift, inverse;
 };
@@ -66,31 +67,45 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 }
 
 struct squares {
-	double sum; /* of v * lift: f32 in blocks of 4,096, double across; a NaN if there is one among v */
-	float top, least; /* of |v|; least: of those that are not 0, or infinity */
+	double sum;       /* of v * lift: f32 in blocks of 4,096, double across */
+	float top, least; /* of |v|; top: infinity where an element is not usable; least: of those that are
+	                     not 0, or the number before it, or infinity */
 };
+
+/* Where registers are long every other group has a top of its own, so that one need not wait for the last. */
+enum { TOPS = V16_LANES == 16 ? 2 : 1 };
+struct looked {
+	v16f squares, top[2], least[2];
+};
+
+V16_FN void look_at(struct looked *l, const int odd, v16f v, v16f lift)
+{
+	const v16f x = v16_mul(v, lift);
+	l->squares = v16_add(l->squares, v16_mul(x, x));
+	l->top[odd] = v16_worst_abs(v, l->top[odd]);
+	l->least[odd] = v16_least_abs(v, l->least[odd]);
+}
 
 V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
                                  float lift)
 {
-	const v16f zero = v16_set(0);
+	const v16f zero = v16_set(0), all = v16_set(INFINITY), by = v16_set(lift);
 	double sum = 0;
-	v16f top = zero, least = v16_set(INFINITY);
+	struct looked l = {.top = {zero, zero}, .least = {all, all}};
 	for (size_t i = first, end = first + size; i < end;) {
 		const size_t stop = end - i < RNG_BLOCK ? end : i + RNG_BLOCK;
-		v16f s = zero;
-		for (; i < stop; i += V16) {
-			const v16f v = stop - i < V16 ? v16_load_few(type, grad, i, stop - i)
-			                              : v16_load(type, grad, i);
-			const v16f x = v16_mul(v, v16_set(lift));
-			s = v16_add(s, v16_mul(x, x));
-			top = v16_max_abs(v, top);
-			least = v16_least_abs(v, least);
-		}
+		l.squares = zero;
+		for (; i + TOPS * V16 <= stop; i += TOPS * V16)
+			for (int odd = 0; odd < TOPS; odd++)
+				look_at(&l, odd, v16_load(type, grad, i + V16 * (size_t)odd), by);
+		for (; i < stop; i += V16)
+			look_at(&l, 0, v16_load_few(type, grad, i, stop - i < V16 ? stop - i : V16), by);
 		i = stop;
-		sum += v16_fold(s);
+		sum += v16_fold(l.squares);
 	}
-	return (struct squares){sum, v16_top(top), -v16_top(v16_sub(zero, least))};
+	const v16f top = v16_worst_abs(l.top[0], l.top[1]), least = v16_min_abs(l.least[0], l.least[1]);
+	return (struct squares){sum, v16_usable(top) ? v16_top(top) : INFINITY,
+	                        -v16_top(v16_sub(zero, least))};
 }
 
 static __attribute__((noinline)) struct squares squares_any(const void *grad, enum crumb_dtype type,
@@ -118,7 +133,7 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 		squares = type == CRUMB_F32 ? squares_of(grad, CRUMB_F32, first, size, 1)
 		                            : squares_any(grad, type, first, size, 1);
 	const float top = squares.top;
-	if (isnan(squares.sum) || !usable(top))
+	if (top == INFINITY)
 		return no_unit;
 	if (top == 0)
 		return (struct unit){0, 1, 0};
@@ -215,17 +230,21 @@ V16_FN v16i step_up(v16f y, v16t from, v16i k, uint32_t step, const bool few)
 V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
-	v16i k = v16_seti(0);
-	if (!few && r->count > 8) {
-		const v16m upper = v16_ge(y, v16_set(r->from[8]));
-		const v16f four = v16_pick(upper, v16_set(r->from[12]), v16_set(r->from[4]));
-		k = v16_addi_where(v16_ge(y, four), v16_keepi(upper, v16_seti(8)), v16_seti(4));
-	} else {
-		k = v16_keepi(v16_ge(y, v16_set(r->from[4])), v16_seti(4));
-	}
-	k = step_up(y, from, step_up(y, from, k, 2, few), 1, few);
+	const uint32_t half = !few && r->count > 8 ? 8 : 4;
+	const v16m upper = v16_ge(y, v16_set(r->from[half]));
+	const v16f quarter = v16_pick(upper, v16_set(r->from[half + half / 2]), v16_set(r->from[half / 2]));
+	v16i k = v16_addi_where(v16_ge(y, quarter), v16_keepi(upper, v16_seti(half)), v16_seti(half / 2));
+	if (half == 8)
+		k = step_up(y, from, k, 2, few);
+	k = step_up(y, from, k, 1, few);
 	const v16f rest = v16_sub(y, entry(from, k, few));
 	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
+}
+
+static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
+{
+	for (size_t at = 0; at < LEVELS_BLOCK; at += V16)
+		v16_storef(block + at, v16_mul(v16_loadf(block + at), v16_set(lift)));
 }
 
 V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
@@ -245,21 +264,24 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 		const struct unit unit = early && first ? next : unit_of(grad, type, first, end - first, by);
 		if (early && end < n)
 			next = unit_of(grad, type, end, n - end < bucket ? n - end : bucket, by);
-		const v16f lift = v16_set(unit.lift), inverse = v16_set(unit.inverse);
+		const bool lifts = unit.lift < 1 || unit.inverse > 1;
+		const v16f inverse = v16_set(lifts ? unit.inverse : unit.lift * unit.inverse);
 		norm = put_f32(norm, unit.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
 			const float *src = block;
-			if (type == CRUMB_F32 && count == LEVELS_BLOCK)
+			if (type == CRUMB_F32 && count == LEVELS_BLOCK && !lifts)
 				src = (const float *)grad + i;
 			else
 				v16_widen(block, LEVELS_BLOCK, type, grad, i, count);
+			if (lifts)
+				lift_block(block, unit.lift);
 			if (i % RNG_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
 			for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
 				/* What a norm is taken of next, and more, comes from memory meanwhile. */
 				prefetch(grad, v16_width(type) * (i + at) + ahead);
-				const v16f y = v16_mul(v16_mul(v16_loadf(src + at), lift), inverse);
+				const v16f y = v16_mul(v16_loadf(src + at), inverse);
 				const v16i u = rng_bits(&chance);
 				codes_join(&codes,
 				           kind == EVEN ? round_even(y, u, r)

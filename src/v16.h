@@ -73,10 +73,12 @@ enum { V16 = 16 };
 typedef pi pb;
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
 P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }
+#ifndef P_HAS_LEAST_ABS
 P_FN pf p_least_abs(pf a, pf b)
 {
 	return p_min_abs(p_pick(p_ne(a, p_set(0)), a, p_set(__builtin_inff())), b);
 }
+#endif
 P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_keepi(m, b)); }
 P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_keepi(m, p_bits_of(b)))); }
 P_FN pi p_shrv_low(pi a, pi b) { return p_shrv(a, p_andi(b, p_seti(31))); }
@@ -133,7 +135,7 @@ V16_BINARY(max, v16f, v16f)  /* a > b ? a : b */
 V16_UNARY(abs, v16f, v16f)
 V16_BINARY(min_abs, v16f, v16f) /* of |a| and b, b >= 0 */
 V16_BINARY(max_abs, v16f, v16f)
-V16_BINARY(least_abs, v16f, v16f) /* min_abs, or b where a is 0 */
+V16_BINARY(least_abs, v16f, v16f) /* min_abs, or b where a is 0; the number before |a| may do */
 V16_BINARY(worst_abs, v16f, v16f) /* max_abs, and a NaN is the greatest */
 V16_BINARY(ge, v16m, v16f)   /* a >= b */
 V16_BINARY(gt, v16m, v16f)

@@ -63,6 +63,12 @@ P_FN pf p_worst_abs(pf a, pf b)
 {
 	return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(p_abs(a)), _mm256_castps_si256(b)));
 }
+#define P_HAS_LEAST_ABS
+P_FN pf p_least_abs(pf a, pf b)
+{
+	const __m256i before = _mm256_sub_epi32(_mm256_castps_si256(p_abs(a)), _mm256_set1_epi32(1));
+	return _mm256_castsi256_ps(_mm256_min_epu32(before, _mm256_castps_si256(b)));
+}
 P_FN pm p_ge(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ)); }
 P_FN pm p_gt(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ)); }
 P_FN pm p_ne(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ)); }

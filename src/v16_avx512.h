@@ -59,7 +59,8 @@ P_FN pf p_worst_abs(pf a, pf b)
 }
 P_FN pf p_least_abs(pf a, pf b)
 {
-	return _mm512_mask_range_ps(b, _mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), a, b, 10);
+	const __m512i before = _mm512_sub_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_set1_epi32(1));
+	return _mm512_castsi512_ps(_mm512_min_epu32(before, _mm512_castps_si512(b)));
 }
 P_FN float p_top(pf a) { return _mm512_reduce_max_ps(a); }
 P_FN pf p_abs(pf a) { return _mm512_abs_ps(a); }
