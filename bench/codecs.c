@@ -235,7 +235,7 @@ static double draw(uint8_t *codes, size_t n, const struct source *source)
 static int measure_coders(struct speed *speed, bool quick)
 {
 	const size_t n = speed->n, most = ISA_CODERS;
-	struct coder_subject c = {.n = n, .symbols = {16, 8, nibbles_get}};
+	struct coder_subject c = {.n = n, .symbols = {16, 8, nibbles_get, NULL}};
 	c.codes = command_memory(symbols_fixed(&c.symbols, n));
 	c.coded = command_memory(symbols_bound(&c.symbols, n));
 	int status = c.codes && c.coded ? STATUS_OK : STATUS_FAILED;

@@ -192,21 +192,48 @@ static inline void symbols_of_3(const uint8_t *codes, size_t groups, uint8_t *sy
 }
 static inline void symbols_of_4(const uint8_t *codes, size_t groups, uint8_t *symbol)
 {
-#ifdef P_HAS_NIBBLES
-	for (size_t g = 0; g < groups; g += GROUPS, codes += 4 * V16, symbol += LEVELS_BLOCK)
-		p_nibbles(symbol, codes);
-#else
 	symbols_of(codes, groups, symbol, 4);
-#endif
 }
+
+#ifdef P_HAS_NIBBLES
+/* A lane's eight codes move apart: two a byte, and these four bits from each other. */
+V16_FN void nibbles_of(const uint8_t *codes, size_t blocks, uint32_t *word, const unsigned bits)
+{
+	const uint32_t low = 0x01010101 * ((1u << bits) - 1);
+	for (; blocks-- > 0; codes += V16 * bits, word += V16) {
+		v16i x = v16_load_planes(codes, bits);
+		if (bits < 4) {
+			x = v16_to_each_byte(x, 2 * bits);
+			x = v16_ori(v16_andi(x, v16_seti(low)),
+			            v16_andi(v16_shl(x, (int)(4 - bits)), v16_seti(low << 4)));
+		}
+		v16_storei(word, x);
+	}
+}
+static inline void nibbles_of_2(const uint8_t *codes, size_t blocks, uint32_t *word)
+{
+	nibbles_of(codes, blocks, word, 2);
+}
+static inline void nibbles_of_3(const uint8_t *codes, size_t blocks, uint32_t *word)
+{
+	nibbles_of(codes, blocks, word, 3);
+}
+static inline void nibbles_of_4(const uint8_t *codes, size_t blocks, uint32_t *word)
+{
+	nibbles_of(codes, blocks, word, 4);
+}
+#else
+#define nibbles_of_2 NULL
+#define nibbles_of_3 NULL
+#define nibbles_of_4 NULL
+#endif
 
 static inline struct symbols symbols_with(uint32_t count)
 {
 	const unsigned bits = bits_of(count - 1);
-	return (struct symbols){count, 2 * bits,
-	                        bits == 2   ? symbols_of_2
-	                        : bits == 3 ? symbols_of_3
-	                                    : symbols_of_4};
+	return bits == 2   ? (struct symbols){count, 4, symbols_of_2, nibbles_of_2}
+	       : bits == 3 ? (struct symbols){count, 6, symbols_of_3, nibbles_of_3}
+	                   : (struct symbols){count, 8, symbols_of_4, nibbles_of_4};
 }
 
 static inline enum symbols_coder coder_of(unsigned coding)

@@ -243,8 +243,8 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few
 
 static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
 {
-	for (size_t at = 0; at < LEVELS_BLOCK; at += V16)
-		v16_storef(block + at, v16_mul(v16_loadf(block + at), v16_set(lift)));
+	for (size_t k = 0; k < LEVELS_BLOCK; k++)
+		block[k] *= lift;
 }
 
 V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,

@@ -5,6 +5,8 @@
 #define RANS_ENCODE_H
 
 #include "rans.h"
+#include "ahead.h"
+#include "nibbles.h"
 
 /* x / f is the upper half of x * reciprocal, shifted; reciprocal = ceil(2^(32 + shift) / f) with 2^(shift +
  * 1) >= f is exact for x < 2^31. Then the coded x is x + x / f * (4096 - f) + c. For f = 1 the reciprocal is
@@ -34,27 +36,65 @@ RANS_FN v16m rans_put(v16i *state, const struct rans_encode_registers *r, v16i s
 	const v16i half = v16_seti(0xFFFF), limit = rans_entry(r->limit, symbol),
 	           rest = rans_entry(r->rest, symbol);
 	const v16m full = v16_lti(v16_ori(limit, half), *state);
-	const v16i x = v16_bits_of(v16_pick(full, v16_of_bits(v16_upper(*state)), v16_of_bits(*state)));
+	const v16i x = v16_shr_where(full, *state, 16);
 	const v16i q = v16_shrv_low(v16_mulhi(x, rans_entry(r->reciprocal, symbol)), rest);
 	*state = v16_addi(v16_addi(x, v16_upper(rest)), v16_muli(q, v16_andi(limit, half)));
 	return full;
 }
 
+/* The symbols of a run, group by group from the last to the first. */
+#ifdef P_HAS_NIBBLES
+typedef uint32_t rans_run[SYMBOLS_RUN / SYMBOLS_NIBBLES];
+typedef v16i rans_left;
+V16_FN void rans_read(rans_run run, const uint8_t *codes, size_t groups, const struct symbols *s)
+{
+	symbols_nibbles(run, codes, groups, s);
+}
+/* Of the here <= 8 groups before group end, which is the end of the run or a multiple of eight. */
+V16_FN rans_left rans_turn(const rans_run run, size_t end, size_t here)
+{
+	v16i next = v16_loadi(run + V16 * ((end - here) / SYMBOLS_NIBBLES));
+	for (; here < SYMBOLS_NIBBLES; here++)
+		next = v16_rotl(next, 4);
+	return next;
+}
+V16_FN v16i rans_take(rans_left *next)
+{
+	*next = v16_rotl(*next, 4);
+	return *next;
+}
+#else
+typedef uint8_t rans_run[SYMBOLS_RUN];
+typedef const uint8_t *rans_left;
+V16_FN void rans_read(rans_run run, const uint8_t *codes, size_t groups, const struct symbols *s)
+{
+	s->get(codes, groups, run);
+}
+V16_FN rans_left rans_turn(const rans_run run, size_t end, size_t here)
+{
+	(void)here;
+	return run + V16 * end;
+}
+V16_FN v16i rans_take(rans_left *next)
+{
+	*next -= V16;
+	return v16_load_u8(*next);
+}
+#endif
+
 /* Codes a group whose words end at at; returns where they begin. */
-V16_FN uint8_t *rans_put_one(uint8_t *at, v16i *even, const struct rans_encode_registers *r,
-                             const uint8_t *symbol)
+V16_FN uint8_t *rans_put_one(uint8_t *at, v16i *even, const struct rans_encode_registers *r, rans_left *next)
 {
 	const v16i a = *even;
-	return v16_compress_u16(at, rans_put(even, r, v16_load_u8(symbol)), a);
+	return v16_compress_u16(at, rans_put(even, r, rans_take(next)), a);
 }
 
 /* The same of two. */
 V16_FN uint8_t *rans_put_pair(uint8_t *at, v16i *even, v16i *odd, const struct rans_encode_registers *r,
-                              const uint8_t *symbol)
+                              rans_left *next)
 {
 	const v16i a = *even, b = *odd;
-	const v16m first = rans_put(even, r, v16_load_u8(symbol)),
-	           second = rans_put(odd, r, v16_load_u8(symbol + V16));
+	const v16m second = rans_put(odd, r, rans_take(next)), first = rans_put(even, r, rans_take(next));
 	return v16_compress_both_u16(at, first, a, second, b);
 }
 
@@ -97,27 +137,37 @@ static inline void rans_begin(struct rans_encoder *e, size_t most, const uint8_t
 /* Codes the last run that is left of as many blocks, which have equally many groups left. */
 V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct symbols *s)
 {
-	uint8_t symbol[RANS_ENCODE_SIDE][SYMBOLS_RUN], *at[RANS_ENCODE_SIDE] = {NULL};
+	rans_run run[RANS_ENCODE_SIDE];
+	rans_left next[RANS_ENCODE_SIDE];
+	uint8_t *at[RANS_ENCODE_SIDE] = {NULL};
 	struct rans_encode_registers registers[RANS_ENCODE_SIDE];
 	v16i even[RANS_ENCODE_SIDE], odd[RANS_ENCODE_SIDE];
 	size_t g = (e->left - 1) % (SYMBOLS_RUN / V16) + 1;
 	for (size_t k = 0; k < side; k++) {
 		e[k].left -= g;
-		s->get(e[k].codes + s->width * e[k].left, g, symbol[k]);
+		rans_read(run[k], e[k].codes + s->width * e[k].left, g, s);
 		registers[k] = rans_encode_registers_of(&e[k].tables);
 		even[k] = e[k].even;
 		odd[k] = e[k].odd;
 		at[k] = e[k].at;
 	}
-	if (g % 2) {
-		g--;
+	while (g) {
+		size_t here = (g - 1) % SYMBOLS_NIBBLES + 1;
 		for (size_t k = 0; k < side; k++)
-			at[k] = rans_put_one(at[k], &even[k], &registers[k], symbol[k] + V16 * g);
+			next[k] = rans_turn(run[k], g, here);
+		for (size_t k = 0; k < side; k++) /* what is counted next comes from memory meanwhile */
+			prefetch(e[k].codes,
+			         s->width * (e[k].left + g) + (RANS_ENCODE_SIDE + 1) * SYMBOLS_BLOCK_BYTES);
+		g -= here;
+		if (here % 2) {
+			here--;
+			for (size_t k = 0; k < side; k++)
+				at[k] = rans_put_one(at[k], &even[k], &registers[k], &next[k]);
+		}
+		for (; here; here -= 2)
+			for (size_t k = 0; k < side; k++)
+				at[k] = rans_put_pair(at[k], &even[k], &odd[k], &registers[k], &next[k]);
 	}
-	for (; g; g -= 2)
-		for (size_t k = 0; k < side; k++)
-			at[k] = rans_put_pair(at[k], &even[k], &odd[k], &registers[k],
-			                      symbol[k] + V16 * (g - 2));
 	for (size_t k = 0; k < side; k++) {
 		e[k].even = even[k];
 		e[k].odd = odd[k];

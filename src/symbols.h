@@ -14,6 +14,7 @@ enum {
 	SYMBOLS_MOST = 16,   /* different symbols */
 	SYMBOLS_RUN = 4096,  /* elements that are looked at together */
 	SYMBOLS_STREAMS = 4, /* of a Huffman-coded block */
+	SYMBOLS_NIBBLES = 8, /* of a word: groups that one has symbols of (nibbles.h) */
 	SYMBOLS_ROUND = SYMBOLS_STREAMS * SYMBOLS_RUN,
 	SYMBOLS_BLOCK_BYTES = 1 << 15, /* most bytes of a block's fixed-width codes */
 };
@@ -27,6 +28,9 @@ struct symbols {
 	size_t width; /* bytes of the codes of a group of sixteen; 2 to 8 */
 	/* Reads the symbols of so many groups, one a byte. */
 	void (*get)(const uint8_t *codes, size_t groups, uint8_t *symbol);
+	/* The same of so many times eight groups as words of nibbles (nibbles.h); NULL: from what get reads.
+	 */
+	void (*nibbles)(const uint8_t *codes, size_t blocks, uint32_t *word);
 };
 
 /* Elements of a block: as many rounds as have at most SYMBOLS_BLOCK_BYTES of fixed-width codes. */

@@ -4,12 +4,9 @@
 #ifndef TALLY_H
 #define TALLY_H
 
-#include "symbols.h"
-#include "v16.h"
+#include "nibbles.h"
 
 #ifdef P_HAS_ONES
-
-enum { TALLY_AT_ONCE = 512 };
 
 /* Of two registers every other stretch of so many bits, those that even names, and the others. */
 V16_FN void unzip(v16i *evens, v16i *odds, v16i a, v16i b, int bits, uint32_t even)
@@ -19,13 +16,11 @@ V16_FN void unzip(v16i *evens, v16i *odds, v16i a, v16i b, int bits, uint32_t ev
 }
 
 /* Of 512 symbols, all in the same order, the bits worth 1, 2, 4 and 8. */
-V16_FN void bits_of_symbols(v16i bit[SYMBOLS_MOST], const uint32_t *symbol)
+V16_FN void bits_of_nibbles(v16i bit[SYMBOLS_MOST], const uint32_t *word)
 {
-	v16i two[4], pair[4];
-	for (int k = 0; k < 4; k++, symbol += 2 * V16)
-		two[k] = v16_ori(v16_loadi(symbol), v16_shl(v16_loadi(symbol + V16), 4));
-	unzip(&pair[0], &pair[2], two[0], two[1], 2, 0x33333333);
-	unzip(&pair[1], &pair[3], two[2], two[3], 2, 0x33333333);
+	v16i pair[4];
+	for (int k = 0; k < 2; k++, word += 2 * V16)
+		unzip(&pair[k], &pair[k + 2], v16_loadi(word), v16_loadi(word + V16), 2, 0x33333333);
 	unzip(&bit[1], &bit[2], pair[0], pair[1], 1, 0x55555555);
 	unzip(&bit[4], &bit[8], pair[2], pair[3], 1, 0x55555555);
 }
@@ -44,19 +39,20 @@ V16_FN uint32_t sum_of_lanes(v16i x)
 static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, size_t groups,
                           const struct symbols *s)
 {
-	enum { RUN = SYMBOLS_RUN / V16 };
-	uint32_t symbol[SYMBOLS_RUN / 4]; /* four a word */
+	enum { RUN = SYMBOLS_RUN / V16, AT_ONCE = 4 };
+	uint32_t word[SYMBOLS_RUN / SYMBOLS_NIBBLES];
 	v16i with[SYMBOLS_MOST];
 	for (int j = 1; j < SYMBOLS_MOST; j++)
 		with[j] = v16_seti(0);
 	for (size_t g = 0; g < groups; g += RUN) {
 		const size_t here = groups - g < RUN ? groups - g : RUN,
-		             end = divide_up(V16 * here, TALLY_AT_ONCE) * TALLY_AT_ONCE;
-		s->get(codes + s->width * g, here, (uint8_t *)symbol);
-		memset((uint8_t *)symbol + V16 * here, 0, end - V16 * here);
-		for (size_t i = 0; i < end; i += TALLY_AT_ONCE) {
+		             blocks = divide_up(here, SYMBOLS_NIBBLES),
+		             end = divide_up(blocks, AT_ONCE) * AT_ONCE;
+		symbols_nibbles(word, codes + s->width * g, here, s);
+		memset(word + V16 * blocks, 0, sizeof *word * V16 * (end - blocks));
+		for (size_t i = 0; i < end; i += AT_ONCE) {
 			v16i all[SYMBOLS_MOST];
-			bits_of_symbols(all, symbol + i / 4);
+			bits_of_nibbles(all, word + V16 * i);
 			for (int j = 1; j < SYMBOLS_MOST; j++) {
 				if (j & (j - 1))
 					all[j] = v16_andi(all[j & (j - 1)], all[j & -j]);

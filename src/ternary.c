@@ -11,7 +11,17 @@ static void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
 	for (size_t g = 0; g < groups; g++)
 		v16_store_u8(digit + V16 * g, bits_get(src + 4 * g));
 }
-const struct symbols PER_ISA(ternary_symbols) = {3, 4, bits_get_groups};
+static void bits_get_nibbles(const uint8_t *src, size_t blocks, uint32_t *word)
+{
+	for (; blocks-- > 0; src += 4 * SYMBOLS_NIBBLES, word += V16) {
+		v16i x = v16_seti(0);
+		for (int g = SYMBOLS_NIBBLES; g-- > 0;)
+			x = v16_ori(v16_shl(x, 4), bits_get(src + 4 * g));
+		v16_storei(word, x);
+	}
+}
+const struct symbols PER_ISA(ternary_symbols) = {3, 4, bits_get_groups,
+                                                 V16_LANES == 16 ? bits_get_nibbles : NULL};
 
 /* The parts of a payload. */
 struct parts {

@@ -83,6 +83,7 @@ P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_keepi(m, b)); }
 P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_keepi(m, p_bits_of(b)))); }
 P_FN pi p_shrv_low(pi a, pi b) { return p_shrv(a, p_andi(b, p_seti(31))); }
 P_FN pi p_upper(pi a) { return p_shr(a, 16); }
+P_FN pi p_shr_where(pm m, pi a, int s) { return p_bits_of(p_pick(m, p_of_bits(p_shr(a, s)), p_of_bits(a))); }
 P_FN pi p_xor3(pi a, pi b, pi c) { return p_xori(a, p_xori(b, c)); }
 P_FN pb p_to_bytes(pi a) { return a; }
 P_FN pi p_of_bytes(pb a) { return a; }
@@ -197,6 +198,13 @@ V16_FN void v16_storef(float *dst, v16f a){EACH_PART(p_storef(dst + k * V16_LANE
 }
 V16_FN void v16_storei(uint32_t *dst, v16i a){EACH_PART(p_storei(dst + k * V16_LANES, a.p[k]))}
 
+#ifdef P_HAS_NIBBLES
+V16_FN v16i v16_load_planes(const uint8_t *src, unsigned planes)
+{
+	return (v16i){{p_load_planes(src, planes)}};
+}
+V16_FN v16i v16_to_each_byte(v16i a, unsigned bits) { return (v16i){{p_to_each_byte(a.p[0], bits)}}; }
+#endif
 /* Numbers of one and two bytes; what is stored must fit. */
 V16_FN v16i v16_load_u8(const uint8_t *src)
 {
@@ -255,6 +263,12 @@ V16_FN v16b v16_add_trit(v16b x, unsigned number, v16m m, v16f y)
 {
 	v16b r;
 	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], y.p[k])) return r;
+}
+/* m ? a >> s : a */
+V16_FN v16i v16_shr_where(v16m m, v16i a, int s)
+{
+	v16i r;
+	EACH_PART(r.p[k] = p_shr_where(m.p[k], a.p[k], s)) return r;
 }
 /* m ? a + b : a */
 V16_FN v16i v16_addi_where(v16m m, v16i a, v16i b)

@@ -89,6 +89,7 @@ P_FN pi p_andi(pi a, pi b) { return _mm512_and_si512(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm512_or_si512(a, b); }
 P_FN pi p_xori(pi a, pi b) { return _mm512_xor_si512(a, b); }
 P_FN pi p_xor3(pi a, pi b, pi c) { return _mm512_ternarylogic_epi32(a, b, c, 0x96); }
+P_FN pi p_shr_where(pm m, pi a, int s) { return _mm512_mask_srli_epi32(a, m, a, (unsigned)s); }
 P_FN pi p_push(pi a, pi b, int s) { return _mm512_shrdv_epi32(a, b, _mm512_set1_epi32(s)); }
 P_FN pi p_shr(pi a, int s) { return _mm512_srli_epi32(a, (unsigned)s); }
 P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
@@ -108,15 +109,23 @@ P_FN unsigned p_bits(pm m) { return m; }
 #define P_HAS_BITS_OF_TWO
 P_FN uint32_t p_bits_of_two(pm a, pm b) { return _cvtmask32_u32(_mm512_kunpackw(b, a)); }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
-/* Of 64 bytes: the lower four bits of sixteen, the upper four of these, and so on. */
-P_FN void p_nibbles(uint8_t *dst, const uint8_t *src)
+/* Of so many sixteen bytes, at most four: a lane's of each, side by side. */
+P_FN pi p_load_planes(const uint8_t *src, unsigned planes)
 {
-	const __m512i x = _mm512_loadu_si512(src), four = _mm512_set1_epi8(15);
-	const __m512i low = _mm512_and_si512(x, four), high = _mm512_and_si512(_mm512_srli_epi32(x, 4), four);
-	const __m512i first = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11);
-	const __m512i second = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-	_mm512_storeu_si512(dst, _mm512_permutex2var_epi64(low, first, high));
-	_mm512_storeu_si512(dst + 64, _mm512_permutex2var_epi64(low, second, high));
+	const __m512i bytes = _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (64 - 16 * planes), src);
+#define BYTES(lane) (0x30201000 + 0x01010101 * (lane))
+	return _mm512_permutexvar_epi8(_mm512_setr_epi32(BYTES(0), BYTES(1), BYTES(2), BYTES(3), BYTES(4),
+	                                                 BYTES(5), BYTES(6), BYTES(7), BYTES(8), BYTES(9),
+	                                                 BYTES(10), BYTES(11), BYTES(12), BYTES(13),
+	                                                 BYTES(14), BYTES(15)),
+	                               bytes);
+#undef BYTES
+}
+/* Byte k of a lane is what begins at bit k * bits. */
+P_FN pi p_to_each_byte(pi a, unsigned bits)
+{
+	const uint64_t from = 0x2020202000000000 + 0x0302010003020100 * (uint64_t)bits;
+	return _mm512_multishift_epi64_epi8(_mm512_set1_epi64((long long)from), a);
 }
 /* Small numbers take a byte each, a quarter of the work. */
 typedef __m128i pb;

@@ -57,10 +57,10 @@ enum { LONGEST = 1 << 20 };
 
 static struct symbols symbols_of(unsigned count)
 {
-	return count <= 2   ? (struct symbols){count, 2, get_1}
-	       : count <= 4 ? (struct symbols){count, 4, get_2}
-	       : count <= 8 ? (struct symbols){count, 6, get_3}
-	                    : (struct symbols){count, 8, get_4};
+	return count <= 2   ? (struct symbols){count, 2, get_1, NULL}
+	       : count <= 4 ? (struct symbols){count, 4, get_2, NULL}
+	       : count <= 8 ? (struct symbols){count, 6, get_3, NULL}
+	                    : (struct symbols){count, 8, get_4, NULL};
 }
 
 static void draw(uint8_t *symbol, size_t n, unsigned count, double ratio, uint64_t seed)

@@ -56,43 +56,43 @@ struct sums {
 	v16f one, two, worst[2];
 };
 
-V16_FN void sum_group(struct sums *s, const int odd, v16f g, v16f d)
+/* Of count f32, a multiple of two groups. */
+V16_FN void sum_groups(struct sums *s, const float *g, size_t count, v16f pivot)
 {
-	s->one = v16_add(s->one, d);
-	s->two = v16_add(s->two, v16_mul(d, d));
-	s->worst[odd] = v16_worst_abs(g, s->worst[odd]);
-}
-
-/* Of the count elements from number i. */
-V16_FN void sum_all(struct sums *s, const void *grad, const enum crumb_dtype type, size_t i, size_t count,
-                    v16f pivot)
-{
-	const size_t end = i + count;
-	for (; i + 2 * V16 <= end; i += 2 * V16)
+	for (const float *const end = g + count; g < end; g += 2 * V16)
 		for (int odd = 0; odd < 2; odd++) {
-			const v16f g = v16_stream(type, grad, i + V16 * odd);
-			sum_group(s, odd, g, v16_sub(g, pivot));
+			const v16f x = v16_streamf(g + V16 * odd), d = v16_sub(x, pivot);
+			s->one = v16_add(s->one, d);
+			s->two = v16_add(s->two, v16_mul(d, d));
+			s->worst[odd] = v16_worst_abs(x, s->worst[odd]);
 		}
-	for (; i < end; i += V16) {
-		const size_t few = end - i < V16 ? end - i : V16;
-		const v16f g = v16_load_few(type, grad, i, few);
-		sum_group(s, 0, g, v16_keep(v16_mask(v16_first(few)), v16_sub(g, pivot)));
-	}
 }
 
 /* Of the m elements from number first; infinities where one is not usable. The pivot keeps the variance of
  * nearly equal elements exact enough: that of equal ones is 0. */
-V16_FN struct scale scale_of(const void *grad, const enum crumb_dtype type, size_t first, size_t m,
-                             float clip)
+static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip)
 {
-	float lane[V16];
-	v16_storef(lane, v16_load_few(type, grad, first, 1));
-	const v16f zero = v16_set(0), pivot = v16_set(lane[0]);
+	float widened[WIDENED], pivot[V16];
+	v16_storef(pivot, v16_load_few(type, grad, first, 1));
+	const v16f zero = v16_set(0), middle = v16_set(pivot[0]);
 	double s1 = 0, s2 = 0;
 	struct sums s = {.worst = {zero, zero}};
-	for (size_t i = 0; i < m; i += RNG_BLOCK) {
+	for (size_t i = 0; i < m;) {
 		s.one = s.two = zero;
-		sum_all(&s, grad, type, first + i, m - i < RNG_BLOCK ? m - i : RNG_BLOCK, pivot);
+		for (size_t left = m - i < RNG_BLOCK ? m - i : RNG_BLOCK, size; left;
+		     i += size, left -= size) {
+			if (type == CRUMB_F32 && left >= 2 * V16) {
+				size = left - left % (2 * V16);
+				sum_groups(&s, (const float *)grad + first + i, size, middle);
+				continue;
+			}
+			size = left < WIDENED ? left : WIDENED;
+			const size_t whole = 2 * V16 * divide_up(size, 2 * V16);
+			v16_widen(widened, whole, type, grad, first + i, size);
+			for (size_t k = size; k < whole; k++)
+				widened[k] = pivot[0]; /* which adds nothing */
+			sum_groups(&s, widened, whole, middle);
+		}
 		s1 += v16_fold(s.one);
 		s2 += v16_fold(s.two);
 	}
@@ -104,13 +104,6 @@ V16_FN struct scale scale_of(const void *grad, const enum crumb_dtype type, size
 	const float at = variance > 0 && isfinite(variance) ? (float)(clip * sqrt(variance)) : 0;
 	const bool clips = at > 0 && at < INFINITY;
 	return (struct scale){clips ? at : INFINITY, clips && at < most ? at : most};
-}
-
-static __attribute__((noinline)) struct scale scale_any(const void *grad, enum crumb_dtype type, size_t first,
-                                                        size_t m, float clip)
-{
-#define SCALE(TYPE) scale_of(grad, TYPE, first, m, clip)
-	V16_BY_TYPE(type, SCALE);
 }
 
 /* ---- ternarise ------------------------------------------------------------------------------ */
@@ -199,7 +192,7 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
 		const struct scale own = shared ? (struct scale){bounds[b], agreed[b]}
-		                                : scale_any(grad, type, i, end - i, value[TERNARY_CLIP]);
+		                                : scale_of(grad, type, i, end - i, value[TERNARY_CLIP]);
 		s.t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
 		for (size_t size; i < end; i += size) {
@@ -289,8 +282,8 @@ static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype t
 	const size_t n = p->n, bucket = bucket_of(&p->codec, n);
 	float *bounds = packer_floats(p);
 	for (size_t b = 0, i = 0; i < n; b++, i += bucket) {
-		const struct scale own = scale_any(grad, type, i, n - i < bucket ? n - i : bucket,
-		                                   p->codec.value[TERNARY_CLIP]);
+		const struct scale own = scale_of(grad, type, i, n - i < bucket ? n - i : bucket,
+		                                  p->codec.value[TERNARY_CLIP]);
 		bounds[b] = own.bound < INFINITY
 		                    ? own.bound
 		                    : 0x1p120f; /* above every |g|; a packer holds finite floats */
