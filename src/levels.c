@@ -158,9 +158,9 @@ enum kind { EVEN, HALVES, TABLE, TABLE_OF_8 };
 /* What it takes to round to levels. */
 struct rounding {
 	uint32_t count;
-	float scale;      /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
-	float from[V16];  /* table: the levels but for the last, and 2 for what is not one */
-	float width[V16]; /* to the next level, times 2^-24 */
+	float scale; /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
+	float from[V16 + 1]; /* table: the levels but for the last, and 2 for what is not one */
+	float width[V16];    /* to the next level, times 2^-24 */
 };
 
 static bool are_halves(const struct levels *levels)
@@ -220,13 +220,6 @@ V16_FN v16f entry(v16t table, v16i at, const bool few)
 	return few ? v16_lookup8(table, at) : v16_lookup(table, at);
 }
 
-/* k + step where y is at least that level, else k. */
-V16_FN v16i step_up(v16f y, v16t from, v16i k, uint32_t step, const bool few)
-{
-	const v16i next = v16_ori(k, v16_seti(step));
-	return v16_bits_of(v16_pick(v16_ge(y, entry(from, next, few)), v16_of_bits(next), v16_of_bits(k)));
-}
-
 V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
@@ -234,9 +227,12 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few
 	const v16m upper = v16_ge(y, v16_set(r->from[half]));
 	const v16f quarter = v16_pick(upper, v16_set(r->from[half + half / 2]), v16_set(r->from[half / 2]));
 	v16i k = v16_addi_where(v16_ge(y, quarter), v16_keepi(upper, v16_seti(half)), v16_seti(half / 2));
-	if (half == 8)
-		k = step_up(y, from, k, 2, few);
-	k = step_up(y, from, k, 1, few);
+	if (half == 8) {
+		const v16i up = v16_ori(k, v16_seti(2));
+		k = v16_bits_of(v16_pick(v16_ge(y, entry(from, up, few)), v16_of_bits(up), v16_of_bits(k)));
+	}
+	const v16t next = v16_table(r->from + 1);
+	k = v16_addi_where(v16_ge(y, entry(next, k, few)), k, v16_seti(1));
 	const v16f rest = v16_sub(y, entry(from, k, few));
 	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
 }

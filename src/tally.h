@@ -35,38 +35,49 @@ V16_FN uint32_t sum_of_lanes(v16i x)
 }
 
 /* By their bits: how often bits are set together, less how often others are set with them, is how often a
- * symbol occurs. That takes fifteen counts for 512 symbols, where comparing takes sixteen for 64. */
-static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, size_t groups,
-                          const struct symbols *s)
+ * symbol occurs. That takes fifteen counts for 512 symbols, or seven, where comparing takes sixteen for 64.
+ */
+V16_FN void count_below(uint32_t count[SYMBOLS_MOST], const int most, const uint8_t *codes, size_t groups,
+                        const struct symbols *s)
 {
 	enum { RUN = SYMBOLS_RUN / V16, AT_ONCE = 4 };
 	uint32_t word[SYMBOLS_RUN / SYMBOLS_NIBBLES];
 	v16i with[SYMBOLS_MOST];
-	for (int j = 1; j < SYMBOLS_MOST; j++)
+	for (int j = 1; j < most; j++)
 		with[j] = v16_seti(0);
 	for (size_t g = 0; g < groups; g += RUN) {
 		const size_t here = groups - g < RUN ? groups - g : RUN,
-		             blocks = divide_up(here, SYMBOLS_NIBBLES),
-		             end = divide_up(blocks, AT_ONCE) * AT_ONCE;
+		             words = divide_up(here, SYMBOLS_NIBBLES),
+		             end = divide_up(words, AT_ONCE) * AT_ONCE;
 		symbols_nibbles(word, codes + s->width * g, here, s);
-		memset(word + V16 * blocks, 0, sizeof *word * V16 * (end - blocks));
+		memset(word + V16 * words, 0, sizeof *word * V16 * (end - words));
 		for (size_t i = 0; i < end; i += AT_ONCE) {
 			v16i all[SYMBOLS_MOST];
 			bits_of_nibbles(all, word + V16 * i);
-			for (int j = 1; j < SYMBOLS_MOST; j++) {
+			for (int j = 1; j < most; j++) {
 				if (j & (j - 1))
 					all[j] = v16_andi(all[j & (j - 1)], all[j & -j]);
 				with[j] = v16_addi(with[j], v16_ones(all[j]));
 			}
 		}
 	}
+	memset(count, 0, SYMBOLS_MOST * sizeof *count);
 	count[0] = (uint32_t)(V16 * groups);
-	for (int j = 1; j < SYMBOLS_MOST; j++)
+	for (int j = 1; j < most; j++)
 		count[j] = sum_of_lanes(with[j]);
-	for (int bit = 1; bit < SYMBOLS_MOST; bit *= 2)
-		for (int j = 0; j < SYMBOLS_MOST; j++)
+	for (int bit = 1; bit < most; bit *= 2)
+		for (int j = 0; j < most; j++)
 			if (!(j & bit))
 				count[j] -= count[j | bit];
+}
+
+static void count_symbols(uint32_t count[SYMBOLS_MOST], const uint8_t *codes, size_t groups,
+                          const struct symbols *s)
+{
+	if (s->count <= 8)
+		count_below(count, 8, codes, groups, s);
+	else
+		count_below(count, SYMBOLS_MOST, codes, groups, s);
 }
 
 #else
