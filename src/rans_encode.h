@@ -20,25 +20,37 @@ struct rans_encode_tables {
 
 struct rans_encode_tables crumb_rans_encode_tables(const struct rans_model *m);
 
+/* Tables of limits and of 4096 - f; or one of both, where to look up takes longer than to take apart. */
 struct rans_encode_registers {
-	v16t reciprocal, limit, rest;
+	v16t reciprocal, limit, rest, times;
 };
 
 static inline struct rans_encode_registers rans_encode_registers_of(const struct rans_encode_tables *t)
 {
-	return (struct rans_encode_registers){v16_table(t->reciprocal), v16_table(t->limit),
-	                                      v16_table(t->rest)};
+	struct rans_encode_registers r = {v16_table(t->reciprocal), v16_table(t->limit), v16_table(t->rest),
+	                                  v16_table(t->limit)};
+	if (V16_LANES == 16) {
+		const v16i half = v16_seti(0xFFFF), both = v16_bits_of(v16_loadf(t->limit));
+		float limit[V16], times[V16];
+		v16_storef(limit, v16_of_bits(v16_ori(both, half)));
+		v16_storef(times, v16_of_bits(v16_andi(both, half)));
+		r.limit = v16_table(limit);
+		r.times = v16_table(times);
+	}
+	return r;
 }
 
 /* Codes a group, but for the lower sixteen bits of the lanes that it returns, whose words go out first. */
 RANS_FN v16m rans_put(v16i *state, const struct rans_encode_registers *r, v16i symbol)
 {
-	const v16i half = v16_seti(0xFFFF), limit = rans_entry(r->limit, symbol),
+	const bool apart = V16_LANES == 16;
+	const v16i half = v16_seti(0xFFFF), both = rans_entry(r->limit, symbol),
+	           times = apart ? rans_entry(r->times, symbol) : v16_andi(both, half),
 	           rest = rans_entry(r->rest, symbol);
-	const v16m full = v16_lti(v16_ori(limit, half), *state);
+	const v16m full = v16_lti(apart ? both : v16_ori(both, half), *state);
 	const v16i x = v16_shr_where(full, *state, 16);
 	const v16i q = v16_shrv_low(v16_mulhi(x, rans_entry(r->reciprocal, symbol)), rest);
-	*state = v16_addi(v16_addi(x, v16_upper(rest)), v16_muli(q, v16_andi(limit, half)));
+	*state = v16_addi(v16_addi(x, v16_shr(rest, 16)), v16_muli(q, times));
 	return full;
 }
 

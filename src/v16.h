@@ -82,7 +82,6 @@ P_FN pf p_least_abs(pf a, pf b)
 P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_keepi(m, b)); }
 P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_keepi(m, p_bits_of(b)))); }
 P_FN pi p_shrv_low(pi a, pi b) { return p_shrv(a, p_andi(b, p_seti(31))); }
-P_FN pi p_upper(pi a) { return p_shr(a, 16); }
 P_FN pi p_shr_where(pm m, pi a, int s) { return p_bits_of(p_pick(m, p_of_bits(p_shr(a, s)), p_of_bits(a))); }
 P_FN pi p_xor3(pi a, pi b, pi c) { return p_xori(a, p_xori(b, c)); }
 P_FN pb p_to_bytes(pi a) { return a; }
@@ -155,7 +154,6 @@ V16_BINARY(xori, v16i, v16i)
 V16_BINARY(lti, v16m, v16i)     /* a < b, of numbers below 2^31 */
 V16_BINARY(shrv, v16i, v16i)    /* a >> b, lane by lane, b < 32 */
 V16_BINARY(shrv_low, v16i, v16i) /* a >> b % 32 */
-V16_UNARY(upper, v16i, v16i)    /* a >> 16, of numbers below 2^31 */
 #ifdef P_HAS_ONES
 V16_UNARY(ones, v16i, v16i)     /* how many bits are set */
 #endif
