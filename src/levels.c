@@ -67,23 +67,23 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 }
 
 struct squares {
-	double sum;       /* of v * lift: f32 in blocks of 4,096, double across */
-	float top, least; /* of |v|; top: infinity where an element is not usable; least: of those that are
-	                     not 0, or the number before it, or infinity */
+	double sum; /* of v * lift: f32 in blocks of 4,096, double across */
+	float top;  /* of |v|; infinity where an element is not usable */
+	bool low;   /* there are v below 2^-63, or as little, but 0 */
 };
 
-/* Where registers are long every other group has a top of its own, so that one need not wait for the last. */
-enum { TOPS = V16_LANES == 16 ? 2 : 1 };
+/* Where registers are long two groups are looked at side by side, so that one need not wait for the last. */
+enum { SIDE = V16_LANES == 16 ? 2 : 1 };
 struct looked {
-	v16f squares, top[2], least[2];
+	v16f squares[2], top[2], least[2];
 };
 
-V16_FN void look_at(struct looked *l, const int odd, v16f v, v16f lift)
+V16_FN void look_at(struct looked *l, const int sum, const int side, v16f v, v16f lift)
 {
 	const v16f x = v16_mul(v, lift);
-	l->squares = v16_add(l->squares, v16_mul(x, x));
-	l->top[odd] = v16_worst_abs(v, l->top[odd]);
-	l->least[odd] = v16_least_abs(v, l->least[odd]);
+	l->squares[sum] = v16_add(l->squares[sum], v16_mul(x, x));
+	l->top[side] = v16_worst_abs(v, l->top[side]);
+	l->least[side] = v16_least_abs(v, l->least[side]);
 }
 
 V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
@@ -91,21 +91,33 @@ V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, 
 {
 	const v16f zero = v16_set(0), all = v16_set(INFINITY), by = v16_set(lift);
 	double sum = 0;
-	struct looked l = {.top = {zero, zero}, .least = {all, all}};
-	for (size_t i = first, end = first + size; i < end;) {
+	struct looked l = {{zero, zero}, {zero, zero}, {all, all}};
+	size_t i = first;
+	const size_t end = first + size;
+	while (SIDE == 2 && end - i >= 2 * RNG_BLOCK) {
+		l.squares[0] = l.squares[1] = zero;
+		for (const size_t stop = i + RNG_BLOCK; i < stop; i += V16) {
+			look_at(&l, 0, 0, v16_load(type, grad, i), by);
+			look_at(&l, 1, 1, v16_load(type, grad, i + RNG_BLOCK), by);
+		}
+		i += RNG_BLOCK;
+		sum += v16_fold(l.squares[0]);
+		sum += v16_fold(l.squares[1]);
+	}
+	while (i < end) {
 		const size_t stop = end - i < RNG_BLOCK ? end : i + RNG_BLOCK;
-		l.squares = zero;
-		for (; i + TOPS * V16 <= stop; i += TOPS * V16)
-			for (int odd = 0; odd < TOPS; odd++)
-				look_at(&l, odd, v16_load(type, grad, i + V16 * (size_t)odd), by);
+		l.squares[0] = zero;
+		for (; i + SIDE * V16 <= stop; i += SIDE * V16)
+			for (int side = 0; side < SIDE; side++)
+				look_at(&l, 0, side, v16_load(type, grad, i + V16 * (size_t)side), by);
 		for (; i < stop; i += V16)
-			look_at(&l, 0, v16_load_few(type, grad, i, stop - i < V16 ? stop - i : V16), by);
+			look_at(&l, 0, 0, v16_load_few(type, grad, i, stop - i < V16 ? stop - i : V16), by);
 		i = stop;
-		sum += v16_fold(l.squares);
+		sum += v16_fold(l.squares[0]);
 	}
 	const v16f top = v16_worst_abs(l.top[0], l.top[1]), least = v16_min_abs(l.least[0], l.least[1]);
 	return (struct squares){sum, v16_usable(top) ? v16_top(top) : INFINITY,
-	                        -v16_top(v16_sub(zero, least))};
+	                        v16_bits(v16_gt(v16_set(0x1p-63f), least)) != 0};
 }
 
 static __attribute__((noinline)) struct squares squares_any(const void *grad, enum crumb_dtype type,
@@ -141,7 +153,7 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 	memcpy(&bits, &top, sizeof bits);
 	const int exponent = top < 0x1p-100f ? -100 : (int)(bits >> 23) - 127;
 	const float lift = power_of_two(-exponent);
-	if (norm != LEVELS_MAX && (exponent > 0 || squares.least < 0x1p-63f))
+	if (norm != LEVELS_MAX && (exponent > 0 || squares.low))
 		squares = squares_any(grad, type, first, size, lift);
 	else
 		squares.sum *= (double)lift * (double)lift;
