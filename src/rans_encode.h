@@ -150,7 +150,7 @@ static inline void rans_begin(struct rans_encoder *e, size_t most, const uint8_t
 V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct symbols *s)
 {
 	rans_run run[RANS_ENCODE_SIDE];
-	rans_left next[RANS_ENCODE_SIDE];
+	rans_left next[RANS_ENCODE_SIDE] = {0};
 	uint8_t *at[RANS_ENCODE_SIDE] = {NULL};
 	struct rans_encode_registers registers[RANS_ENCODE_SIDE];
 	v16i even[RANS_ENCODE_SIDE], odd[RANS_ENCODE_SIDE];
