@@ -210,6 +210,14 @@ static int64_t decode(void *self, float *acc, size_t n)
 	return c->coder->decode(c->coded, c->size, n, &c->symbols, c->kind, NULL, NULL) ? 0 : CRUMB_EFRAME;
 }
 
+/* A group of codes of four bits, as qsgd's stand (doc/FORMAT.md). */
+static void put_group(uint8_t *codes, size_t group, const uint8_t symbol[16])
+{
+	uint8_t *const at = codes + 64 * (group / 8) + 16 * (group % 8 / 2);
+	for (size_t k = 0; k < 16; k++)
+		at[k] = (uint8_t)(group % 2 ? at[k] | symbol[k] << 4 : symbol[k]);
+}
+
 /* Draws codes; returns the entropy of their law. */
 static double draw(uint8_t *codes, size_t n, const struct source *source)
 {
@@ -227,7 +235,7 @@ static double draw(uint8_t *codes, size_t n, const struct source *source)
 			while (symbol[k] + 1u < source->count && u >= upto[symbol[k]])
 				symbol[k]++;
 		}
-		nibbles_put(codes + i / 2, symbol, 1);
+		put_group(codes, i / 16, symbol);
 	}
 	return entropy;
 }
@@ -235,13 +243,12 @@ static double draw(uint8_t *codes, size_t n, const struct source *source)
 static int measure_coders(struct speed *speed, bool quick)
 {
 	const size_t n = speed->n, most = ISA_CODERS;
-	struct coder_subject c = {.n = n, .symbols = {16, 8, nibbles_get, NULL}};
+	struct coder_subject c = {.n = n, .symbols = isa_coders[0].levels(SYMBOLS_MOST)};
 	c.codes = command_memory(symbols_fixed(&c.symbols, n));
 	c.coded = command_memory(symbols_bound(&c.symbols, n));
 	int status = c.codes && c.coded ? STATUS_OK : STATUS_FAILED;
 	for (size_t s = 0; s < sizeof sources / sizeof *sources && !status; s++) {
 		char data[64];
-		c.symbols.count = sources[s].count;
 		snprintf(data, sizeof data, "%u symbols of %.2f bits", sources[s].count,
 		         draw(c.codes, n, &sources[s]));
 		for (size_t i = 0; i < most && !status; i++)
@@ -250,6 +257,8 @@ static int measure_coders(struct speed *speed, bool quick)
 				c.coder = &isa_coders[i];
 				if (crumb_set_isa(c.coder->isa) || (quick && i + 1 < most))
 					continue;
+				c.symbols = c.coder->levels(SYMBOLS_MOST);
+				c.symbols.count = sources[s].count;
 				status = speed_measure(speed, &(struct speed_subject){encode, decode, &c, 1},
 				                       gbps);
 				if (!status)

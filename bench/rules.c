@@ -158,23 +158,3 @@ const struct rule rules[] = {
         {"the rule of QSGD in plain C", 0, qsgd_pack, qsgd_add},
 };
 const size_t rules_count = sizeof rules / sizeof *rules;
-
-/* ---- symbols ---- */
-
-void nibbles_put(uint8_t *codes, const uint8_t *symbol, size_t groups)
-{
-	for (size_t g = 0; g < groups; g++)
-		for (size_t k = 0; k < 8; k++)
-			codes[8 * g + k] = (uint8_t)(symbol[16 * g + k] | symbol[16 * g + 8 + k] << 4);
-}
-
-void nibbles_get(const uint8_t *codes, size_t groups, uint8_t *symbol)
-{
-	for (; groups > 0; groups--, codes += 8, symbol += 16) {
-		uint64_t x, half[2];
-		memcpy(&x, codes, sizeof x);
-		half[0] = x & 0x0F0F0F0F0F0F0F0F;
-		half[1] = x >> 4 & 0x0F0F0F0F0F0F0F0F;
-		memcpy(symbol, half, sizeof half);
-	}
-}

@@ -30,11 +30,4 @@ struct rule {
 extern const struct rule rules[];
 extern const size_t rules_count;
 
-/* ---- symbols, to measure coders with ----------------------------------------------------------------------
- */
-
-/* Two symbols a byte, a group's first eight in the lower halves of its eight bytes. */
-void nibbles_put(uint8_t *codes, const uint8_t *symbol, size_t groups);
-void nibbles_get(const uint8_t *codes, size_t groups, uint8_t *symbol);
-
 #endif

@@ -194,13 +194,14 @@ def share():
 
 
 def coders(file="codecs.csv"):
-    """A row a source of symbols: GB/s of f32 of both coders, and what that is of reading as much."""
+    """A row a source of symbols: GB/s of f32 of both coders, and what that is of reading from memory."""
     rows = [row for row in read(file, "bench") if row["what"] in ("rANS", "Huffman")]
     by = {(row["data"], row["what"], row["isa"]): row for row in rows}
+    reading = median(float(row["read_gbps"]) for row in made_up(file=file).values())
     columns = [(coder, key, isa) for isa in ("avx512", "avx2") for coder in ("rANS", "Huffman") for key in ("pack", "unpack")]
 
     def cell(row, key):
-        return f"{float(row[key + '_gbps']):.1f} ({share_of(row, key, 'read'):.0f} %)" if row else "-"
+        return f"{float(row[key + '_gbps']):.1f} ({100 * float(row[key + '_gbps']) / reading:.0f} %)" if row else "-"
 
     return table(["symbols"] + [f"{coder} {'en' if key == 'pack' else 'de'}code, {isa}" for coder, key, isa in columns],
                  [[data] + [cell(by.get((data, coder, isa)), key) for coder, key, isa in columns] for data in distinct(rows, "data")])

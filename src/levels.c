@@ -40,8 +40,8 @@ static uint8_t *put_levels(uint8_t *dst, uint32_t bucket, const struct levels *l
 /* ---- norms ---------------------------------------------------------------------------------- */
 
 /* An element in units of its bucket's norm is (v * lift) * inverse: lift, a power of two, keeps squares and
- * inverse in range. Above 1 and next to an inverse below it changes exponents alone, and v * (lift * inverse)
- * is the same. */
+ * inverse in range. With a lift of 1 or more and an inverse of 1 or less both v * lift and lift * inverse are
+ * exact, so that v * (lift * inverse) rounds the same product. */
 struct unit {
 	float norm, lift, inverse;
 };
@@ -69,7 +69,7 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 struct squares {
 	double sum; /* of v * lift: f32 in blocks of 4,096, double across */
 	float top;  /* of |v|; infinity where an element is not usable */
-	bool low;   /* there are v below 2^-63, or as little, but 0 */
+	bool low;   /* a v other than 0 is below 2^-63; at 2^-63 it may be either, which changes no sum */
 };
 
 /* Where registers are long two groups are looked at side by side, so that one need not wait for the last. */
@@ -94,6 +94,7 @@ V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, 
 	struct looked l = {{zero, zero}, {zero, zero}, {all, all}};
 	size_t i = first;
 	const size_t end = first + size;
+	/* A block's squares are added in order, but two blocks have a sum each. */
 	while (SIDE == 2 && end - i >= 2 * RNG_BLOCK) {
 		l.squares[0] = l.squares[1] = zero;
 		for (const size_t stop = i + RNG_BLOCK; i < stop; i += V16) {
@@ -171,7 +172,8 @@ enum kind { EVEN, HALVES, TABLE, TABLE_OF_8 };
 struct rounding {
 	uint32_t count;
 	float scale; /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
-	float from[V16 + 1]; /* table: the levels but for the last, and 2 for what is not one */
+	float from[V16 + 1]; /* table: the levels but for the last, and 2 for what is not one; and one
+ more, never looked up, for a table from the second on */
 	float width[V16];    /* to the next level, times 2^-24 */
 };
 
@@ -249,6 +251,7 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few
 	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
 }
 
+/* Rare, so that it is not in every loop. */
 static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
 {
 	for (size_t k = 0; k < LEVELS_BLOCK; k++)
@@ -324,6 +327,8 @@ void PER_ISA(levels_survey)(const void *grad, enum crumb_dtype type, size_t n, s
 		}
 	}
 }
+
+struct symbols PER_ISA(levels_symbols)(uint32_t count) { return symbols_with(count); }
 
 size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                             const struct levels *levels, enum levels_norm norm, uint8_t *dst, uint16_t *flags)

@@ -10,6 +10,7 @@
 #define LEVELS_H
 
 #include "codec.h"
+#include "symbols.h"
 
 enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
 enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
@@ -79,6 +80,9 @@ typedef void levels_see(void *arg, size_t block, bool first_of_bucket, float nor
 typedef void levels_survey(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
                            enum levels_norm norm, levels_see *see, void *arg);
 levels_survey PER_ISA(levels_survey);
+
+/* Codes of so many levels, at most SYMBOLS_MOST; for bench/codecs. */
+struct symbols PER_ISA(levels_symbols)(uint32_t count);
 
 /* The codec's pack, which gates, check, clean, unpack_add, divides; describe returns the number of levels. */
 size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,

@@ -40,7 +40,8 @@ static inline struct rans_encode_registers rans_encode_registers_of(const struct
 	return r;
 }
 
-/* Codes a group, but for the lower sixteen bits of the lanes that it returns, whose words go out first. */
+/* Codes a group, of symbols as rans_take gives them, but for the lower sixteen bits of the lanes that it
+ * returns, whose words go out first. */
 RANS_FN v16m rans_put(v16i *state, const struct rans_encode_registers *r, v16i symbol)
 {
 	const bool apart = V16_LANES == 16;
@@ -62,7 +63,8 @@ V16_FN void rans_read(rans_run run, const uint8_t *codes, size_t groups, const s
 {
 	symbols_nibbles(run, codes, groups, s);
 }
-/* Of the here <= 8 groups before group end, which is the end of the run or a multiple of eight. */
+/* Of the here <= 8 groups before group end, which is the end of the run or a multiple of eight: turned so
+ * that the last one's symbols are one rotation from where they are taken. */
 V16_FN rans_left rans_turn(const rans_run run, size_t end, size_t here)
 {
 	v16i next = v16_loadi(run + V16 * ((end - here) / SYMBOLS_NIBBLES));
@@ -167,7 +169,8 @@ V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct
 		size_t here = (g - 1) % SYMBOLS_NIBBLES + 1;
 		for (size_t k = 0; k < side; k++)
 			next[k] = rans_turn(run[k], g, here);
-		for (size_t k = 0; k < side; k++) /* what is counted next comes from memory meanwhile */
+		for (size_t k = 0; k < side;
+		     k++) /* where blocks are not joined, what is counted next comes from memory meanwhile */
 			prefetch(e[k].codes,
 			         s->width * (e[k].left + g) + (RANS_ENCODE_SIDE + 1) * SYMBOLS_BLOCK_BYTES);
 		g -= here;

@@ -28,8 +28,8 @@ struct symbols {
 	size_t width; /* bytes of the codes of a group of sixteen; 2 to 8 */
 	/* Reads the symbols of so many groups, one a byte. */
 	void (*get)(const uint8_t *codes, size_t groups, uint8_t *symbol);
-	/* The same of so many times eight groups as words of nibbles (nibbles.h); NULL: from what get reads.
-	 */
+	/* The same of so many times eight groups as words of nibbles, where these are used (nibbles.h); NULL:
+	 * from what get reads. */
 	void (*nibbles)(const uint8_t *codes, size_t blocks, uint32_t *word);
 };
 

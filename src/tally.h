@@ -6,7 +6,7 @@
 
 #include "nibbles.h"
 
-#ifdef P_HAS_ONES
+#if defined P_HAS_ONES && defined P_HAS_NIBBLES
 
 /* Of two registers every other stretch of so many bits, those that even names, and the others. */
 V16_FN void unzip(v16i *evens, v16i *odds, v16i a, v16i b, int bits, uint32_t even)

@@ -11,6 +11,7 @@ static void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
 	for (size_t g = 0; g < groups; g++)
 		v16_store_u8(digit + V16 * g, bits_get(src + 4 * g));
 }
+#ifdef P_HAS_NIBBLES
 static void bits_get_nibbles(const uint8_t *src, size_t blocks, uint32_t *word)
 {
 	for (; blocks-- > 0; src += 4 * SYMBOLS_NIBBLES, word += V16) {
@@ -20,8 +21,10 @@ static void bits_get_nibbles(const uint8_t *src, size_t blocks, uint32_t *word)
 		v16_storei(word, x);
 	}
 }
-const struct symbols PER_ISA(ternary_symbols) = {3, 4, bits_get_groups,
-                                                 V16_LANES == 16 ? bits_get_nibbles : NULL};
+#else
+#define bits_get_nibbles NULL
+#endif
+const struct symbols PER_ISA(ternary_symbols) = {3, 4, bits_get_groups, bits_get_nibbles};
 
 /* The parts of a payload. */
 struct parts {

@@ -68,7 +68,7 @@ enum { V16 = 16 };
 	}
 #endif
 
-/* What AVX-512 alone does in one instruction, or with numbers of a byte. */
+/* What AVX-512 alone does in fewer instructions, or with numbers of a byte. */
 #ifndef P_HAS_FUSED
 typedef pi pb;
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
@@ -135,7 +135,7 @@ V16_BINARY(max, v16f, v16f)  /* a > b ? a : b */
 V16_UNARY(abs, v16f, v16f)
 V16_BINARY(min_abs, v16f, v16f) /* of |a| and b, b >= 0 */
 V16_BINARY(max_abs, v16f, v16f)
-V16_BINARY(least_abs, v16f, v16f) /* min_abs, or b where a is 0; the number before |a| may do */
+V16_BINARY(least_abs, v16f, v16f) /* min_abs, or b where a is 0; or, for |a|, the float before it */
 V16_BINARY(worst_abs, v16f, v16f) /* max_abs, and a NaN is the greatest */
 V16_BINARY(ge, v16m, v16f)   /* a >= b */
 V16_BINARY(gt, v16m, v16f)
@@ -194,15 +194,18 @@ V16_FN void v16_storef(float *dst, v16f a){EACH_PART(p_storef(dst + k * V16_LANE
 	v16i r;
 	EACH_PART(r.p[k] = p_loadi(src + k * V16_LANES)) return r;
 }
-V16_FN void v16_storei(uint32_t *dst, v16i a){EACH_PART(p_storei(dst + k * V16_LANES, a.p[k]))}
+V16_FN void v16_storei(uint32_t *dst, v16i a) { EACH_PART(p_storei(dst + k * V16_LANES, a.p[k])) }
 
 #ifdef P_HAS_NIBBLES
+/* Of so many sixteen bytes, at most four, a lane's of each side by side; and of a lane each byte's eight bits
+ * from bit number byte * bits on. */
 V16_FN v16i v16_load_planes(const uint8_t *src, unsigned planes)
 {
 	return (v16i){{p_load_planes(src, planes)}};
 }
 V16_FN v16i v16_to_each_byte(v16i a, unsigned bits) { return (v16i){{p_to_each_byte(a.p[0], bits)}}; }
 #endif
+
 /* Numbers of one and two bytes; what is stored must fit. */
 V16_FN v16i v16_load_u8(const uint8_t *src)
 {
@@ -306,7 +309,8 @@ V16_FN uint16_t v16_first(size_t count) { return (uint16_t)((1u << count) - 1); 
 /* Whether no magnitude is above 2^120, or a NaN. */
 V16_FN bool v16_usable(v16f size) { return v16_bits(v16_ge(v16_set(0x1p120f), size)) == 0xFFFF; }
 
-/* A table of 16 (lookup) or 8 (lookup8) f32 and its entries by number. */
+/* A table of 16 (lookup) or 8 (lookup8) f32 and its entries by number; with P_HAS_NIBBLES lookup sees the
+ * lower four bits of a lane alone. */
 V16_FN v16t v16_table(const float *entries) { return p_table(entries); }
 V16_FN v16f v16_lookup(v16t t, v16i at)
 {

@@ -96,7 +96,8 @@ P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
 P_FN pi p_ones(pi a) { return _mm512_popcnt_epi32(a); }
 P_FN pi p_shrv(pi a, pi s) { return _mm512_srlv_epi32(a, s); }
 P_FN pi p_shrv_low(pi a, pi s) { return _mm512_shrdv_epi32(a, _mm512_setzero_si512(), s); }
-/* Multiplied, where there are units for that: those that shift are busier. */
+/* a >> 16, of numbers below 2^31: multiplied, where there are units for that, as those that shift are busier.
+ */
 P_FN pi p_upper(pi a) { return _mm512_madd_epi16(a, _mm512_set1_epi32(0x10000)); }
 P_FN pf p_float_of(pi a) { return _mm512_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm512_cvttps_epi32(a); }

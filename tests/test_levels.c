@@ -118,6 +118,41 @@ static void norms_are_of_lifted_elements(void **state)
 	}
 }
 
+/* What is special about one element of a bucket of four blocks shows in the frame, in whichever block it is,
+ * and with every instruction set. */
+static void every_block_of_a_bucket_counts(void **state)
+{
+	(void)state;
+	enum { N = 4 * RNG_BLOCK - 100, ROOM = 1 << 14 };
+	static const float special[] = {0,        0x1p-149f, 0x1p-64f, 0x1p-63f, 3,
+	                                0x1p120f, 0x1p121f,  INFINITY, NAN};
+	static const size_t place[] = {0, RNG_BLOCK + 5, 2 * RNG_BLOCK + 7, N - 1};
+	const char *isa[8];
+	const size_t isas = case_isas(isa);
+	crumb_codec codec;
+	float *const g = malloc(N * sizeof *g);
+	assert_int_equal(crumb_parse(&codec, "nuqsgd:bucket=32768", NULL), 0);
+	for (size_t s = 0; s < sizeof special / sizeof *special; s++)
+		for (size_t at = 0; at < sizeof place / sizeof *place; at++) {
+			uint8_t first[ROOM], frame[ROOM];
+			int64_t size = 0;
+			case_fill(g, N, CASE_GAUSS, 3);
+			g[place[at]] = special[s];
+			for (size_t i = 0; i < isas; i++) {
+				crumb_packer *const p = case_packer(&codec, N, 1);
+				assert_int_equal(crumb_set_isa(isa[i]), 0);
+				const int64_t len = crumb_pack(p, g, CRUMB_F32, 0, i ? frame : first, ROOM);
+				assert_true(special[s] <= 0x1p120f ? len > 0 : len == CRUMB_ENONFINITE);
+				assert_true(!i ||
+				            (len == size && (len < 0 || !memcmp(frame, first, (size_t)len))));
+				size = len;
+				free(p);
+			}
+		}
+	free(g);
+	crumb_set_isa(NULL);
+}
+
 /* 8 evenly spaced levels in f32, as the vectors have them. */
 static void levels_are_as_computed(void **state)
 {
@@ -422,6 +457,7 @@ int main(void)
 	        cmocka_unit_test(vectors),
 	        cmocka_unit_test(halves_need_no_table),
 	        cmocka_unit_test(norms_are_of_lifted_elements),
+	        cmocka_unit_test(every_block_of_a_bucket_counts),
 	        cmocka_unit_test(levels_are_as_computed),
 	        cmocka_unit_test(rounding_is_unbiased),
 	        cmocka_unit_test(learners_end_with_the_same_levels),

@@ -88,6 +88,8 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 			}
 			size = left < WIDENED ? left : WIDENED;
 			const size_t whole = 2 * V16 * divide_up(size, 2 * V16);
+			for (size_t k = 0; type != CRUMB_F32 && k < size; k += 2 * V16)
+				prefetch(grad, v16_width(type) * (first + i + k) + AHEAD);
 			v16_widen(widened, whole, type, grad, first + i, size);
 			for (size_t k = size; k < whole; k++)
 				widened[k] = pivot[0]; /* which adds nothing */
