@@ -56,7 +56,6 @@ V16_FN void put_group(float *x, size_t i, size_t m, v16f value)
 	else
 		v16_storef(x + i, value);
 }
-V16_FN uint16_t lanes(size_t i, size_t m) { return m - i < V16 ? v16_first(m - i) : 0xFFFF; }
 
 /* What the two sides of a column add up to, each element less center, times factor. */
 struct sides {
@@ -79,10 +78,15 @@ V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype typ
 				value = v16_add(value, group_of(type, g, k, end));
 				put_group(r, k, end, value);
 			}
-			const v16m here = v16_mask(lanes(k, end)), up = v16_both(v16_ge(value, middle), here);
-			const v16f y = v16_mul(v16_sub(value, middle), by);
+			v16f y = v16_mul(v16_sub(value, middle), by);
+			v16m up = v16_ge(value, middle);
+			if (end - k < V16) {
+				const v16m here = v16_mask(v16_first(end - k));
+				y = v16_keep(here, y);
+				up = v16_both(up, here);
+			}
 			high = v16_add(high, v16_keep(up, y));
-			low = v16_add(low, v16_keep(v16_both(v16_gt(middle, value), here), y));
+			low = v16_add(low, v16_pick(up, v16_set(0), y));
 			s.highs += (size_t)__builtin_popcount(v16_bits(up));
 		}
 		s.low += v16_fold(low);
@@ -144,7 +148,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		for (size_t i = 0; i < m; i += V16, bit += 2) {
 			const v16f x = group(r + first, i, m);
 			const v16m up = v16_ge(x, at);
-			const uint16_t bits = v16_bits(up) & lanes(i, m);
+			const uint16_t bits = v16_bits(up) & (m - i < V16 ? v16_first(m - i) : 0xFFFF);
 			memcpy(bit, &bits, sizeof bits);
 			put_group(r + first, i, m, v16_sub(x, v16_pick(up, high, low)));
 		}
