@@ -172,9 +172,10 @@ enum kind { EVEN, HALVES, TABLE, TABLE_OF_8 };
 struct rounding {
 	uint32_t count;
 	float scale; /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
-	float from[V16 + 1]; /* table: the levels but for the last, and 2 for what is not one; and one
- more, never looked up, for a table from the second on */
-	float width[V16];    /* to the next level, times 2^-24 */
+	/* Table: the levels but for the last, and 2 for what is not one. The last entry is never looked up,
+	 * but there is a table from the second on. */
+	float from[V16 + 1];
+	float width[V16]; /* to the next level, times 2^-24 */
 };
 
 static bool are_halves(const struct levels *levels)
