@@ -241,7 +241,7 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 	const struct fit_law *law = NULL;
 	if (codec->value[ADAPT_MODEL] == EMPIRICAL) {
 		fold(mass, stat, learners, stride, 1 + HISTOGRAM_BINS, normalized, top);
-		histogram_law(&empirical, mass);
+		crumb_histogram_law(&empirical, mass);
 		law = &empirical.of.law;
 	} else {
 		const size_t parts = normal_parts(part, stat, learners, stride, normalized);
@@ -257,7 +257,7 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 		choose(law, next, own, lo, previous);
 
 	fold(mass, stat, learners, stride, 1, normalized, top);
-	histogram_law(&empirical, mass);
+	crumb_histogram_law(&empirical, mass);
 	spread(all, count, previous, lo);
 	const double before = crumb_fit_psi(&empirical.of.law, all, count);
 	for (uint32_t k = 0; k < count; k++)

@@ -14,6 +14,7 @@
 #include "../src/levels.c"
 #include "../src/levels_unpack.c"
 #include "frame.h"
+#include "histogram.h"
 
 /* Eight elements under one norm, rounded with these u. */
 static const float element[V16] = {3, -4, 0, 12, 0, -84, 0.5f, -2};
@@ -319,6 +320,65 @@ static struct levels levels_of(crumb_packer *p, const float *g)
 	return parts.levels;
 }
 
+/* zipml's histogram, as it is defined: one coordinate after another, each weighed by its norm squared. */
+struct masses {
+	double top, mass[HISTOGRAM_BINS];
+	bool weigh;
+};
+
+static void see_masses(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
+                       size_t count)
+{
+	struct masses *m = arg;
+	(void)block;
+	(void)first_of_bucket;
+	if (!m->weigh)
+		m->top = fmax(m->top, (double)norm);
+	for (size_t i = 0; i < count && m->weigh; i++)
+		m->mass[histogram_bin(y[i])] += pow((double)norm / m->top, 2);
+}
+
+/* On every machine, of whole and short blocks, of buckets that grow, of which one is all zeros. */
+static void zipml_has_the_best_levels_of_its_histogram(void **state)
+{
+	(void)state;
+	static const size_t length[] = {2, 7, 129, 1000, N - 61, N};
+	static float g[N];
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	crumb_codec codec;
+	assert_int_equal(crumb_parse(&codec, "zipml:bucket=256", NULL), 0);
+	for (size_t l = 0; l < sizeof length / sizeof *length; l++)
+		for (enum case_kind kind = CASE_GAUSS; kind <= CASE_DYADIC; kind++) {
+			case_fill(g, N, kind, 1 + l);
+			for (size_t i = 0; i < N; i++)
+				g[i] *= i / 256 == 2 ? 0 : (float)(1 + i / 256);
+			g[0] = 1; /* else there may be nothing to put levels at */
+			struct masses m = {.top = 0};
+			for (int pass = 0; pass < 2; pass++, m.weigh = true)
+				PER_ISA(levels_survey)
+			(g, CRUMB_F32, length[l], 256, LEVELS_L2, see_masses, &m);
+			struct histogram_law law;
+			double level[8];
+			crumb_histogram_law(&law, m.mass);
+			assert_true(crumb_fit_optimum(&law.of, level, 8) < INFINITY);
+			for (size_t i = 0; i < isas; i++) {
+				assert_int_equal(crumb_set_isa(isa[i]), 0);
+				crumb_packer *packer = case_packer(&codec, length[l], 1);
+				const struct levels levels = levels_of(packer, g);
+				free(packer);
+				assert_int_equal(levels.count, 8);
+				for (size_t k = 0; k < 8; k++)
+					if (levels.at[k] != (float)level[k])
+						fail_msg(
+						        "%s, %zu elements, kind %d: level %zu is %g, best is %g",
+						        isa[i], length[l], kind, k, (double)levels.at[k],
+						        level[k]);
+			}
+		}
+	crumb_set_isa(NULL);
+}
+
 /* Learners with gradients of their own end with the same levels, which depend on every one of them. */
 static void learners_end_with_the_same_levels(void **state)
 {
@@ -460,6 +520,7 @@ int main(void)
 	        cmocka_unit_test(every_block_of_a_bucket_counts),
 	        cmocka_unit_test(levels_are_as_computed),
 	        cmocka_unit_test(rounding_is_unbiased),
+	        cmocka_unit_test(zipml_has_the_best_levels_of_its_histogram),
 	        cmocka_unit_test(learners_end_with_the_same_levels),
 	        cmocka_unit_test(levels_that_judge_worse_are_not_taken),
 	        cmocka_unit_test(what_has_no_spread_is_defined),

@@ -4,34 +4,63 @@
  * SPDX-License-Identifier: MIT */
 #include "histogram.h"
 #include "levels.h"
+#include "v16.h"
 
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	return PER_ISA(levels_bound)(codec, n, LEVELS_TABLE);
 }
 
-/* The histogram of all coordinates, weighed by their norms squared relative to the greatest norm so far. */
+/* The histogram of all coordinates, weighed by their norms squared relative to the greatest norm so far. A
+ * bucket's are counted first, in turns, since many fall into few bins and would wait for one another. */
+enum { TURNS = 4 };
 struct survey {
 	double mass[HISTOGRAM_BINS];
-	float top;
+	float top, norm; /* norm: of the bucket that is counted */
+	uint32_t count[TURNS][HISTOGRAM_BINS];
 };
+
+static __attribute__((noinline)) void weigh(struct survey *s)
+{
+	const float top = s->norm > s->top ? s->norm : s->top;
+	if (top == 0)
+		return;
+	const double kept = (double)s->top / (double)top, weight = (double)s->norm / (double)top;
+	for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
+		uint32_t count = 0;
+		for (int turn = 0; turn < TURNS; turn++)
+			count += s->count[turn][i];
+		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * count;
+	}
+	s->top = top;
+	memset(s->count, 0, sizeof s->count);
+}
+
+/* histogram_bin of sixteen coordinates. */
+V16_FN v16i bins_of(v16f y)
+{
+	const v16f size = v16_max(v16_min_abs(y, v16_set(0x1.fffffep-1f)), v16_set(0x1.fffffep-21f));
+	const v16i at = v16_subi(v16_shr(v16_bits_of(size), 20), v16_seti(((127 - 20) << 3) - 1));
+	return v16_addi_signed(v16_seti(HISTOGRAM_SIDE), at, y);
+}
 
 static void see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
 {
 	struct survey *s = arg;
 	(void)block;
-	(void)first_of_bucket;
+	if (first_of_bucket) {
+		weigh(s);
+		s->norm = norm;
+	}
 	if (norm == 0)
 		return;
-	if (norm > s->top) {
-		const double factor = (double)s->top / (double)norm;
-		for (size_t i = 0; i < HISTOGRAM_BINS; i++)
-			s->mass[i] *= factor * factor;
-		s->top = norm;
-	}
-	const double relative = (double)norm / (double)s->top;
-	for (size_t i = 0; i < count; i++)
-		s->mass[histogram_bin(y[i])] += relative * relative;
+	uint32_t bin[LEVELS_BLOCK];
+	for (size_t i = 0; i < count; i += V16)
+		v16_storei(bin + i, bins_of(v16_loadf(y + i)));
+	for (size_t i = 0; i < count; i += TURNS)
+		for (size_t turn = 0; turn < TURNS; turn++)
+			s->count[turn][bin[i + turn]]++;
+	s->count[0][HISTOGRAM_SIDE] -= -(uint32_t)count % TURNS; /* the zeros behind the last elements */
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -41,11 +70,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const uint32_t count = levels_count(&p->codec, false);
 	PER_ISA(levels_powers)(&levels, count, 0.5f); /* should all be zeros */
 	levels.form = LEVELS_TABLE;
-	struct survey s = {{0}, 0};
+	struct survey s = {.top = 0};
 	PER_ISA(levels_survey)(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
+	weigh(&s);
 	struct histogram_law law;
 	double level[CRUMB_FIT_LEVELS];
-	histogram_law(&law, s.mass);
+	crumb_histogram_law(&law, s.mass);
 	const double psi = s.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
 	for (uint32_t k = 0; k < count && s.top > 0 && psi <= 1e300; k++)
 		levels.at[k] = (float)level[k];
