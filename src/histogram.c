@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 #include "histogram.h"
+#include <string.h>
+
+void crumb_histogram_weigh(struct histogram_survey *s)
+{
+	const float top = s->norm > s->top ? s->norm : s->top;
+	if (top == 0)
+		return;
+	const double kept = (double)s->top / (double)top, weight = (double)s->norm / (double)top;
+	for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
+		uint32_t count = 0;
+		for (int turn = 0; turn < HISTOGRAM_TURNS; turn++)
+			count += s->count[turn][i];
+		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * count;
+	}
+	s->top = top;
+	memset(s->count, 0, sizeof s->count);
+}
 
 void crumb_histogram_law(struct histogram_law *law, const double *mass)
 {

@@ -22,6 +22,18 @@ static inline size_t histogram_bin(float y)
 	return bits >> 31 ? HISTOGRAM_SIDE - 1 - at : HISTOGRAM_SIDE + 1 + at;
 }
 
+/* One of all coordinates, weighed by their norms squared relative to the greatest norm so far. A bucket's are
+ * counted first, in turns, since many fall into few bins and would wait for one another. */
+enum { HISTOGRAM_TURNS = 4 };
+struct histogram_survey {
+	double mass[HISTOGRAM_BINS];
+	float top, norm; /* norm: of the bucket that is counted */
+	uint32_t count[HISTOGRAM_TURNS][HISTOGRAM_BINS];
+};
+
+/* Adds the counted bucket to mass, and counts from zero. */
+void crumb_histogram_weigh(struct histogram_survey *s);
+
 /* A law made of one, and the arrays it stands on. */
 struct histogram_law {
 	struct fit_histogram of;

@@ -153,24 +153,26 @@ V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
 	return ternarise(*g, rng_next(&s->chance), &s->t, careful);
 }
 
-/* The digits of the elements up to end, which have one generator and one scaler. */
+/* The digits of the elements up to end, which have one generator and one scaler. Five groups at once have a
+ * loop of their own: beside a way for single ones AVX2's registers would not hold the generator. */
 V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful)
 {
 	struct source s = *source;
+	const bool fives = V16_LANES >= 8 && out->coding == TRITS;
 	v16f g;
 	while (s.at < end) {
-		if (V16_LANES >= 8 && out->coding == TRITS && !out->groups && end - s.at >= TRITS_ELEMENTS) {
+		for (; fives && !out->groups && end - s.at >= TRITS_ELEMENTS; out->dst += V16) {
 			v16b x = v16_to_bytes(v16_seti(0));
 			for (unsigned number = 0; number < 5; number++) {
 				const v16m sent = next_sent(&s, careful, &g);
 				x = v16_add_trit(x, number, sent, g);
 			}
 			put_trits(out->dst, v16_of_bytes(x));
-			out->dst += V16;
-		} else {
-			const v16m sent = next_sent(&s, careful, &g);
-			digits_put(out, sent, g);
 		}
+		if (s.at == end)
+			break;
+		const v16m sent = next_sent(&s, careful, &g);
+		digits_put(out, sent, g);
 	}
 	source->chance = s.chance;
 }

@@ -11,31 +11,6 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return PER_ISA(levels_bound)(codec, n, LEVELS_TABLE);
 }
 
-/* The histogram of all coordinates, weighed by their norms squared relative to the greatest norm so far. A
- * bucket's are counted first, in turns, since many fall into few bins and would wait for one another. */
-enum { TURNS = 4 };
-struct survey {
-	double mass[HISTOGRAM_BINS];
-	float top, norm; /* norm: of the bucket that is counted */
-	uint32_t count[TURNS][HISTOGRAM_BINS];
-};
-
-static __attribute__((noinline)) void weigh(struct survey *s)
-{
-	const float top = s->norm > s->top ? s->norm : s->top;
-	if (top == 0)
-		return;
-	const double kept = (double)s->top / (double)top, weight = (double)s->norm / (double)top;
-	for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
-		uint32_t count = 0;
-		for (int turn = 0; turn < TURNS; turn++)
-			count += s->count[turn][i];
-		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * count;
-	}
-	s->top = top;
-	memset(s->count, 0, sizeof s->count);
-}
-
 /* histogram_bin of sixteen coordinates. */
 V16_FN v16i bins_of(v16f y)
 {
@@ -46,10 +21,10 @@ V16_FN v16i bins_of(v16f y)
 
 static void see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
 {
-	struct survey *s = arg;
+	struct histogram_survey *s = arg;
 	(void)block;
 	if (first_of_bucket) {
-		weigh(s);
+		crumb_histogram_weigh(s);
 		s->norm = norm;
 	}
 	if (norm == 0)
@@ -57,10 +32,11 @@ static void see(void *arg, size_t block, bool first_of_bucket, float norm, const
 	uint32_t bin[LEVELS_BLOCK];
 	for (size_t i = 0; i < count; i += V16)
 		v16_storei(bin + i, bins_of(v16_loadf(y + i)));
-	for (size_t i = 0; i < count; i += TURNS)
-		for (size_t turn = 0; turn < TURNS; turn++)
+	for (size_t i = 0; i < count; i += HISTOGRAM_TURNS)
+		for (size_t turn = 0; turn < HISTOGRAM_TURNS; turn++)
 			s->count[turn][bin[i + turn]]++;
-	s->count[0][HISTOGRAM_SIDE] -= -(uint32_t)count % TURNS; /* the zeros behind the last elements */
+	/* Behind the last elements there are zeros. */
+	s->count[0][HISTOGRAM_SIDE] -= -(uint32_t)count % HISTOGRAM_TURNS;
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -70,9 +46,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const uint32_t count = levels_count(&p->codec, false);
 	PER_ISA(levels_powers)(&levels, count, 0.5f); /* should all be zeros */
 	levels.form = LEVELS_TABLE;
-	struct survey s = {.top = 0};
+	struct histogram_survey s = {.top = 0};
 	PER_ISA(levels_survey)(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
-	weigh(&s);
+	crumb_histogram_weigh(&s);
 	struct histogram_law law;
 	double level[CRUMB_FIT_LEVELS];
 	crumb_histogram_law(&law, s.mass);
