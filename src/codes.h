@@ -85,9 +85,10 @@ V16_FN v16i joined_lanes(v16i lanes, unsigned bits)
 	return lanes;
 #endif
 }
-V16_FN void codes_join(struct codes *c, v16i code, size_t g)
+/* wide: codes have more than four bits. */
+V16_FN void codes_join(struct codes *c, v16i code, size_t g, const bool wide)
 {
-	if (c->bits > 4) {
+	if (wide) {
 		c->high_lanes = join_lanes(c->high_lanes, v16_shr(code, 4), c->bits - 4, g);
 		c->low_lanes = join_lanes(c->low_lanes, v16_andi(code, v16_seti(15)), 4, g);
 	} else {

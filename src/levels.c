@@ -259,6 +259,35 @@ static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], floa
 		block[k] *= lift;
 }
 
+/* What is packed: a block of elements, in units of their norm when multiplied; and a gradient of which the
+ * byte at ahead will be wanted soon, and so many bytes after it for each element. */
+struct source {
+	const float *at;
+	v16f inverse;
+	const void *grad;
+	size_t ahead, width;
+};
+
+/* Rounds the block and joins its codes; wide: these have more than four bits. */
+V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
+                        const enum kind kind, const bool wide)
+{
+	struct codes c = *codes;
+	rng numbers = *chance;
+	for (size_t i = 0; i < LEVELS_BLOCK; i += V16) {
+		prefetch(s->grad, s->ahead + s->width * i);
+		const v16f y = v16_mul(v16_loadf(s->at + i), s->inverse);
+		const v16i u = rng_bits(&numbers);
+		codes_join(&c,
+		           kind == EVEN     ? round_even(y, u, r)
+		           : kind == HALVES ? round_halves(y, u, r)
+		                            : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8),
+		           i / V16, wide);
+	}
+	*codes = c;
+	*chance = numbers;
+}
+
 V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                       const struct rounding *r, const enum kind kind, enum levels_norm by, uint8_t *norm,
                       struct codes codes)
@@ -267,6 +296,7 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 	/* A short bucket's norm is taken before the bucket ahead of it is packed, so that nothing waits for
 	 * it. */
 	const bool early = bucket <= 2048;
+	/* What a norm is taken of next, and more, comes from memory while codes are computed. */
 	const size_t ahead = v16_width(type) * bucket * (1 + early) + (early ? AHEAD : AHEAD / 4);
 	float block[LEVELS_BLOCK];
 	rng chance = rng_at(p->seed, p->step, 0);
@@ -290,18 +320,12 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 				lift_block(block, unit.lift);
 			if (i % RNG_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
-			for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
-				/* What a norm is taken of next, and more, comes from memory meanwhile. */
-				prefetch(grad, v16_width(type) * (i + at) + ahead);
-				const v16f y = v16_mul(v16_loadf(src + at), inverse);
-				const v16i u = rng_bits(&chance);
-				codes_join(&codes,
-				           kind == EVEN ? round_even(y, u, r)
-				           : kind == HALVES
-				                   ? round_halves(y, u, r)
-				                   : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8),
-				           at / V16);
-			}
+			const struct source source = {src, inverse, grad, v16_width(type) * i + ahead,
+			                              v16_width(type)};
+			if (kind == EVEN && codes.bits > 4)
+				round_block(&codes, &source, &chance, r, kind, true);
+			else
+				round_block(&codes, &source, &chance, r, kind, false);
 			codes_put(&codes, count);
 		}
 	}
