@@ -108,7 +108,7 @@ static uint32_t block_crc(const uint8_t *data, size_t size)
 	size_t i = FOUR;
 	for (; i + FOUR <= size; i += FOUR)
 		for (int k = 0; k < 4; k++) {
-			prefetch(data + i + WIDE * k, 2 * AHEAD);
+			prefetch(data + i + WIDE * k, 2 * crumb_stream_ahead);
 			x[k] = fold(x[k], far, _mm512_loadu_si512(data + i + WIDE * k));
 		}
 	for (int k = 1; k < 4; k++)
@@ -135,7 +135,7 @@ static uint32_t block_crc(const uint8_t *data, size_t size)
 		for (size_t i = 0; i < PART; i += 8) {
 			if (i % 64 == 0)
 				for (size_t k = 0; k < 4; k++)
-					prefetch(data + k * PART + i, 2 * AHEAD);
+					prefetch(data + k * PART + i, 2 * crumb_stream_ahead);
 			for (size_t k = 0; k < 4; k++)
 				part[k] = step8(part[k], data + k * PART + i);
 		}

@@ -5,6 +5,7 @@
 #error "crumb runs on little-endian hosts only: frames, packers and gradients are little-endian"
 #endif
 
+#include "ahead.h"
 #include "codec.h"
 #include <stdatomic.h>
 #include <string.h>
@@ -51,6 +52,20 @@ static bool has_neon(void)
 }
 #endif
 
+/* Set before there are threads. */
+size_t crumb_stream_ahead;
+
+#ifdef CRUMB_HAVE_AVX2
+__attribute__((constructor)) static void look_ahead(void)
+{
+	unsigned version = 0, maker = 0, c, d;
+	__get_cpuid(0, &version, &maker, &c, &d);
+	__get_cpuid(1, &version, &d, &c, &d);
+	const unsigned family = (version >> 8 & 15) + (version >> 20 & 255); /* of AMD's; 26 is Zen 5 */
+	crumb_stream_ahead = maker == signature_AMD_ebx && family >= 26 ? AHEAD : 0;
+}
+#endif
+
 /* Best first. */
 static const struct {
 	const struct isa *isa;
@@ -71,7 +86,7 @@ static const struct {
         {&crumb_isa_portable, always},
 };
 
-/* The library's only state. Two threads that find it empty store the same value. */
+/* The library's only other state. Two threads that find it empty store the same value. */
 static _Atomic(const struct isa *) chosen;
 
 static const struct isa *choose(const char *name)

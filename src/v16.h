@@ -491,12 +491,12 @@ V16_FN v16f v16_load(enum crumb_dtype type, const void *src, size_t i)
 /* The same in a loop that goes through memory, which is asked for ahead. */
 V16_FN v16f v16_streamf(const float *src)
 {
-	prefetch(src, AHEAD);
+	prefetch(src, crumb_stream_ahead);
 	return v16_loadf(src);
 }
 V16_FN v16f v16_stream(enum crumb_dtype type, const void *src, size_t i)
 {
-	prefetch((const uint8_t *)src + v16_width(type) * i, AHEAD);
+	prefetch((const uint8_t *)src + v16_width(type) * i, crumb_stream_ahead);
 	return v16_load(type, src, i);
 }
 /* The count <= 16 elements from number i; zeros in the other lanes. */
