@@ -140,20 +140,36 @@ def gains(row, other, key, floor):
     return [f"{one:.1f}", f"{two:.1f}", f"{share:.0f}" if round(share) >= 90 else f"**{share:.0f}**"]
 
 
-def threads():
-    """A row a codec: GB/s with one thread and with two on the longest gradient, beside what the memory gains."""
-    rows = read("scaling.csv", "bench")
+THREADED = {"pack": "pack", "unpack": "unpack", "unpack_8": "unpack eight"}
+
+
+def threaded(file):
+    """By codec and what it does, the gains of a second thread on the longest gradient."""
+    rows = read(file, "bench")
     longest = max((int(row["n"]) for row in rows), default=0)
     by = {(row["what"], row["threads"]): row for row in rows if int(row["n"]) == longest}
     packs = [(what, floor) for what, key, floor, *_ in GOALS if key == "pack"] + list(OTHERS.items())
     owes = {what.split(":")[0] for what, floor in packs if floor == "floor"}
-    columns = [("pack", "pack"), ("unpack", "unpack"), ("unpack_8", "unpack eight")]
-    lines = []
-    for what in distinct(rows, "what"):
-        one, two = by[what, "1"], by[what, "2"]
-        lines.append([f"`{what}`"] + gains(one, two, "pack", "floor" if what.split(":")[0] in owes else "read") +
-                     [cell for key, _ in columns[1:] for cell in gains(one, two, key, "scale")])
-    return table(["codec"] + [title for _, name in columns for title in (f"{name}, 1 thread", "2 threads", "of memory's gain, %")], lines)
+
+    def floor_of(what, key):
+        return "scale" if key != "pack" else "floor" if what.split(":")[0] in owes else "read"
+
+    return {(what, key): gains(by[what, "1"], by[what, "2"], key, floor_of(what, key)) for what in distinct(rows, "what") for key in THREADED}
+
+
+def threads():
+    """A row a codec: GB/s with one thread and with two on the longest gradient, beside what the memory gains."""
+    by = threaded("scaling.csv")
+    lines = [[f"`{what}`"] + [cell for key in THREADED for cell in by[what, key]] for what in dict.fromkeys(what for what, _ in by)]
+    return table(["codec"] + [title for name in THREADED.values() for title in (f"{name}, 1 thread", "2 threads", "of memory's gain, %")], lines)
+
+
+def threads_again():
+    """A row for what gained too little from a second thread in any of three runs: the gains of all three."""
+    runs = [threaded(f"scaling-zen4-{run}.csv") for run in (1, 2, 3)]
+    lines = [[f"`{what}`", THREADED[key]] + [by[what, key][-1] for by in runs] for what, key in runs[0]]
+    return table(["codec", "what", *(f"of memory's gain, %, run {run}" for run in (1, 2, 3))],
+                 [line for line in lines if any("**" in cell for cell in line)])
 
 
 LINEAR = 10  # percent that costs an element may differ by

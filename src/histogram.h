@@ -10,10 +10,11 @@
 #include "fit.h"
 
 enum { HISTOGRAM_SIDE = 160, HISTOGRAM_BINS = 2 * HISTOGRAM_SIDE + 1 };
+enum { HISTOGRAM_LEAST = (127 - 20) << 3 }; /* the bits of 2^-20 from the third of its mantissa up */
 
 static inline size_t histogram_bin(float y)
 {
-	uint32_t bits, least = (127u - 20) << 3;
+	uint32_t bits, least = HISTOGRAM_LEAST;
 	__builtin_memcpy(&bits, &y, sizeof bits);
 	const uint32_t octave = (bits & 0x7FFFFFFFu) >> 20;
 	if (octave < least)

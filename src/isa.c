@@ -58,9 +58,9 @@ size_t crumb_stream_ahead;
 #ifdef CRUMB_HAVE_AVX2
 __attribute__((constructor)) static void look_ahead(void)
 {
-	unsigned version = 0, maker = 0, c, d;
+	unsigned version = 0, maker = 0, b, c, d;
 	__get_cpuid(0, &version, &maker, &c, &d);
-	__get_cpuid(1, &version, &d, &c, &d);
+	__get_cpuid(1, &version, &b, &c, &d);
 	const unsigned family = (version >> 8 & 15) + (version >> 20 & 255); /* of AMD's; 26 is Zen 5 */
 	crumb_stream_ahead = maker == signature_AMD_ebx && family >= 26 ? AHEAD : 0;
 }

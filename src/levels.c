@@ -268,8 +268,9 @@ struct source {
 	size_t ahead, width;
 };
 
-/* Rounds the block and joins its codes, in some parts of the registers only: what becomes of the others is
- * not looked at, so that it is not computed. Wide: codes have more than four bits. */
+/* Rounds the block and joins its codes, in some parts of the registers only, which ask for their share of
+ * what will be wanted. What becomes of the other parts is not looked at, so that it is not computed. Wide:
+ * codes have more than four bits. */
 V16_FN void round_parts(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
                         const enum kind kind, const bool wide, const int first, const int count)
 {

@@ -169,8 +169,8 @@ V16_FN void rans_put_run(struct rans_encoder *e, const size_t side, const struct
 		size_t here = (g - 1) % SYMBOLS_NIBBLES + 1;
 		for (size_t k = 0; k < side; k++)
 			next[k] = rans_turn(run[k], g, here);
-		for (size_t k = 0; k < side;
-		     k++) /* where blocks are not joined, what is counted next comes from memory meanwhile */
+		/* Where blocks are not joined, what is counted next comes from memory meanwhile. */
+		for (size_t k = 0; k < side; k++)
 			prefetch(e[k].codes,
 			         s->width * (e[k].left + g) + (RANS_ENCODE_SIDE + 1) * SYMBOLS_BLOCK_BYTES);
 		g -= here;

@@ -128,7 +128,7 @@ static void every_block_of_a_bucket_counts(void **state)
 	static const float special[] = {0,        0x1p-149f, 0x1p-64f, 0x1p-63f, 3,
 	                                0x1p120f, 0x1p121f,  INFINITY, NAN};
 	static const size_t place[] = {0, RNG_BLOCK + 5, 2 * RNG_BLOCK + 7, N - 1};
-	const char *isa[8];
+	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	crumb_codec codec;
 	float *const g = malloc(N * sizeof *g);
@@ -344,6 +344,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 	(void)state;
 	static const size_t length[] = {2, 7, 129, 1000, N - 61, N};
 	static float g[N];
+	levels_survey *const survey = PER_ISA(levels_survey);
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	crumb_codec codec;
@@ -356,8 +357,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 			g[0] = 1; /* else there may be nothing to put levels at */
 			struct masses m = {.top = 0};
 			for (int pass = 0; pass < 2; pass++, m.weigh = true)
-				PER_ISA(levels_survey)
-			(g, CRUMB_F32, length[l], 256, LEVELS_L2, see_masses, &m);
+				survey(g, CRUMB_F32, length[l], 256, LEVELS_L2, see_masses, &m);
 			struct histogram_law law;
 			double level[8];
 			crumb_histogram_law(&law, m.mass);

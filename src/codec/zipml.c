@@ -15,7 +15,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 V16_FN v16i bins_of(v16f y)
 {
 	const v16f size = v16_max(v16_min_abs(y, v16_set(0x1.fffffep-1f)), v16_set(0x1.fffffep-21f));
-	const v16i at = v16_subi(v16_shr(v16_bits_of(size), 20), v16_seti(((127 - 20) << 3) - 1));
+	const v16i at = v16_subi(v16_shr(v16_bits_of(size), 20), v16_seti(HISTOGRAM_LEAST - 1));
 	return v16_addi_signed(v16_seti(HISTOGRAM_SIDE), at, y);
 }
 
