@@ -138,16 +138,16 @@ CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
 	}
 }
 
-/* Whether a code of the bytes from src to end - 1, a multiple of four, has all its bits set: two or four, so
- * that it does not lie across bytes, and any order will do. */
-CODES_FN bool codes_full(const uint8_t *src, const uint8_t *end, unsigned bits)
+/* Whether a code of the bytes from src to end - 1 has all its four bits set. */
+CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
 {
-	uint32_t full = 0;
-	for (; src < end; src += 4) {
-		const uint32_t x = get_u32(src), two = x & x >> 1 & 0x55555555;
-		full |= bits == 2 ? two : two & two >> 2 & 0x11111111;
+	uint8_t high = 0, low = 0; /* the most of each half, and of whatever follows below */
+	for (; src < end; src++) {
+		const uint8_t next = (uint8_t)(*src << 4);
+		high = *src > high ? *src : high;
+		low = next > low ? next : low;
 	}
-	return full;
+	return high >= 0xF0 || low == 0xF0;
 }
 
 /* The same of the blocks of n elements' codes of three bits. */

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "codes.h"
+#include "digits.h"
 #include "levels.h"
 #include "symbols.h"
 #include "v16.h"
@@ -27,6 +28,12 @@ static bool ascending(const struct levels *levels)
 	return good;
 }
 
+/* How many floats of a payload's head describe so many levels. */
+static size_t level_floats(enum levels_form form, uint32_t count)
+{
+	return form == LEVELS_EVEN ? 0 : form == LEVELS_POWERS ? 1 : count;
+}
+
 /* Reads the levels; returns what follows them, or NULL if there are none. */
 static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels *levels)
 {
@@ -37,13 +44,13 @@ static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels 
 		return NULL;
 	src += 4;
 	size -= 4;
+	const size_t floats = level_floats(form, count);
+	if (size < 4 * floats)
+		return NULL;
 	if (form == LEVELS_EVEN) {
 		PER_ISA(levels_even)(levels, count);
 		return src;
 	}
-	const size_t floats = form == LEVELS_POWERS ? 1 : count;
-	if (size < 4 * floats)
-		return NULL;
 	if (form == LEVELS_POWERS) {
 		PER_ISA(levels_powers)(levels, count, get_f32(src));
 	} else {
@@ -272,13 +279,15 @@ bool PER_ISA(levels_check)(const struct frame *frame)
 
 bool PER_ISA(levels_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
-	const uint32_t count = get_u32(frame->payload + 4) & 0xFFFF;
+	const uint32_t bucket = get_u32(frame->payload), word = get_u32(frame->payload + 4),
+	               count = word & 0xFFFF;
 	const unsigned bits = bits_of(count - 1);
 	if (frame->flags != LEVELS_FIXED || !(count & 1) || bits == 3 || bits > 4)
 		return true;
-	struct parts p;
-	parts_of(frame, &p);
-	return !codes_full(from < p.codes.low ? p.codes.low : from, to, bits);
+	const size_t floats = level_floats(word >> 16, count) + divide_up(frame->n, bucket);
+	const uint8_t *codes = frame->payload + LEVELS_HEAD + 4 * floats;
+	from = from < codes ? codes : from;
+	return bits == 2 ? bits_clean(from, to) : !codes_full_4(from, to);
 }
 
 bool PER_ISA(levels_divides)(const struct frame *frame) { return frame->flags == LEVELS_FIXED; }

@@ -133,10 +133,12 @@ bool PER_ISA(ternary_clean)(const struct frame *frame, const uint8_t *from, cons
 	from = from < p.digit ? p.digit : from;
 	if (p.coding == BITS)
 		return bits_clean(from, to);
-	unsigned bad = 0;
-	for (; p.coding == TRITS && !p.planes && from < to; from++)
-		bad |= (uint8_t)(243 * *from) >= 243;
-	return !bad;
+	uint8_t most = 0;
+	for (; p.coding == TRITS && !p.planes && from < to; from++) {
+		const uint8_t x = (uint8_t)(243 * *from);
+		most = x > most ? x : most;
+	}
+	return most < 243;
 }
 
 /* Adds the values of one group; lanes past the slice hold zeros and are not stored. */
