@@ -30,9 +30,9 @@ static inline size_t symbol_width(size_t bin) { return bin <= 63 ? 1 : bin <= 16
 
 enum { SHORT_BIN = 64 }; /* below this many elements, symbols are bytes */
 
+enum { LAST = 1, NEGATIVE = 2 };
 struct symbol {
-	bool negative, last;
-	uint32_t offset;
+	uint32_t top, offset; /* top: LAST and NEGATIVE, or neither */
 };
 
 /* All offset bits 1: a bin that sends nothing. */
@@ -57,16 +57,37 @@ V16_FN void mark_last(uint8_t *end) { end[-1] |= 0x40; }
 V16_FN struct symbol get_symbol(const uint8_t *src, const size_t width)
 {
 	const uint32_t x = width == 1 ? *src : width == 2 ? get_u16(src) : get_u32(src);
-	const uint32_t top = x >> (8 * width - 2);
-	return (struct symbol){top >> 1, top & 1, x & nothing(width)};
+	return (struct symbol){x >> (8 * width - 2), x & nothing(width)};
 }
 
-/* Short bins' elements are so close that most cache lines have one. Asked where none is sent, too: inside of
- * a branch this gains nothing. */
-V16_FN void ask_beyond(const float *x, size_t element, const size_t width)
+/* Where a reader of symbols stands: before those of the bin that begins at element number at. */
+struct bin_reader {
+	const uint8_t *src;
+	size_t at;
+};
+
+/* Adds v, or -v, to the elements that the symbols name, of all bins that begin before element number until;
+ * of bins that may reach out of the range from first to end - 1, to what lies in it. Signs are random, and
+ * bins' ends nearly: branches would be mispredicted. */
+V16_FN void add_bins(struct bin_reader *reader, size_t until, const size_t width, size_t bin, float v,
+                     float *acc, const bool may, size_t first, size_t end)
 {
-	if (width == 1)
-		prefetch(x, sizeof *x * element + AHEAD);
+	const float by[4] = {v, v, -v, -v};
+	const size_t step[4] = {0, bin, 0, bin};
+	const float *const ahead = (const float *)((uintptr_t)acc + AHEAD);
+	struct bin_reader r = *reader;
+	for (; r.at < until; r.src += width) {
+		const struct symbol s = get_symbol(r.src, width);
+		const size_t i = r.at + s.offset;
+		/* Short bins' elements are so close that most cache lines have one. Asked where none is
+		 * sent, too: inside of the branch this gains nothing. */
+		if (width == 1)
+			prefetch(ahead + i, 0);
+		if (s.offset != nothing(width) && (!may || i - first < end - first))
+			acc[i] += by[s.top];
+		r.at += step[s.top];
+	}
+	*reader = r;
 }
 
 #endif

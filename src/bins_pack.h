@@ -303,20 +303,6 @@ V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dt
 	return (struct bin){M, end_symbols(begin, dst, bins->width)};
 }
 
-/* Takes what the symbols from src to end say off the residual. */
-V16_FN void settle(float *r, const uint8_t *src, const uint8_t *end, const size_t width, size_t bin,
-                   float scale)
-{
-	const float by[2] = {scale, -scale}; /* signs are random, and a branch would be mispredicted */
-	for (size_t first = 0; src < end; src += width) {
-		const struct symbol s = get_symbol(src, width);
-		ask_beyond(r, first + s.offset, width);
-		if (s.offset != nothing(width))
-			r[first + s.offset] -= by[s.negative];
-		first += s.last ? bin : 0;
-	}
-}
-
 /* The mean of the bins' M. How they are added up shows in its last bit, so the format says it: in runs. */
 struct mean {
 	double sum, run;
@@ -367,7 +353,7 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	}
 	const float scale = mean_of(&mean);
 	put_u32(put_f32(dst, scale), (uint32_t)bin);
-	settle(r, first, at, bins->width, bin, scale);
+	add_bins(&(struct bin_reader){first, 0}, n, bins->width, bin, -scale, r, false, 0, n); /* off it */
 	return (size_t)(at - dst);
 }
 

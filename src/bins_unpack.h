@@ -50,20 +50,20 @@ V16_FN bool check_symbols(const uint8_t *src, const uint8_t *end, const size_t w
 			if (!(src = check_bytes(src, end, bin, &bins)))
 				return false;
 			const struct symbol before = get_symbol(src - 1, 1);
-			least = before.last ? 0 : before.offset + 1;
+			least = before.top & LAST ? 0 : before.offset + 1;
 			first += bins * bin;
 		}
 		const struct symbol s = get_symbol(src, width);
 		if (first >= n)
 			return false;
 		if (s.offset == nothing(width)) {
-			if (least || !s.last || s.negative)
+			if (least || s.top != LAST)
 				return false;
 		} else if (s.offset < least || s.offset >= bin || s.offset >= n - first) {
 			return false;
 		}
-		least = s.last ? 0 : s.offset + 1;
-		first += s.last ? bin : 0;
+		least = s.top & LAST ? 0 : s.offset + 1;
+		first += s.top & LAST ? bin : 0;
 	}
 	return first >= n && !least;
 }
@@ -101,43 +101,21 @@ V16_FN const uint8_t *skip_bins(const uint8_t *src, const size_t width, size_t b
 		bins -= (size_t)__builtin_popcountll(word & lasts);
 	}
 	for (; bins; src += width)
-		bins -= get_symbol(src, width).last;
+		bins -= get_symbol(src, width).top & LAST;
 	return src;
-}
-
-/* Where a reader of symbols stands: before those of the bin that begins at element number at. */
-struct bin_reader {
-	const uint8_t *src;
-	size_t at;
-};
-
-/* Adds the bins that begin before element number until; of those that may reach out of the range from first
- * to end - 1, what lies in it. */
-V16_FN void add_bins(struct bin_reader *reader, size_t until, const size_t width, size_t bin,
-                     const float by[2], float *acc, const bool may, size_t first, size_t end)
-{
-	struct bin_reader r = *reader;
-	for (; r.at < until; r.src += width) {
-		const struct symbol s = get_symbol(r.src, width);
-		ask_beyond(acc, r.at + s.offset, width);
-		if (s.offset != nothing(width) && (!may || r.at + s.offset - first < end - first))
-			acc[r.at + s.offset] += by[s.negative];
-		r.at += s.last ? bin : 0;
-	}
-	*reader = r;
 }
 
 V16_FN void unpack_width(const struct frame *frame, const size_t width, float weight, float *acc,
                          size_t first, size_t end)
 {
-	const float v = weight * get_f32(frame->payload), by[2] = {v, -v};
+	const float v = weight * get_f32(frame->payload);
 	const size_t bin = get_u32(frame->payload + 4), before = first / bin * bin;
 	const size_t inside = end == frame->n ? end : end / bin * bin;
 	struct bin_reader r = {skip_bins(frame->payload + 8, width, first / bin), before};
 	if (before < first)
-		add_bins(&r, before + 1, width, bin, by, acc, true, first, end);
-	add_bins(&r, inside, width, bin, by, acc, false, first, end);
-	add_bins(&r, end, width, bin, by, acc, true, first, end);
+		add_bins(&r, before + 1, width, bin, v, acc, true, first, end);
+	add_bins(&r, inside, width, bin, v, acc, false, first, end);
+	add_bins(&r, end, width, bin, v, acc, true, first, end);
 }
 
 static inline void bins_unpack_add(const struct frame *frame, float weight, float *acc, size_t first,
