@@ -12,7 +12,7 @@
  * SPDX-License-Identifier: MIT */
 #include "coders.h"
 #include "command.h"
-#include "learner.h"
+#include "gathered.h"
 #include "npy.h"
 #include "rules.h"
 #include "speed.h"
@@ -58,11 +58,8 @@ static int measure_codec(struct speed *speed, const char *data, const char *isa,
 
 /* ---- many frames ---- */
 
-enum { MANY = 8 };
-
 struct many_subject {
-	struct learner learner;
-	size_t length;
+	struct gathered gathered;
 	bool together;
 };
 
@@ -70,21 +67,17 @@ static int64_t many_pack(void *self, const float *grad, bool safe)
 {
 	struct many_subject *many = self;
 	(void)safe;
-	const int64_t length = learner_pack(&many->learner, grad, CRUMB_F32, CRUMB_KNOWN_FINITE);
-	many->length = length < 0 ? 0 : (size_t)length;
-	return length;
+	return gathered_pack(&many->gathered, grad, CRUMB_KNOWN_FINITE);
 }
 
 static int64_t many_add(void *self, float *acc, size_t n)
 {
 	const struct many_subject *many = self;
-	crumb_span frame[MANY];
+	const crumb_span *frame = many->gathered.frame;
 	float weight[MANY];
 	int64_t result = 0;
-	for (size_t f = 0; f < MANY; f++) {
-		frame[f] = (crumb_span){many->learner.frame, many->length};
+	for (size_t f = 0; f < MANY; f++)
 		weight[f] = 1.0f / MANY;
-	}
 	if (many->together)
 		return crumb_unpack_add_all(frame, weight, MANY, acc, n);
 	for (size_t f = 0; f < MANY && result >= 0; f++)
@@ -103,14 +96,14 @@ static int measure_many(struct speed *speed, const char *data, const char *isa, 
 		char what[CRUMB_SPEC_MAX];
 		double gbps[SPEED_KERNELS];
 		snprintf(what, sizeof what, "8 frames of %s %s", spec, together ? "together" : "one by one");
-		status = learner_open(&many.learner, &codec, speed->n, 1);
+		status = gathered_open(&many.gathered, &codec, speed->n, 1);
 		if (!status)
-			status = speed_measure(speed, &(struct speed_subject){many_pack, many_add, &many, 3},
-			                       gbps);
+			status = speed_measure(
+			        speed, &(struct speed_subject){many_pack, many_add, &many, MANY}, gbps);
 		gbps[SPEED_UNPACK] *= MANY;
 		if (!status)
 			print_row(data, speed->n, crumb_isa(), what, false, gbps);
-		learner_close(&many.learner);
+		gathered_close(&many.gathered);
 	}
 	return status;
 }

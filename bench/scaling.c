@@ -13,7 +13,7 @@
  * SPDX-License-Identifier: MIT */
 #include "command.h"
 #include "floor.h"
-#include "learner.h"
+#include "gathered.h"
 #include "subjects.h"
 #include "workload.h"
 
@@ -24,7 +24,7 @@
 #include <string.h>
 #include <team.h>
 
-enum { THREADS = 2, MANY = 8, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = 8, LENGTHS = 8 };
+enum { THREADS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
 
 enum kernel { PACK, READ, UNPACK, ADD, UNPACK_MANY, SCALE, KERNELS };
 
@@ -39,8 +39,8 @@ struct arrays {
 struct scaling {
 	struct arrays *shared;
 	size_t n;
-	struct learner whole, half[THREADS];
-	size_t length; /* of whole's frame */
+	struct gathered whole;
+	struct learner half[THREADS];
 	double sample[THREADS + 1][KERNELS][ROUNDS];
 };
 
@@ -66,18 +66,19 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	struct run *run = arg;
 	struct scaling *s = run->scaling;
 	(void)thread;
-	run->result[i] =
-	        learner_pack(run->threads == 1 ? &s->whole : &s->half[i],
-	                     run->grad + range_first(s->n, i, run->threads), CRUMB_F32, CRUMB_KNOWN_FINITE);
-	if (run->threads == 1)
-		s->length = run->result[i] < 0 ? 0 : (size_t)run->result[i];
+	run->result[i] = run->threads == 1
+	                         ? gathered_pack(&s->whole, run->grad, CRUMB_KNOWN_FINITE)
+	                         : learner_pack(&s->half[i], run->grad + range_first(s->n, i, run->threads),
+	                                        CRUMB_F32, CRUMB_KNOWN_FINITE);
 }
 
 static void check_task(void *arg, size_t f, unsigned thread)
 {
 	struct run *run = arg;
+	const struct gathered *whole = &run->scaling->whole;
+	const crumb_span frame = run->frames == 1 ? gathered_last(whole) : whole->frame[f];
 	(void)thread;
-	run->result[f] = crumb_check(&run->checked[f], run->scaling->whole.frame, run->scaling->length);
+	run->result[f] = crumb_check(&run->checked[f], frame.data, frame.len);
 }
 
 static void range_task(void *arg, size_t i, unsigned thread)
@@ -170,7 +171,7 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 
 static int open_codec(struct scaling *s, const crumb_codec *codec)
 {
-	int status = learner_open(&s->whole, codec, s->n, 1);
+	int status = gathered_open(&s->whole, codec, s->n, 1);
 	for (size_t i = 0; i < THREADS && !status; i++)
 		status = learner_open(&s->half[i], codec,
 		                      range_first(s->n, i + 1, THREADS) - range_first(s->n, i, THREADS),
@@ -184,7 +185,7 @@ static int open_codec(struct scaling *s, const crumb_codec *codec)
 
 static void close_codec(struct scaling *s)
 {
-	learner_close(&s->whole);
+	gathered_close(&s->whole);
 	for (size_t i = 0; i < THREADS; i++)
 		learner_close(&s->half[i]);
 }

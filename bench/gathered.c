@@ -1,0 +1,46 @@
+/* Many learners' frames.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "gathered.h"
+#include "command.h"
+
+#include <stdlib.h>
+
+int gathered_open(struct gathered *gathered, const crumb_codec *codec, size_t n, uint64_t seed)
+{
+	*gathered = (struct gathered){0};
+	const int status = learner_open(&gathered->learner, codec, n, seed);
+	if (status)
+		return status;
+	gathered->room[0] = gathered->learner.frame;
+	for (size_t f = 1; f < MANY; f++)
+		if (!(gathered->room[f] = command_memory(gathered->learner.cap)))
+			return STATUS_FAILED;
+	return STATUS_OK;
+}
+
+void gathered_close(struct gathered *gathered)
+{
+	if (gathered->room[0])
+		gathered->learner.frame = gathered->room[0];
+	for (size_t f = 1; f < MANY; f++)
+		free(gathered->room[f]);
+	learner_close(&gathered->learner);
+}
+
+int64_t gathered_pack(struct gathered *gathered, const float *grad, unsigned flags)
+{
+	const size_t f = gathered->turn % MANY;
+	gathered->learner.frame = gathered->room[f];
+	const int64_t length = learner_pack(&gathered->learner, grad, CRUMB_F32, flags);
+	if (length < 0)
+		return length;
+	gathered->frame[f] = (crumb_span){gathered->room[f], (size_t)length};
+	gathered->turn++;
+	return length;
+}
+
+crumb_span gathered_last(const struct gathered *gathered)
+{
+	return gathered->frame[(gathered->turn + MANY - 1) % MANY];
+}
