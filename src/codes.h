@@ -141,13 +141,13 @@ CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
 /* Whether a code of the bytes from src to end - 1 has all its four bits set. */
 CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
 {
-	uint8_t high = 0, low = 0; /* the most of each half, and of whatever follows below */
+	uint8_t most = 0, most_low = 0;
 	for (; src < end; src++) {
-		const uint8_t next = (uint8_t)(*src << 4);
-		high = *src > high ? *src : high;
-		low = next > low ? next : low;
+		const uint8_t low = *src & 0xF;
+		most = *src > most ? *src : most;
+		most_low = low > most_low ? low : most_low;
 	}
-	return high >= 0xF0 || low == 0xF0;
+	return most >= 0xF0 || most_low == 0xF;
 }
 
 /* The same of the blocks of n elements' codes of three bits. */
