@@ -66,28 +66,43 @@ struct bin_reader {
 	size_t at;
 };
 
-/* Adds v, or -v, to the elements that the symbols name, of all bins that begin before element number until;
- * of bins that may reach out of the range from first to end - 1, to what lies in it. Signs are random, and
- * bins' ends nearly: branches would be mispredicted. */
-V16_FN void add_bins(struct bin_reader *reader, size_t until, const size_t width, size_t bin, float v,
-                     float *acc, const bool may, size_t first, size_t end)
+/* Adds v, or -v, to the elements that the symbols name, of all bins that begin before element number until.
+ * Signs are random, and bins' ends nearly: branches would be mispredicted. Short bins' elements are so close
+ * that most cache lines have one: where the n elements of the tensor are too many for a cache, all lines are
+ * asked for. */
+V16_FN void add_bins_of(const size_t width, struct bin_reader *reader, size_t until, size_t bin, float v,
+                        float *acc, size_t n)
 {
+	enum { TURN = 8 /* symbols */, LINE = 64 / sizeof *acc, CACHED = 1 << 20 };
 	const float by[4] = {v, v, -v, -v};
 	const size_t step[4] = {0, bin, 0, bin};
-	const float *const ahead = (const float *)((uintptr_t)acc + AHEAD);
 	struct bin_reader r = *reader;
-	for (; r.at < until; r.src += width) {
-		const struct symbol s = get_symbol(r.src, width);
-		const size_t i = r.at + s.offset;
-		/* Short bins' elements are so close that most cache lines have one. Asked where none is
-		 * sent, too: inside of the branch this gains nothing. */
-		if (width == 1)
-			prefetch(ahead + i, 0);
-		if (s.offset != nothing(width) && (!may || i - first < end - first))
-			acc[i] += by[s.top];
-		r.at += step[s.top];
+	for (size_t asked = n > CACHED ? r.at : SIZE_MAX; r.at < until;) {
+		for (; width == 1 && asked < r.at + AHEAD / sizeof *acc; asked += LINE)
+			prefetch(acc, sizeof *acc * asked);
+		for (int k = 0; (width > 1 || k < TURN) && r.at < until; k++, r.src += width) {
+			const struct symbol s = get_symbol(r.src, width);
+			if (s.offset != nothing(width))
+				acc[r.at + s.offset] += by[s.top];
+			r.at += step[s.top];
+		}
 	}
 	*reader = r;
+}
+
+__attribute__((noinline, unused)) static void add_bins(struct bin_reader *reader, size_t until, size_t bin,
+                                                       float v, float *acc, size_t n)
+{
+	switch (symbol_width(bin)) {
+	case 1:
+		add_bins_of(1, reader, until, bin, v, acc, n);
+		break;
+	case 2:
+		add_bins_of(2, reader, until, bin, v, acc, n);
+		break;
+	default:
+		add_bins_of(4, reader, until, bin, v, acc, n);
+	}
 }
 
 #endif

@@ -353,7 +353,7 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 	}
 	const float scale = mean_of(&mean);
 	put_u32(put_f32(dst, scale), (uint32_t)bin);
-	add_bins(&(struct bin_reader){first, 0}, n, bins->width, bin, -scale, r, false, 0, n); /* off it */
+	add_bins(&(struct bin_reader){first, 0}, n, bin, -scale, r, n); /* takes it off */
 	return (size_t)(at - dst);
 }
 

@@ -105,37 +105,36 @@ V16_FN const uint8_t *skip_bins(const uint8_t *src, const size_t width, size_t b
 	return src;
 }
 
-V16_FN void unpack_width(const struct frame *frame, const size_t width, float weight, float *acc,
-                         size_t first, size_t end)
+/* As add_bins, of a bin that may reach out of the range from first to end - 1: to what lies in it. */
+__attribute__((noinline)) static void add_cut_bin(struct bin_reader *r, size_t bin, float v, float *acc,
+                                                  size_t first, size_t end)
 {
-	const float v = weight * get_f32(frame->payload);
-	const size_t bin = get_u32(frame->payload + 4), before = first / bin * bin;
-	const size_t inside = end == frame->n ? end : end / bin * bin;
-	struct bin_reader r = {skip_bins(frame->payload + 8, width, first / bin), before};
-	if (before < first)
-		add_bins(&r, before + 1, width, bin, v, acc, true, first, end);
-	add_bins(&r, inside, width, bin, v, acc, false, first, end);
-	add_bins(&r, end, width, bin, v, acc, true, first, end);
+	const size_t width = symbol_width(bin), begin = r->at;
+	for (; r->at == begin; r->src += width) {
+		const struct symbol s = get_symbol(r->src, width);
+		const size_t i = begin + s.offset;
+		if (s.offset != nothing(width) && i >= first && i < end)
+			acc[i] += s.top & NEGATIVE ? -v : v;
+		r->at += s.top & LAST ? bin : 0;
+	}
 }
 
 static inline void bins_unpack_add(const struct frame *frame, float weight, float *acc, size_t first,
                                    size_t end)
 {
+	const size_t n = frame->n;
+	const float v = weight * get_f32(frame->payload);
 	if (frame->flags & BINS_GAPS) {
-		const float v = weight * get_f32(frame->payload);
-		crumb_gaps_add(frame->payload + 4, frame->size - 4, frame->n, v, -v, acc, first, end);
+		crumb_gaps_add(frame->payload + 4, frame->size - 4, n, v, -v, acc, first, end);
 		return;
 	}
-	switch (symbol_width(get_u32(frame->payload + 4))) {
-	case 1:
-		unpack_width(frame, 1, weight, acc, first, end);
-		break;
-	case 2:
-		unpack_width(frame, 2, weight, acc, first, end);
-		break;
-	default:
-		unpack_width(frame, 4, weight, acc, first, end);
-	}
+	const size_t bin = get_u32(frame->payload + 4), before = first / bin * bin;
+	struct bin_reader r = {skip_bins(frame->payload + 8, symbol_width(bin), first / bin), before};
+	if (before < first)
+		add_cut_bin(&r, bin, v, acc, first, end);
+	add_bins(&r, end == n ? n : end / bin * bin, bin, v, acc, n);
+	if (r.at < end)
+		add_cut_bin(&r, bin, v, acc, first, end);
 }
 
 /* coding: the number of this key. */
