@@ -1,4 +1,4 @@
-/* Many learners' frames.
+/* As many frames as a gather leaves.
  *
  * SPDX-License-Identifier: MIT */
 #include "gathered.h"
@@ -26,21 +26,17 @@ void gathered_close(struct gathered *gathered)
 	for (size_t f = 1; f < MANY; f++)
 		free(gathered->room[f]);
 	learner_close(&gathered->learner);
+	*gathered = (struct gathered){0};
 }
 
 int64_t gathered_pack(struct gathered *gathered, const float *grad, unsigned flags)
 {
-	const size_t f = gathered->turn % MANY;
+	const size_t f = gathered->packed < MANY - 1 ? gathered->packed + 1 : 0;
 	gathered->learner.frame = gathered->room[f];
 	const int64_t length = learner_pack(&gathered->learner, grad, CRUMB_F32, flags);
 	if (length < 0)
 		return length;
 	gathered->frame[f] = (crumb_span){gathered->room[f], (size_t)length};
-	gathered->turn++;
+	gathered->packed += gathered->packed < MANY;
 	return length;
-}
-
-crumb_span gathered_last(const struct gathered *gathered)
-{
-	return gathered->frame[(gathered->turn + MANY - 1) % MANY];
 }

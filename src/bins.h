@@ -1,7 +1,8 @@
 /* Bins: a tensor in bins of equal size, each of which sends a few of its elements as plus or minus one scale.
  *
  * adacomp and local differ in which elements a bin sends; the rest is the same: the symbols of a payload
- * (doc/FORMAT.md, adacomp), here; residual, scale and packing, in bins_pack.h; frames, in bins_unpack.h.
+ * (doc/FORMAT.md, adacomp) and the loop that adds what they say, here; residual, scale and packing, in
+ * bins_pack.h; frames, in bins_unpack.h.
  * Entropy-coded, the payload has no bins: elements are counted from the tensor's first one, and gaps.h has
  * their code.
  *
@@ -80,7 +81,7 @@ V16_FN void add_bins_of(const size_t width, struct bin_reader *reader, size_t un
 	for (size_t asked = n > CACHED ? r.at : SIZE_MAX; r.at < until;) {
 		for (; width == 1 && asked < r.at + AHEAD / sizeof *acc; asked += LINE)
 			prefetch(acc, sizeof *acc * asked);
-		for (int k = 0; (width > 1 || k < TURN) && r.at < until; k++, r.src += width) {
+		for (size_t k = 0; (width > 1 || k < TURN) && r.at < until; k++, r.src += width) {
 			const struct symbol s = get_symbol(r.src, width);
 			if (s.offset != nothing(width))
 				acc[r.at + s.offset] += by[s.top];
@@ -90,8 +91,9 @@ V16_FN void add_bins_of(const size_t width, struct bin_reader *reader, size_t un
 	*reader = r;
 }
 
-__attribute__((noinline, unused)) static void add_bins(struct bin_reader *reader, size_t until, size_t bin,
-                                                       float v, float *acc, size_t n)
+/* One copy of the loops of all widths serves packing, which takes off what was sent, and adding. */
+__attribute__((noinline)) static void add_bins(struct bin_reader *reader, size_t until, size_t bin, float v,
+                                               float *acc, size_t n)
 {
 	switch (symbol_width(bin)) {
 	case 1:

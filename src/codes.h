@@ -150,7 +150,7 @@ CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
 	return most >= 0xF0 || most_low == 0xF;
 }
 
-/* The same of the blocks of n elements' codes of three bits. */
+/* Whether one of n elements' codes of three bits, in blocks, has all its bits set. */
 CODES_FN bool codes_full_3(const uint8_t *src, size_t n)
 {
 	v16i lanes = v16_seti(0);

@@ -1,5 +1,5 @@
-/* Ternary digits, 0 for 0, 1 for +1 and 2 for -1: five in a byte or two bits each, as maps of signs are; and
- * planes, the bits of sums of them (doc/FORMAT.md, terngrad).
+/* Ternary digits, 0 for 0, 1 for +1 and 2 for -1: five in a byte or two bits each, as maps of signs and codes
+ * of three levels are; and planes, the bits of sums of them (doc/FORMAT.md, terngrad).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DIGITS_H

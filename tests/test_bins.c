@@ -128,6 +128,36 @@ static void the_greatest_of_a_bin_is_sent(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* Of a tensor whose lines are asked for, which no result shows. */
+static void what_a_long_tensor_does_not_send_is_owed(void **state)
+{
+	(void)state;
+	enum { LONG = (1 << 20) + 77 };
+	static float g[LONG], acc[LONG];
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	crumb_codec codec;
+	assert_int_equal(crumb_parse(&codec, "adacomp:bin=50", NULL), 0);
+	case_fill(g, LONG, CASE_GAUSS, 1);
+	for (size_t c = 0; c < isas; c++) {
+		assert_int_equal(crumb_set_isa(isa[c]), 0);
+		crumb_packer *p = case_packer(&codec, LONG, 0);
+		const float *owed = crumb_packer_residual(p);
+		size_t len, sent = 0;
+		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+		memset(acc, 0, sizeof acc);
+		assert_true(crumb_unpack_add(frame, len, 1, acc, LONG) > 0);
+		for (size_t i = 0; i < LONG; i++) {
+			assert_true(owed[i] == g[i] - acc[i]);
+			sent += acc[i] != 0;
+		}
+		assert_true(sent > LONG / 50);
+		free(frame);
+		free(p);
+	}
+	crumb_set_isa(NULL);
+}
+
 /* Of equal ones, local sends the first, wherever in a bin they begin. */
 static void local_sends_the_first_of_equals(void **state)
 {
@@ -194,6 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_are_judged_one_by_one),
 	                                   cmocka_unit_test(the_greatest_of_a_bin_is_sent),
+	                                   cmocka_unit_test(what_a_long_tensor_does_not_send_is_owed),
 	                                   cmocka_unit_test(local_sends_the_first_of_equals),
 	                                   cmocka_unit_test(frames_keep_to_their_bound)};
 	return cmocka_run_group_tests_name("bins", tests, NULL, NULL);
