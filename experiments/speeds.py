@@ -1,5 +1,5 @@
-"""The tables of bench/results/codecs.csv, codecs-zen4.csv, codecs-zen3.csv, scaling.csv and share.csv: how fast codecs are, against the memory's
-speed and the goals. SPDX-License-Identifier: MIT"""
+"""The tables of bench/results/codecs.csv, codecs-zen4.csv, codecs-zen3.csv, scaling.csv, scaling-zen4-1.csv to -3 and share.csv: how fast
+codecs are, against the memory's speed and the goals. SPDX-License-Identifier: MIT"""
 from statistics import median
 
 from markdown import distinct, read, table

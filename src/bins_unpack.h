@@ -105,7 +105,8 @@ V16_FN const uint8_t *skip_bins(const uint8_t *src, const size_t width, size_t b
 	return src;
 }
 
-/* As add_bins, of a bin that may reach out of the range from first to end - 1: to what lies in it. */
+/* As add_bins, of a bin that may reach out of the range from first to end - 1: to what lies in it. There are
+ * two at most, so one loop serves all widths. */
 __attribute__((noinline)) static void add_cut_bin(struct bin_reader *r, size_t bin, float v, float *acc,
                                                   size_t first, size_t end)
 {
