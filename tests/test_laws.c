@@ -80,7 +80,7 @@ static void same_bytes_on_every_isa(void **state)
 static void same_bytes_of_a_long_tensor(void **state)
 {
 	(void)state;
-	const size_t n = (1 << 19) + 3;
+	const size_t n = (1 << 18) + 3;
 	float *g = malloc(n * sizeof *g);
 	case_fill(g, n, CASE_GAUSS, 5);
 	for (size_t c = 0; c < codecs; c++) {

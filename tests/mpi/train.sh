@@ -16,7 +16,7 @@ for line in open(sys.argv[1]):
     print(json.dumps(event))
 END
 for plan in gather shard server; do
-	options="--epochs 1 --learners 5 --batch 500 --codec adacomp --codec terngrad:shared=1 --plan $plan --log log"
+	options="--data digits:3000 --epochs 1 --learners 5 --batch 250 --codec adacomp --codec terngrad:shared=1 --plan $plan --log log"
 	check "$plan, alone" "$CRUMB_TRAIN" $options
 	python3 strip.py log >one
 	for n in 2 6; do
