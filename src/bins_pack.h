@@ -247,12 +247,19 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 	const size_t tail = size - BLOCK;
 	uint8_t *const begin = dst;
 	float *const own = r + first;
-	/* Loaded before anything is stored, since the blocks between them overlap both. */
+	/* Head and end are loaded before what overlaps them is stored; the end no sooner, since lines asked
+	 * for out of turn disturb the CPU's own prefetcher. */
 	const v16f head = v16_add(v16_loadf(own), v16_load(type, grad, first));
-	const struct block last = load_block(r, grad, type, first + tail);
+	struct block last;
 	v16f top = v16_max_abs(head, v16_set(0)); /* not abs: a NaN does not count */
 	v16f behind = v16_set(BINS_MOST);         /* the elements from the lane's block to BINS_MOST */
-	for (size_t i = before_aligned(own); i < tail; i += BLOCK) {
+	size_t i = before_aligned(own);
+	for (bool ends = false; !ends; i += BLOCK) {
+		ends = i + BLOCK >= tail;
+		if (ends)
+			last = load_block(r, grad, type, first + tail);
+		if (i >= tail)
+			break; /* head and end are all */
 		v16f here = v16_set(0);
 		/* By a call of add_group, GCC 12's loop is a fifth slower from memory (AVX-512). */
 		for (size_t k = 0; k < BLOCK / V16; k++) {
