@@ -515,8 +515,8 @@ V16_FN void v16_storef_few(float *dst, v16f a, size_t count)
 V16_FN v16f v16_loadf_few(const float *src, size_t count) { return v16_load_few(CRUMB_F32, src, 0, count); }
 
 /* The count elements from number i as f32, and zeros to the end of dst, which has size, a multiple of 16. */
-__attribute__((unused)) static void v16_widen(float *dst, size_t size, enum crumb_dtype type, const void *src,
-                                              size_t i, size_t count)
+__attribute__((unused, noinline)) static void v16_widen(float *dst, size_t size, enum crumb_dtype type,
+                                                        const void *src, size_t i, size_t count)
 {
 	for (size_t at = 0; at < size; at += V16) {
 		const size_t left = at < count ? count - at : 0;
