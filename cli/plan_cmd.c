@@ -1,9 +1,9 @@
 /* crumb plan: would it help? Steps by the closed form of exchange/cost.h, codecs as fast as they are here.
  *
  * SPDX-License-Identifier: MIT */
+#include "catalogue.h"
 #include "command.h"
 #include "json.h"
-#include "price.h"
 #include "quantity.h"
 #include "estimate.h"
 
@@ -17,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum {
 	OPTION_NODES = OPTION_LONG,
@@ -72,100 +71,6 @@ static double heaviest_share(const struct sizes *sizes, size_t owners)
 	const double share = part ? crumb_slices_share(part, count, owners) : NAN;
 	free(part);
 	return share;
-}
-
-/* ---- what codecs cost ----------------------------------------------------------------------- */
-
-struct priced {
-	crumb_codec codec;
-	struct price price;
-};
-
-/* Every codec that any policy chooses for any slice, once. */
-struct catalogue {
-	struct priced *priced; /* free() it */
-	size_t count;
-};
-
-static const struct price *find_price(const struct catalogue *catalogue, const crumb_codec *codec)
-{
-	for (size_t i = 0; i < catalogue->count; i++)
-		if (!memcmp(&catalogue->priced[i].codec, codec, sizeof *codec))
-			return &catalogue->priced[i].price;
-	return NULL;
-}
-
-static int add_price(struct catalogue *catalogue, const crumb_codec *codec)
-{
-	if (find_price(catalogue, codec))
-		return STATUS_OK;
-	struct priced *grown = realloc(catalogue->priced, (catalogue->count + 1) * sizeof *grown);
-	if (!grown)
-		return command_fail("not enough memory");
-	catalogue->priced = grown;
-	if (isatty(STDERR_FILENO)) {
-		char spec[CRUMB_SPEC_MAX];
-		crumb_print(codec, spec, sizeof spec);
-		fprintf(stderr, "\r\033[Kmeasuring %s", spec);
-	}
-	grown[catalogue->count].codec = *codec;
-	const int status = price_measure(&grown[catalogue->count].price, codec);
-	catalogue->count += !status;
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
-	return status;
-}
-
-static int add_policy(struct catalogue *catalogue, const struct policy *policy, const struct sizes *sizes)
-{
-	int status = STATUS_OK;
-	for (size_t i = 0; i < sizes->count && !status; i++) {
-		const struct crumb_slice *slice = &sizes->tensor[i].slice;
-		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
-		status = add_price(catalogue, &codec);
-	}
-	return status;
-}
-
-static void add_frame(struct crumb_frames *frames, const struct price *price, size_t n)
-{
-	frames->bytes += CRUMB_HEADER_BYTES + price->bytes * (double)n;
-	frames->pack += price->pack * (double)n;
-	frames->unpack += price->unpack * (double)n;
-}
-
-/* One gradient under the policy. */
-static struct crumb_frames weigh(const struct catalogue *catalogue, const struct policy *policy,
-                                 const struct sizes *sizes)
-{
-	struct crumb_frames frames = {0};
-	for (size_t i = 0; i < sizes->count; i++) {
-		const struct crumb_slice *slice = &sizes->tensor[i].slice;
-		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
-		add_frame(&frames, find_price(catalogue, &codec), slice->n);
-	}
-	return frames;
-}
-
-/* The mean of what this policy sent from so many ranks, exactly. */
-static struct crumb_frames weigh_exact(const struct catalogue *catalogue, const struct policy *up,
-                                       const struct price *raw, const struct sizes *sizes, size_t ranks)
-{
-	enum { MOST_SUMMED = 256 }; /* crumb_sum's */
-	const double sum_bits = ceil(log2(2 * (double)ranks + 1));
-	struct crumb_frames frames = {0};
-	for (size_t i = 0; i < sizes->count; i++) {
-		const struct crumb_slice *slice = &sizes->tensor[i].slice;
-		const crumb_codec codec = crumb_policy_choose(up, slice->kind, slice->n);
-		const struct price *price = find_price(catalogue, &codec);
-		if (!price->sums || ranks > MOST_SUMMED) {
-			add_frame(&frames, raw, slice->n);
-			continue;
-		}
-		frames.bytes += CRUMB_HEADER_BYTES + sum_bits / 8 * (double)slice->n;
-		frames.unpack += price->unpack * (double)slice->n;
-	}
-	return frames;
 }
 
 /* ---- what was asked for --------------------------------------------------------------------- */
@@ -369,15 +274,16 @@ static int answer_cluster(const struct request *r, const struct catalogue *catal
 	if (isnan(share[SHARD]))
 		return command_fail("not enough memory");
 	crumb_parse(&raw, "raw", NULL);
+	const struct price *const uncompressed = catalogue_find(catalogue, &raw);
 	if (!r->json)
 		print_head(r, nodes, link, width);
 	r->json ? print_json(r, &plain) : print_text(r, &plain, width);
 	for (size_t i = 0; i < r->ups; i++) {
-		const struct crumb_frames up = weigh(catalogue, &r->up[i], &r->sizes),
-		                          down = r->down_text ? weigh(catalogue, &r->down, &r->sizes)
-		                                              : weigh_exact(catalogue, &r->up[i],
-		                                                            find_price(catalogue, &raw),
-		                                                            &r->sizes, (size_t)nodes);
+		const struct crumb_frames up = catalogue_weigh(catalogue, &r->up[i], &r->sizes);
+		const struct crumb_frames down =
+		        r->down_text ? catalogue_weigh(catalogue, &r->down, &r->sizes)
+		                     : catalogue_weigh_exact(catalogue, &r->up[i], uncompressed, &r->sizes,
+		                                             (size_t)nodes);
 		struct answer fastest = {.step = INFINITY};
 		for (enum way plan = 0; plan < PLANS; plan++) {
 			const struct answer answer =
@@ -401,11 +307,11 @@ static int answer_request(const struct request *r)
 	struct catalogue catalogue = {0};
 	crumb_codec raw;
 	crumb_parse(&raw, "raw", NULL);
-	int status = add_price(&catalogue, &raw);
+	int status = catalogue_add(&catalogue, &raw);
 	for (size_t i = 0; i < r->ups && !status; i++)
-		status = add_policy(&catalogue, &r->up[i], &r->sizes);
+		status = catalogue_add_policy(&catalogue, &r->up[i], &r->sizes);
 	if (!status && r->down_text)
-		status = add_policy(&catalogue, &r->down, &r->sizes);
+		status = catalogue_add_policy(&catalogue, &r->down, &r->sizes);
 	for (size_t l = 0; l < r->links && !status; l++)
 		for (size_t n = 0; n < r->node_counts && !status; n++) {
 			if (!r->json && l + n)

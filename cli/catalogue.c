@@ -1,0 +1,90 @@
+/* What one gradient costs under a policy.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "catalogue.h"
+#include "command.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const struct price *catalogue_find(const struct catalogue *catalogue, const crumb_codec *codec)
+{
+	for (size_t i = 0; i < catalogue->count; i++)
+		if (!memcmp(&catalogue->priced[i].codec, codec, sizeof *codec))
+			return &catalogue->priced[i].price;
+	return NULL;
+}
+
+int catalogue_add(struct catalogue *catalogue, const crumb_codec *codec)
+{
+	if (catalogue_find(catalogue, codec))
+		return STATUS_OK;
+	struct priced *grown = realloc(catalogue->priced, (catalogue->count + 1) * sizeof *grown);
+	if (!grown)
+		return command_fail("not enough memory");
+	catalogue->priced = grown;
+	if (isatty(STDERR_FILENO)) {
+		char spec[CRUMB_SPEC_MAX];
+		crumb_print(codec, spec, sizeof spec);
+		fprintf(stderr, "\r\033[Kmeasuring %s", spec);
+	}
+	grown[catalogue->count].codec = *codec;
+	const int status = price_measure(&grown[catalogue->count].price, codec);
+	catalogue->count += !status;
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+	return status;
+}
+
+int catalogue_add_policy(struct catalogue *catalogue, const struct policy *policy, const struct sizes *sizes)
+{
+	int status = STATUS_OK;
+	for (size_t i = 0; i < sizes->count && !status; i++) {
+		const struct crumb_slice *slice = &sizes->tensor[i].slice;
+		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
+		status = catalogue_add(catalogue, &codec);
+	}
+	return status;
+}
+
+static void add_frame(struct crumb_frames *frames, const struct price *price, size_t n)
+{
+	frames->bytes += CRUMB_HEADER_BYTES + price->bytes * (double)n;
+	frames->pack += price->pack * (double)n;
+	frames->unpack += price->unpack * (double)n;
+}
+
+struct crumb_frames catalogue_weigh(const struct catalogue *catalogue, const struct policy *policy,
+                                    const struct sizes *sizes)
+{
+	struct crumb_frames frames = {0};
+	for (size_t i = 0; i < sizes->count; i++) {
+		const struct crumb_slice *slice = &sizes->tensor[i].slice;
+		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
+		add_frame(&frames, catalogue_find(catalogue, &codec), slice->n);
+	}
+	return frames;
+}
+
+struct crumb_frames catalogue_weigh_exact(const struct catalogue *catalogue, const struct policy *up,
+                                          const struct price *raw, const struct sizes *sizes, size_t ranks)
+{
+	enum { MOST_SUMMED = 256 }; /* crumb_sum's */
+	const double sum_bits = ceil(log2(2 * (double)ranks + 1));
+	struct crumb_frames frames = {0};
+	for (size_t i = 0; i < sizes->count; i++) {
+		const struct crumb_slice *slice = &sizes->tensor[i].slice;
+		const crumb_codec codec = crumb_policy_choose(up, slice->kind, slice->n);
+		const struct price *price = catalogue_find(catalogue, &codec);
+		if (!price->sums || ranks > MOST_SUMMED) {
+			add_frame(&frames, raw, slice->n);
+			continue;
+		}
+		frames.bytes += CRUMB_HEADER_BYTES + sum_bits / 8 * (double)slice->n;
+		frames.unpack += price->unpack * (double)slice->n;
+	}
+	return frames;
+}
