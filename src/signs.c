@@ -4,63 +4,77 @@
 #include "signs.h"
 #include "digits.h"
 
-static bool signs_listed(size_t n, size_t count) { return 4 * count < signs_map_bytes(n) && n <= INT32_MAX; }
+/* Whether a list of count elements is the shorter form. */
+static bool list_is_shorter(size_t n, size_t count)
+{
+	return 4 * count < signs_map_bytes(n) && n <= INT32_MAX;
+}
 
-/* Lists what a word of 32 codes, not 0, shows, of elements from number i. */
+/* Lists what a word of codes shows, of elements from number i. */
 static inline uint8_t *list_word(uint8_t *dst, uint64_t left, size_t i)
 {
-	do {
+	while (left) {
 		const unsigned code = (unsigned)__builtin_ctzll(left) & ~1u;
 		dst = put_u32(dst, ((uint32_t)i + code / 2) << 1 | (uint32_t)(left >> code & 1));
 		left &= ~((uint64_t)3 << code);
-	} while (left);
+	}
 	return dst;
 }
 
-/* The list of what the map shows. The words that show something are found first, by a loop without a branch
- * that could be mispredicted. */
-static void signs_list(uint8_t *dst, const uint8_t *map, size_t n)
+/* Lists what the map shows of the elements up to end - 1. The words that show something are found first, by a
+ * loop without a branch that could be mispredicted. */
+static void list_until(struct signs *s, size_t end)
 {
 	enum { CODES = 32, FEW = 512 };
-	const size_t words = signs_map_bytes(n) / sizeof(uint64_t);
 	uint64_t word;
-	for (size_t first = 0; first < words; first += FEW) {
-		const size_t size = words - first < FEW ? words - first : FEW;
+	uint8_t *dst = s->list;
+	size_t first = s->listed;
+	while (end - first >= CODES) {
+		const size_t words = (end - first) / CODES, size = words < FEW ? words : FEW;
+		const uint8_t *const src = s->map + signs_map_bytes(first);
 		uint16_t shown[FEW];
 		size_t count = 0;
 		for (size_t w = 0; w < size; w++) {
-			memcpy(&word, map + sizeof word * (first + w), sizeof word);
+			memcpy(&word, src + sizeof word * w, sizeof word);
 			shown[count] = (uint16_t)w;
 			count += word != 0;
 		}
 		for (size_t k = 0; k < count; k++) {
-			memcpy(&word, map + sizeof word * (first + shown[k]), sizeof word);
-			dst = list_word(dst, word, CODES * (first + shown[k]));
+			memcpy(&word, src + sizeof word * shown[k], sizeof word);
+			dst = list_word(dst, word, first + CODES * (size_t)shown[k]);
 		}
+		first += CODES * size;
 	}
-	if (signs_map_bytes(n) % sizeof word) {
-		const uint32_t last = get_u32(map + sizeof word * words);
-		if (last)
-			list_word(dst, last, CODES * words);
-	}
+	for (; first < end; first += V16)
+		dst = list_word(dst, get_u32(s->map + signs_map_bytes(first)), first);
+	s->list = dst;
+	s->listed = end;
 }
 
-size_t PER_ISA(signs_close)(uint8_t *dst, size_t n, size_t count, bool entropy, uint16_t *flags)
+void PER_ISA(signs_drawn)(struct signs *s, size_t first, size_t end, size_t count)
 {
-	const size_t plain = signs_listed(n, count) ? 4 * count : signs_map_bytes(n);
-	if (entropy && count <= UINT32_MAX) {
-		const size_t size = crumb_gaps_of_map(dst, signs_map(dst, n), n, count);
+	s->count += count;
+	if (s->listed == first && !s->entropy && list_is_shorter(end, s->count))
+		list_until(s, end);
+}
+
+size_t PER_ISA(signs_close)(struct signs *s, uint16_t *flags)
+{
+	const bool listed = list_is_shorter(s->n, s->count);
+	const size_t plain = listed ? 4 * s->count : signs_map_bytes(s->n);
+	if (s->entropy && s->count <= UINT32_MAX) {
+		const size_t size = crumb_gaps_of_map(s->payload, s->map, s->n, s->count);
 		if (size < plain) {
 			*flags |= SIGNS_GAPS;
 			return size;
 		}
 	}
-	if (signs_listed(n, count)) {
-		signs_list(dst, signs_map(dst, n), n);
+	if (listed) {
+		list_until(s, s->n);
 		return plain;
 	}
 	*flags |= SIGNS_MAP;
-	memmove(dst, signs_map(dst, n), plain);
+	memmove(s->payload, s->map, plain);
 	return plain;
 }
 

@@ -2,8 +2,8 @@
  * minus.
  *
  * Few are listed, each in a word of 32 bits; many are drawn on a map of two bits an element, whichever is
- * shorter (doc/FORMAT.md, strom); or, entropy-coded, their gaps. A codec draws the map, 4 bytes a group, and
- * signs_close makes the payload of it.
+ * shorter (doc/FORMAT.md, strom); or, entropy-coded, their gaps. A codec draws the map, 4 bytes a group, of
+ * which the payload is made.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SIGNS_H
@@ -32,9 +32,24 @@ V16_FN uint32_t signs_code(uint32_t plus, uint32_t minus)
 	return (uint32_t)(v16_spread(plus) | v16_spread(minus) << 1);
 }
 
-/* Makes the payload at dst of the map, which shows count elements, and returns its size. */
-size_t PER_ISA(signs_close)(uint8_t *dst, size_t n, size_t count, bool entropy, uint16_t *flags);
-/* The same of a list, no longer than the map, that stands where the map would. */
+/* Signs that are being drawn. */
+struct signs {
+	uint8_t *payload, *map; /* where it will be, and where the map is drawn, behind it */
+	size_t n, count;        /* elements; how many are sent of those drawn */
+	bool entropy;
+	uint8_t *list; /* which begins the payload: where it ends, */
+	size_t listed; /* and how many elements it covers */
+};
+static inline struct signs signs_open(uint8_t *dst, size_t n, bool entropy)
+{
+	return (struct signs){dst, signs_map(dst, n), n, 0, entropy, dst, 0};
+}
+/* The map shows elements first to end - 1, of which count are sent; end is a multiple of sixteen, or n. They
+ * are listed at once, while the map is in the cache, until the list would be longer than the map so far. */
+void PER_ISA(signs_drawn)(struct signs *signs, size_t first, size_t end, size_t count);
+/* Makes the payload and returns its size. */
+size_t PER_ISA(signs_close)(struct signs *signs, uint16_t *flags);
+/* Makes the payload at dst of a list, no longer than the map, that stands where the map would. */
 size_t PER_ISA(signs_close_list)(uint8_t *dst, const uint8_t *list, size_t n, size_t count, bool entropy,
                                  uint16_t *flags);
 

@@ -36,6 +36,33 @@ V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
 	return signs_code(v16_bits(up), v16_bits(down));
 }
 
+/* r = r + g less what is sent, of elements first to end - 1, and their codes; returns how many are sent. */
+V16_FN size_t draw(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t end, v16f t,
+                   v16f minus_t, uint8_t *map)
+{
+	size_t count = 0, i = first;
+	v16f left;
+	for (; i + V16 <= end; i += V16) {
+		const v16f x = v16_add(v16_streamf(r + i), v16_stream(type, grad, i));
+		const uint32_t code = quantize(x, t, minus_t, &left);
+		v16_storef(r + i, left);
+		map = put_u32(map, code);
+		count += (size_t)__builtin_popcount(code);
+	}
+	if (i < end) {
+		const v16f x = v16_add(v16_loadf_few(r + i, end - i), v16_load_few(type, grad, i, end - i));
+		const uint32_t code = quantize(x, t, minus_t, &left);
+		v16_storef_few(r + i, left, end - i);
+		put_u32(map, code);
+		count += (size_t)__builtin_popcount(code);
+	}
+	return count;
+}
+
+/* What one turn drew is listed while memory brings what the next will draw, which is little; from a cache,
+ * more turns would be slower. */
+enum { TURN = 1024 };
+
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
                         uint16_t *flags)
 {
@@ -44,25 +71,13 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	const float threshold =
 	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
-	uint8_t *map = signs_map(dst + 4, n);
-	size_t count = 0, i = 0;
-	v16f left;
-	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_add(v16_streamf(r + i), v16_stream(type, grad, i));
-		const uint32_t code = quantize(x, t, minus_t, &left);
-		v16_storef(r + i, left);
-		map = put_u32(map, code);
-		count += (size_t)__builtin_popcount(code);
+	struct signs signs = signs_open(put_f32(dst, threshold), n, p->codec.value[CODING] != SIGNS_PLAIN);
+	for (size_t i = 0, end; i < n; i = end) {
+		end = n - i < TURN ? n : i + TURN;
+		PER_ISA(signs_drawn)
+		(&signs, i, end, draw(r, grad, type, i, end, t, minus_t, signs.map + signs_map_bytes(i)));
 	}
-	if (i < n) {
-		const v16f x = v16_add(v16_loadf_few(r + i, n - i), v16_load_few(type, grad, i, n - i));
-		const uint32_t code = quantize(x, t, minus_t, &left);
-		v16_storef_few(r + i, left, n - i);
-		put_u32(map, code);
-		count += (size_t)__builtin_popcount(code);
-	}
-	return 4 + PER_ISA(signs_close)(put_f32(dst, threshold), n, count,
-	                                p->codec.value[CODING] != SIGNS_PLAIN, flags);
+	return 4 + PER_ISA(signs_close)(&signs, flags);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,

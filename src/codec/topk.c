@@ -309,8 +309,8 @@ static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst,
 	const struct means mean = means_of(r, n, m, NULL);
 	const v16f t = v16_set(m), minus_t = v16_set(-m), ups = v16_set(mean.plus),
 	           downs = v16_set(mean.minus);
-	uint8_t *const list = put_f32(put_f32(dst, mean.plus), mean.minus);
-	uint8_t *map = signs_map(list, n);
+	struct signs signs = signs_open(put_f32(put_f32(dst, mean.plus), mean.minus), n, entropy);
+	uint8_t *map = signs.map;
 	for (size_t i = 0; i < n; i += V16) {
 		const v16f x = group(r, i, n);
 		const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
@@ -321,7 +321,8 @@ static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst,
 		else
 			v16_storef(r + i, left);
 	}
-	return 8 + PER_ISA(signs_close)(list, n, mean.count, entropy, flags);
+	signs.count = mean.count;
+	return 8 + PER_ISA(signs_close)(&signs, flags);
 }
 
 /* The same of candidates, which are fewer than the map has words. Their numbers, on their way, become the
