@@ -62,7 +62,8 @@ __attribute__((constructor)) static void look_ahead(void)
 	__get_cpuid(0, &version, &maker, &c, &d);
 	__get_cpuid(1, &version, &b, &c, &d);
 	const unsigned family = (version >> 8 & 15) + (version >> 20 & 255); /* of AMD's; 26 is Zen 5 */
-	crumb_stream_ahead = maker == signature_AMD_ebx && family >= 26 ? AHEAD : 0;
+	const bool gains = maker == signature_INTEL_ebx || (maker == signature_AMD_ebx && family >= 26);
+	crumb_stream_ahead = gains ? AHEAD : 0;
 }
 #endif
 
