@@ -105,6 +105,26 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
 }
 
+/* What put writes, and its checksum; UNUSABLE if an element is to be looked at and is not usable. */
+static size_t put_ranges(const struct codec *c, const crumb_packer *packer, const void *grad,
+                         enum crumb_dtype dtype, bool look, uint8_t *dst, uint16_t *flags, uint32_t *sum)
+{
+	enum { RANGE = 2048 }; /* elements, whose bytes are whole blocks of the checksum */
+	const size_t n = (size_t)packer->n, width = dtype == CRUMB_F32 ? 4 : 2;
+	const struct isa *isa = crumb_isa_now();
+	uint8_t *at = dst;
+	*sum = 0;
+	for (size_t first = 0, end; first < n; first = end) {
+		end = n - first < RANGE ? n : first + RANGE;
+		if (look && !isa->finite((const uint8_t *)grad + width * first, end - first, dtype))
+			return UNUSABLE;
+		const size_t size = c->put(packer, grad, dtype, first, end, at, flags);
+		*sum = isa->checksum(*sum, at, size);
+		at += size;
+	}
+	return (size_t)(at - dst);
+}
+
 int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags, void *dst,
                    size_t cap)
 {
@@ -118,18 +138,24 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 		return CRUMB_ESPACE;
 	if (crumb_agree_count(packer))
 		return CRUMB_EAGREE;
-	if (!(flags & CRUMB_KNOWN_FINITE) && !(c->gates && c->gates(&packer->codec)) &&
-	    !crumb_isa_now()->finite(grad, n, dtype))
+	const bool look = !(flags & CRUMB_KNOWN_FINITE) && !(c->gates && c->gates(&packer->codec));
+	if (look && !c->put && !crumb_isa_now()->finite(grad, n, dtype))
 		return CRUMB_ENONFINITE;
 
+	uint8_t *const payload = (uint8_t *)dst + CRUMB_HEADER_BYTES;
 	uint16_t frame_flags = 0;
-	const size_t size =
-	        n ? c->pack(packer, grad, dtype, (uint8_t *)dst + CRUMB_HEADER_BYTES, &frame_flags) : 0;
+	uint32_t sum = 0;
+	size_t size = 0;
+	if (c->put)
+		size = put_ranges(c, packer, grad, dtype, look, payload, &frame_flags, &sum);
+	else if (n)
+		size = c->pack(packer, grad, dtype, payload, &frame_flags);
 	if (size == UNUSABLE)
 		return CRUMB_ENONFINITE;
 	packer->step++;
 	packer->agreed = packer->measured = 0;
-	return crumb_frame_seal(dst, c->info.id, frame_flags, n, size);
+	return c->put ? crumb_frame_seal_summed(dst, c->info.id, frame_flags, n, size, sum)
+	              : crumb_frame_seal(dst, c->info.id, frame_flags, n, size);
 }
 
 /* ---- unpack --------------------------------------------------------------------------------- */

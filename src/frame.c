@@ -23,9 +23,20 @@ static uint32_t header_crc(const struct header *h)
 
 int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size)
 {
-	struct header h = {.format = CRUMB_FORMAT, .id = (uint8_t)id, .flags = flags, .n = n, .size = size};
+	const uint32_t sum = crumb_isa_now()->checksum(0, dst + CRUMB_HEADER_BYTES, size);
+	return crumb_frame_seal_summed(dst, id, flags, n, size, sum);
+}
+
+int64_t crumb_frame_seal_summed(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size,
+                                uint32_t payload_sum)
+{
+	struct header h = {.format = CRUMB_FORMAT,
+	                   .id = (uint8_t)id,
+	                   .flags = flags,
+	                   .n = n,
+	                   .size = size,
+	                   .payload_sum = payload_sum};
 	memcpy(h.magic, magic, sizeof magic);
-	h.payload_sum = crumb_isa_now()->checksum(0, dst + sizeof h, size);
 	h.header_sum = header_crc(&h);
 	memcpy(dst, &h, sizeof h);
 	return (int64_t)(sizeof h + size);

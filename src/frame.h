@@ -7,6 +7,9 @@
 /* Writes the header before the payload of size bytes that stands at dst + CRUMB_HEADER_BYTES; returns the
  * length of all. */
 int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size);
+/* The same of a payload that has that checksum. */
+int64_t crumb_frame_seal_summed(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size,
+                                uint32_t payload_sum);
 
 /* Checks header, checksums and payload of the frame at src. Returns its length or an error. */
 int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len);

@@ -22,7 +22,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 }
 
 /* What the gate lets in is far from bf16's largest number; f16's is 65504. */
-V16_FN void store(bool f16, uint8_t *dst, v16f x)
+V16_FN void store(const bool f16, uint8_t *dst, v16f x)
 {
 	const v16f most = v16_set(65504);
 	if (f16)
@@ -31,26 +31,25 @@ V16_FN void store(bool f16, uint8_t *dst, v16f x)
 		v16_store_bf16(dst, x);
 }
 
-V16_FN size_t pack_type(const struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
-                        uint8_t *dst)
+V16_FN size_t put_type(const bool f16, const void *grad, const enum crumb_dtype type, size_t first,
+                       size_t end, uint8_t *dst)
 {
-	const bool f16 = p->codec.value[TYPE] != 0;
-	const size_t n = p->n;
-	size_t i = 0;
-	for (; i + V16 <= n; i += V16)
-		store(f16, dst + 2 * i, v16_stream(type, grad, i));
+	size_t i = first;
+	for (; i + V16 <= end; i += V16, dst += 2 * V16)
+		store(f16, dst, v16_stream(type, grad, i));
 	uint8_t few[2 * V16];
-	store(f16, few, v16_load_few(type, grad, i, n - i));
-	memcpy(dst + 2 * i, few, 2 * (n - i));
-	return 2 * n;
+	store(f16, few, v16_load_few(type, grad, i, end - i));
+	memcpy(dst, few, 2 * (end - i));
+	return 2 * (end - first);
 }
 
-static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
+                  size_t end, uint8_t *dst, uint16_t *flags)
 {
-	*flags = p->codec.value[TYPE] != 0 ? FLAG_F16 : 0;
-#define PACK(T) pack_type(p, grad, T, dst)
-	V16_BY_TYPE(type, PACK);
+	const bool f16 = p->codec.value[TYPE] != 0;
+	*flags = f16 ? FLAG_F16 : 0;
+#define PUT(T) put_type(f16, grad, T, first, end, dst)
+	V16_BY_TYPE(type, PUT);
 }
 
 static enum crumb_dtype type_of(const struct frame *frame)
@@ -104,7 +103,7 @@ const struct codec PER_ISA(half) = {
                  .key = {{"type", "the 16-bit type", 0, 0, 1, 1, types}}},
         .floats = floats,
         .bound = bound,
-        .pack = pack,
+        .put = put,
         .check = check,
         .clean = clean,
         .unpack_add = unpack_add,

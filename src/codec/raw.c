@@ -17,29 +17,22 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 * n;
 }
 
-V16_FN size_t pack_type(const struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
-                        uint8_t *dst)
+V16_FN size_t put_type(const void *grad, const enum crumb_dtype type, size_t first, size_t end, uint8_t *dst)
 {
-	const size_t n = p->n;
 	float *out = (float *)dst;
-	v16f worst = v16_set(0);
-	size_t i = 0;
-	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_stream(type, grad, i);
-		v16_storef(out + i, x);
-		worst = v16_worst_abs(x, worst);
-	}
-	const v16f x = v16_load_few(type, grad, i, n - i);
-	v16_storef_few(out + i, x, n - i);
-	return v16_usable(v16_worst_abs(x, worst)) ? 4 * n : UNUSABLE;
+	size_t i = first;
+	for (; i + V16 <= end; i += V16, out += V16)
+		v16_storef(out, v16_stream(type, grad, i));
+	v16_storef_few(out, v16_load_few(type, grad, i, end - i), end - i);
+	return 4 * (end - first);
 }
 
-static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
+                  size_t end, uint8_t *dst, uint16_t *flags)
 {
-	(void)flags;
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
-	V16_BY_TYPE(type, PACK);
+	(void)p, (void)flags;
+#define PUT(TYPE) put_type(grad, TYPE, first, end, dst)
+	V16_BY_TYPE(type, PUT);
 }
 
 static bool check(const struct frame *frame)
@@ -71,8 +64,7 @@ const struct codec PER_ISA(raw) = {
         .info = {.id = 1, .flags = CRUMB_FIXED, .name = "raw", .brief = "f32 as it is"},
         .floats = floats,
         .bound = bound,
-        .pack = pack,
-        .gates = always_gates,
+        .put = put,
         .check = check,
         .clean = clean,
         .unpack_add = unpack_add,
