@@ -367,6 +367,8 @@ void PER_ISA(levels_survey)(const void *grad, enum crumb_dtype type, size_t n, s
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
 			float y[LEVELS_BLOCK];
 			for (size_t g = 0; g < count; g += V16) {
+				/* As when packing, the next bucket comes from memory meanwhile. */
+				prefetch(grad, v16_width(type) * (i + g + bucket) + AHEAD / 4);
 				const v16f v = count - g < V16 ? v16_load_few(type, grad, i + g, count - g)
 				                               : v16_load(type, grad, i + g);
 				v16_storef(y + g,
