@@ -1,5 +1,6 @@
 /* Memory is asked for ahead of a loop that goes through it. In a stream the CPU's own prefetcher does so,
- * too: a Zen 5's leaves up to half of what memory gives to be had; beside a Zen 4's ours costs up to a sixth.
+ * too: a Zen 5's leaves up to half of what memory gives to be had, an Emerald Rapids's up to a quarter;
+ * beside a Zen 4's ours costs up to a sixth.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef AHEAD_H

@@ -58,9 +58,9 @@ struct codec {
 	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
 	               uint16_t *flags);
-	/* In place of pack, where a payload is its elements' bytes one after another: writes those of
-	 * elements first to end - 1. Ranges come in order; each is looked at before, and has its checksum
-	 * taken, while it is in the cache. */
+	/* In place of pack and gates, where a payload is bound / n bytes an element, one after another:
+	 * writes those of elements first to end - 1 to dst, returns how many, and sets the flags. Ranges come
+	 * in order, and but for the last one are 16 KiB of payload; the API has looked at each before. */
 	size_t (*put)(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
 	              size_t end, uint8_t *dst, uint16_t *flags);
 	/* Whether pack itself looks for what is not usable: it then returns UNUSABLE, and has written to dst

@@ -109,13 +109,13 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 static size_t put_ranges(const struct codec *c, const crumb_packer *packer, const void *grad,
                          enum crumb_dtype dtype, bool look, uint8_t *dst, uint16_t *flags, uint32_t *sum)
 {
-	enum { RANGE = 2048 }; /* elements, whose bytes are whole blocks of the checksum */
-	const size_t n = (size_t)packer->n, width = dtype == CRUMB_F32 ? 4 : 2;
+	enum { PART = 1 << 14 }; /* whole blocks of the checksum, which the first cache holds */
+	const size_t n = (size_t)packer->n, width = dtype == CRUMB_F32 ? 4 : 2,
+	             range = PART / c->bound(&packer->codec, 1);
 	const struct isa *isa = crumb_isa_now();
 	uint8_t *at = dst;
-	*sum = 0;
 	for (size_t first = 0, end; first < n; first = end) {
-		end = n - first < RANGE ? n : first + RANGE;
+		end = n - first < range ? n : first + range;
 		if (look && !isa->finite((const uint8_t *)grad + width * first, end - first, dtype))
 			return UNUSABLE;
 		const size_t size = c->put(packer, grad, dtype, first, end, at, flags);
@@ -145,17 +145,16 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	uint8_t *const payload = (uint8_t *)dst + CRUMB_HEADER_BYTES;
 	uint16_t frame_flags = 0;
 	uint32_t sum = 0;
-	size_t size = 0;
-	if (c->put)
-		size = put_ranges(c, packer, grad, dtype, look, payload, &frame_flags, &sum);
-	else if (n)
-		size = c->pack(packer, grad, dtype, payload, &frame_flags);
+	const size_t size = c->put ? put_ranges(c, packer, grad, dtype, look, payload, &frame_flags, &sum)
+	                    : n    ? c->pack(packer, grad, dtype, payload, &frame_flags)
+	                           : 0;
 	if (size == UNUSABLE)
 		return CRUMB_ENONFINITE;
 	packer->step++;
 	packer->agreed = packer->measured = 0;
-	return c->put ? crumb_frame_seal_summed(dst, c->info.id, frame_flags, n, size, sum)
-	              : crumb_frame_seal(dst, c->info.id, frame_flags, n, size);
+	if (!c->put)
+		sum = crumb_isa_now()->checksum(0, payload, size);
+	return crumb_frame_seal_summed(dst, c->info.id, frame_flags, n, size, sum);
 }
 
 /* ---- unpack --------------------------------------------------------------------------------- */

@@ -22,7 +22,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 }
 
 /* What the gate lets in is far from bf16's largest number; f16's is 65504. */
-V16_FN void store(const bool f16, uint8_t *dst, v16f x)
+V16_FN void store(bool f16, uint8_t *dst, v16f x)
 {
 	const v16f most = v16_set(65504);
 	if (f16)
@@ -31,8 +31,8 @@ V16_FN void store(const bool f16, uint8_t *dst, v16f x)
 		v16_store_bf16(dst, x);
 }
 
-V16_FN size_t put_type(const bool f16, const void *grad, const enum crumb_dtype type, size_t first,
-                       size_t end, uint8_t *dst)
+V16_FN size_t put_type(bool f16, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
+                       uint8_t *dst)
 {
 	size_t i = first;
 	for (; i + V16 <= end; i += V16, dst += 2 * V16)
