@@ -7,13 +7,15 @@
  * Mi elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). The columns: the CPU;
  * whose elements, and how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe,
  * unpack, and in the same turns r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks
- * symbols of four bits at fixed width, an element each, with so many bits of entropy.
+ * symbols of four bits at fixed width, an element each, with so many bits of entropy. One operation is
+ * what packing would make if it were an instruction on vectors for sixteen elements, and no memory.
  *
  * SPDX-License-Identifier: MIT */
 #include "coders.h"
 #include "command.h"
 #include "gathered.h"
 #include "npy.h"
+#include "peak.h"
 #include "rules.h"
 #include "speed.h"
 #include "subjects.h"
@@ -265,6 +267,41 @@ static int measure_coders(struct speed *speed, bool quick)
 	return status;
 }
 
+/* ---- arithmetic ---- */
+
+enum { TIMES = 64 }; /* or looking at the clock would count */
+
+static int64_t operate(void *self, const float *grad, bool safe)
+{
+	const struct speed *speed = self;
+	(void)grad, (void)safe;
+	peak_run(crumb_isa(), speed->n * TIMES);
+	return 0;
+}
+
+static int64_t nothing(void *self, float *acc, size_t n)
+{
+	(void)self, (void)acc, (void)n;
+	return 0;
+}
+
+static int measure_operations(struct speed *speed, const char *data, bool quick)
+{
+	int status = STATUS_OK;
+	for (size_t i = 0; command_isa(i) && !status; i++) {
+		double gbps[SPEED_KERNELS];
+		crumb_set_isa(command_isa(i));
+		if (!peak_run(crumb_isa(), 0) || (quick && command_isa(i + 1)))
+			continue;
+		status = speed_measure(speed, &(struct speed_subject){operate, nothing, speed, 1}, gbps);
+		if (!status) {
+			gbps[SPEED_UNPACK] = gbps[SPEED_PACK] *= TIMES;
+			print_row(data, speed->n, crumb_isa(), "one operation", false, gbps);
+		}
+	}
+	return status;
+}
+
 /* ---- all ---- */
 
 /* On n elements. rounds: fewer where each takes longer. */
@@ -283,6 +320,8 @@ static int measure_size(size_t n, const char *data, const float *like, bool quic
 	crumb_set_isa(NULL);
 	if (!status)
 		status = measure_rules(&speed, data);
+	if (!status && n == 1 << 20)
+		status = measure_operations(&speed, data, quick);
 	if (!status && n == 1 << 20)
 		status = measure_coders(&speed, quick);
 	speed_close(&speed);

@@ -4,11 +4,12 @@
  *
  * Every codec with the best instruction set on gradients of N elements that workload.h makes, with one thread
  * and with two, lengths and threads in turns; wall time, so the machine has to be idle. With two threads a
- * gradient is packed as two slices, and a frame is added as the exchange does it: checked by one thread, then
- * added by both, a range each. Of eight frames each thread checks four. The columns: the CPU; how many
- * elements; instruction set; codec; threads; and in GB/s of f32 the fastest of all rounds, since whoever
- * shares the machine only ever slows one: pack, unpack, unpack of eight frames (the elements of all of them),
- * r += g, the sum of g, acc *= s.
+ * gradient is packed, and unpacked, as two slices, one each. A slice that is too long for one thread is
+ * shared as the exchange does it: its frame is checked by one thread, then added by both, a range each; of
+ * eight frames each thread checks four. The columns: the CPU; how many elements; instruction set; codec;
+ * threads; and in GB/s of f32 the fastest of all rounds, since whoever shares the machine only ever slows
+ * one: pack, unpack, unpack of one frame that is shared, of eight (the elements of all of them), r += g, the
+ * sum of g, acc *= s.
  *
  * SPDX-License-Identifier: MIT */
 #include "command.h"
@@ -26,7 +27,7 @@
 
 enum { THREADS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
 
-enum kernel { PACK, READ, UNPACK, ADD, UNPACK_MANY, SCALE, KERNELS };
+enum kernel { PACK, READ, UNPACK, ADD, SHARED, SHARED_MANY, SCALE, KERNELS };
 
 /* What all lengths share: the longest's gradients and sums, of which others take the beginning. */
 struct arrays {
@@ -70,6 +71,17 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	                         ? gathered_pack(&s->whole, run->grad, CRUMB_KNOWN_FINITE)
 	                         : learner_pack(&s->half[i], run->grad + range_first(s->n, i, run->threads),
 	                                        CRUMB_F32, CRUMB_KNOWN_FINITE);
+}
+
+static void unpack_task(void *arg, size_t i, unsigned thread)
+{
+	struct run *run = arg;
+	struct scaling *s = run->scaling;
+	const struct learner *own = run->threads == 1 ? &s->whole.learner : &s->half[i];
+	const void *frame = run->threads == 1 ? s->whole.frame[0].data : own->frame;
+	const size_t first = range_first(s->n, i, run->threads), end = range_first(s->n, i + 1, run->threads);
+	(void)thread;
+	run->result[i] = crumb_unpack_add(frame, own->cap, 0.125f, s->shared->acc + first, end - first);
 }
 
 static void check_task(void *arg, size_t f, unsigned thread)
@@ -127,7 +139,7 @@ static int64_t outcome(const struct run *run, size_t tasks)
 	return 0;
 }
 
-static int64_t unpack(struct run *run, struct team *team)
+static int64_t unpack_shared(struct run *run, struct team *team)
 {
 	crumb_team_run(team, check_task, run, run->frames);
 	if (outcome(run, run->frames) < 0)
@@ -140,17 +152,21 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 {
 	struct arrays *a = s->shared;
 	struct team *team = a->team[threads];
-	struct run run = {.scaling = s, .grad = a->grad[a->turn++ % GRADIENTS], .threads = threads};
+	a->turn += kernel == PACK || kernel == READ || kernel == ADD;
+	struct run run = {.scaling = s, .grad = a->grad[a->turn % GRADIENTS], .threads = threads};
 	switch (kernel) {
 	case PACK:
 		crumb_team_run(team, pack_task, &run, threads);
 		return outcome(&run, threads);
 	case UNPACK:
+		crumb_team_run(team, unpack_task, &run, threads);
+		return outcome(&run, threads);
+	case SHARED:
 		run.frames = 1;
-		return unpack(&run, team);
-	case UNPACK_MANY:
+		return unpack_shared(&run, team);
+	case SHARED_MANY:
 		run.frames = MANY;
-		return unpack(&run, team);
+		return unpack_shared(&run, team);
 	case ADD:
 		crumb_team_run(team, add_task, &run, threads);
 		return 0;
@@ -189,8 +205,8 @@ static void close_codec(struct scaling *s)
 		learner_close(&s->half[i]);
 }
 
-/* Two kernels in a row never take the same gradient; and since what is run of a length in a round is a
- * multiple of GRADIENTS, a turn more each round gives every kernel all of them. */
+/* Two kernels in a row never take the same gradient; and since those of a length that take one in a round are
+ * a multiple of GRADIENTS, a turn more each round gives every kernel all of them. */
 static int64_t measure_round(struct scaling *s, int round)
 {
 	int64_t result = 0;
@@ -198,7 +214,7 @@ static int64_t measure_round(struct scaling *s, int round)
 		for (size_t threads = 1; threads <= THREADS && result >= 0; threads++) {
 			const double start = crumb_seconds();
 			result = run_kernel(s, (enum kernel)k, threads);
-			const size_t frames = k == UNPACK_MANY ? MANY : 1;
+			const size_t frames = k == SHARED_MANY ? MANY : 1;
 			s->sample[threads][k][round] =
 			        4e-9 * (double)(frames * s->n) / (crumb_seconds() - start);
 		}
@@ -215,7 +231,7 @@ static double fastest(const double *sample)
 
 static void print(struct scaling *s, const char *spec)
 {
-	static const enum kernel column[] = {PACK, UNPACK, UNPACK_MANY, ADD, READ, SCALE};
+	static const enum kernel column[] = {PACK, UNPACK, SHARED, SHARED_MANY, ADD, READ, SCALE};
 	for (size_t threads = 1; threads <= THREADS; threads++) {
 		printf("%s,%zu,%s,\"%s\",%zu", subject_cpu(), s->n, crumb_isa(), spec, threads);
 		for (size_t i = 0; i < KERNELS; i++)
@@ -293,7 +309,8 @@ int main(int argc, char **argv)
 		if (!(a.team[threads] = crumb_team_open(threads)))
 			status = command_fail("no threads");
 	if (!status) {
-		puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,unpack_8_gbps,floor_gbps,read_gbps,scale_gbps");
+		puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,shared_gbps,shared_8_gbps,floor_gbps,read_gbps,"
+		     "scale_gbps");
 		status = measure_lengths(&a, n, (size_t)argc - 1);
 	}
 	for (unsigned threads = 2; threads <= THREADS; threads++)
