@@ -1,5 +1,5 @@
-"""The tables of bench/results/codecs.csv, codecs-zen4.csv, codecs-zen3.csv, scaling.csv, scaling-zen4-1.csv to -3 and share.csv: how fast
-codecs are, against the memory's speed and the goals. SPDX-License-Identifier: MIT"""
+"""The tables of bench/results/codecs.csv, codecs-zen5.csv, codecs-zen4.csv, operations.csv, scaling.csv, scaling-2.csv, scaling-3.csv and
+share.csv: how fast codecs are, against the roofline and the goals. SPDX-License-Identifier: MIT"""
 from statistics import median
 
 from markdown import distinct, read, table
@@ -25,10 +25,18 @@ GOALS = [("twobit:threshold=0.01", "pack", "floor", 90, 88),
          ("alq:coding=entropy", "pack", "read", 26, None),
          ("topk:fraction=0.01", "pack", "floor", 42, None),
          ("topk:fraction=0.001", "pack", "floor", 65, None)]
-# Where no goal is stated: half of what the memory allows, which for a frame as long as the gradient is a copy.
+# Where no goal is stated: half of what the roofline allows. The memory's side; of a frame as long as the gradient a copy.
 OTHERS = {"sign": "floor", "onebit": "floor", "seide": "floor", "local": "floor", "strom": "floor", "strom:threshold=0.01": "floor",
           "topk": "floor", "topk:value=exact": "floor", "qsgd": "read", "nuqsgd": "read", "natural": "read", "amq": "read", "zipml": "read",
           "terngrad:coding=bits": "read", "terngrad:coding=entropy": "read", "raw": "copy", "half": "copy"}
+# The arithmetic's side, of what reads and computes: its loops, as bench/operations has them. What needs something of the whole gradient before it
+# packs an element, a scaler or levels, reads twice. Counting in a histogram, no matter of vectors, is left out.
+LOOPS = {"qsgd": ["levels: L2 norm", "levels: evenly spaced, up to four bits"], "nuqsgd": ["levels: L2 norm", "levels: 0 and powers of 1/2"],
+         "natural": ["levels: max norm", "levels: 0 and powers of 1/2"], "amq": ["levels: L2 norm", "levels: a table"],
+         "zipml": ["levels: L2 norm", "zipml: bins", "levels: L2 norm", "levels: a table"],
+         "terngrad:coding=bits": ["terngrad: scale", "terngrad: bits"],
+         "terngrad:coding=entropy": ["terngrad: scale", "terngrad: bits", "rANS: encode"]}
+TWICE = ("zipml", "terngrad:coding=bits", "terngrad:coding=entropy")
 HALF = 50
 # From the second cache, where memory does not count, goals are GB/s, on AVX-512.
 CACHED = [("twobit:threshold=0.01", 70), ("terngrad", 35), ("adacomp:bin=50", 18), ("adacomp", 22), ("topk:fraction=0.01", 10)]
@@ -76,19 +84,39 @@ def against_goals(wanted, *elsewhere):
 
 
 def goals():
-    return against_goals(GOALS, ("Zen 4", "avx512", "codecs-zen4.csv"), ("Zen 4", "avx2", "codecs-zen4.csv"),
-                         ("Zen 3", "avx2", "codecs-zen3.csv"))
+    return against_goals(GOALS, *((name, isa, f"codecs-{name.lower().replace(' ', '')}.csv") for name in ("Zen 5", "Zen 4")
+                                  for isa in ("avx512", "avx2")))
+
+
+def allowed(what, isa):
+    """What the roofline allows of packing, in percent of OTHERS' speed of memory: the lesser of its two sides."""
+    memory = 50 if what in TWICE else 100
+    if what not in LOOPS:
+        return memory
+    operations = {(row["isa"], row["loop"]): float(row["operations_for_sixteen"]) for row in read("operations.csv", "bench")}
+    peak = made_up(1 << 20).get(("one operation", isa))
+    if not peak or not operations:
+        return memory
+    reading = median(float(row["read_gbps"]) for row in made_up().values())
+    return min(memory, 100 * float(peak["pack_gbps"]) / sum(operations[isa, loop] for loop in LOOPS[what]) / reading)
+
+
+def half_of(what, isa):
+    return round(HALF / 100 * allowed(what, isa))
 
 
 def others():
-    """A row a codec without a stated goal: packing and adding, in percent of one of the memory's speeds."""
+    """A row a codec without a stated goal: packing, in percent of one of the memory's speeds, beside what the roofline allows and half
+    of it; and adding."""
     by, lines = made_up(), []
     for what, floor in OTHERS.items():
         adds = "floor" if floor == "copy" else "scale"
-        packed, added = ([judged(share_of(by.get((what, isa)), key, of), HALF) for isa in ("avx512", "avx2")]
-                         for key, of in (("pack", floor), ("unpack", adds)))
+        packed = [cell for isa in ("avx512", "avx2") for cell in (
+            f"{allowed(what, isa):.0f}", half_of(what, isa), judged(share_of(by.get((what, isa)), "pack", floor), half_of(what, isa)))]
+        added = [judged(share_of(by.get((what, isa)), "unpack", adds), HALF) for isa in ("avx512", "avx2")]
         lines.append([f"`{what}`", FLOORS[floor], *packed, FLOORS[adds], *added])
-    return table(["codec", "pack, percent of", "AVX-512", "AVX2", "unpack, percent of", "AVX-512", "AVX2"], lines)
+    return table(["codec", "pack, percent of", "roofline, AVX-512", "goal", "reached", "roofline, AVX2", "goal", "reached", "unpack, percent of",
+                  "AVX-512", "AVX2"], lines)
 
 
 def cached():
@@ -104,7 +132,7 @@ def cached():
 
 
 def safe_goal(what, goal):
-    """Of a pack that checks its input, which it reads once more for that: reading takes 0.48 of the time of r += g."""
+    """Of a pack that checks its input, if it reads it once more for that: reading takes 0.48 of the time of r += g."""
     if what.split(":")[0] in ("twobit", "strom", "sign"):
         return 60
     return None if goal is None else round(100 / (100 / goal + 0.48))
@@ -112,7 +140,7 @@ def safe_goal(what, goal):
 
 def safe():
     packs = [(what, floor, wide, narrow) for what, key, floor, wide, narrow in GOALS if key == "pack"]
-    packs += [(what, floor, HALF, HALF) for what, floor in OTHERS.items()]
+    packs += [(what, floor, half_of(what, "avx512"), half_of(what, "avx2")) for what, floor in OTHERS.items()]
     return against_goals([(what, "pack_safe", floor, safe_goal(what, wide), safe_goal(what, narrow))
                           for what, floor, wide, narrow in packs])
 
@@ -140,7 +168,7 @@ def gains(row, other, key, floor):
     return [f"{one:.1f}", f"{two:.1f}", f"{share:.0f}" if round(share) >= 90 else f"**{share:.0f}**"]
 
 
-THREADED = {"pack": "pack", "unpack": "unpack", "unpack_8": "unpack eight"}
+THREADED = {"pack": "pack", "unpack": "unpack", "shared": "one frame shared", "shared_8": "eight shared"}
 
 
 def threaded(file):
@@ -166,7 +194,7 @@ def threads():
 
 def threads_again():
     """A row for what gained too little from a second thread in any of three runs: the gains of all three."""
-    runs = [threaded(f"scaling-zen4-{run}.csv") for run in (1, 2, 3)]
+    runs = [threaded(f"scaling{run}.csv") for run in ("", "-2", "-3")]
     lines = [[f"`{what}`", THREADED[key]] + [by[what, key][-1] for by in runs] for what, key in runs[0]]
     return table(["codec", "what", *(f"of memory's gain, %, run {run}" for run in (1, 2, 3))],
                  [line for line in lines if any("**" in cell for cell in line)])
@@ -209,11 +237,11 @@ def share():
     return table(["network", "codec", "batch of a learner", "compute, ms", "crumb, ms", "share, %"], lines, left=("codec",))
 
 
-def coders(file="codecs.csv"):
+def coders():
     """A row a source of symbols: GB/s of f32 of both coders, and what that is of reading from memory."""
-    rows = [row for row in read(file, "bench") if row["what"] in ("rANS", "Huffman")]
+    rows = [row for row in read("codecs.csv", "bench") if row["what"] in ("rANS", "Huffman")]
     by = {(row["data"], row["what"], row["isa"]): row for row in rows}
-    reading = median(float(row["read_gbps"]) for row in made_up(file=file).values())
+    reading = median(float(row["read_gbps"]) for row in made_up().values())
     columns = [(coder, key, isa) for isa in ("avx512", "avx2") for coder in ("rANS", "Huffman") for key in ("pack", "unpack")]
 
     def cell(row, key):
