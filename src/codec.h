@@ -14,6 +14,7 @@
 
 #ifndef V16_ISA
 #define V16_ISA portable
+#define V16_PORTABLE
 #endif
 #define PASTE_(a, b)  a##_##b
 #define PASTE(a, b)   PASTE_(a, b)
@@ -47,8 +48,16 @@ struct frame {
 #define UNUSABLE SIZE_MAX /* pack's answer to an element that is not finite or above 2^120 */
 enum { FRAMES_FEW = 8 };  /* that are added at once */
 
+/* What a codec is for its users is the same for every instruction set, and only once in the library. */
+#ifdef V16_PORTABLE
+#define CODEC_INFO(name, ...) const crumb_codec_info crumb_info_##name = {__VA_ARGS__}
+#else
+#define CODEC_INFO(name, ...) extern const crumb_codec_info crumb_info_##name
+#endif
+#define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
 struct codec {
-	crumb_codec_info info;
+	const crumb_codec_info *info;
 	/* Whether a combination of values, each in its range, is one that the codec takes; NULL: any. */
 	bool (*accepts)(const crumb_codec *codec);
 	/* Floats of memory that a packer has. */

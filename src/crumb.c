@@ -154,7 +154,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	packer->agreed = packer->measured = 0;
 	if (!c->put)
 		sum = crumb_isa_now()->checksum(0, payload, size);
-	return crumb_frame_seal_summed(dst, c->info.id, frame_flags, n, size, sum);
+	return crumb_frame_seal_summed(dst, c->info->id, frame_flags, n, size, sum);
 }
 
 /* ---- unpack --------------------------------------------------------------------------------- */
@@ -269,8 +269,8 @@ int64_t crumb_peek(crumb_frame *out, const void *src, size_t len)
 		return length;
 	const struct codec *c = crumb_codec_find(frame.id);
 	*out = (crumb_frame){.codec = {.id = frame.id}, .n = frame.n, .bytes = (uint64_t)length};
-	for (size_t k = 0; k < c->info.keys; k++)
-		out->codec.value[k] = c->info.key[k].fallback;
+	for (size_t k = 0; k < c->info->keys; k++)
+		out->codec.value[k] = c->info->key[k].fallback;
 	if (frame.n)
 		c->describe(&frame, out);
 	return length;
@@ -313,5 +313,5 @@ int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 		return CRUMB_ESPACE;
 	uint16_t flags = 0;
 	const int64_t size = n ? c->sum(open, count, (uint8_t *)dst + CRUMB_HEADER_BYTES, &flags) : 0;
-	return size < 0 ? size : crumb_frame_seal(dst, c->info.id, flags, n, (size_t)size);
+	return size < 0 ? size : crumb_frame_seal(dst, c->info->id, flags, n, (size_t)size);
 }

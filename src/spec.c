@@ -9,7 +9,7 @@ const struct codec *crumb_codec_find(uint32_t id)
 {
 	const struct codec *const *codecs = crumb_isa_now()->codecs;
 	for (uint32_t i = 0; codecs[i]; i++)
-		if (codecs[i]->info.id == id)
+		if (codecs[i]->info->id == id)
 			return codecs[i];
 	return NULL;
 }
@@ -38,7 +38,7 @@ const struct codec *crumb_codec_valid(const crumb_codec *codec)
 	if (!c || codec->zero)
 		return NULL;
 	for (size_t k = 0; k < CRUMB_MAX_KEYS; k++)
-		if (k < c->info.keys ? !in_range(&c->info.key[k], codec->value[k]) : codec->value[k] != 0)
+		if (k < c->info->keys ? !in_range(&c->info->key[k], codec->value[k]) : codec->value[k] != 0)
 			return NULL;
 	return !c->accepts || c->accepts(codec) ? c : NULL;
 }
@@ -48,7 +48,7 @@ const crumb_codec_info *crumb_list(size_t i)
 	const struct codec *const *codecs = crumb_isa_now()->codecs;
 	for (size_t k = 0; codecs[k]; k++)
 		if (k == i)
-			return &codecs[k]->info;
+			return codecs[k]->info;
 	return NULL;
 }
 
@@ -95,15 +95,15 @@ static const char *read_keys(const struct codec *c, crumb_codec *codec, const ch
 	for (;;) {
 		const size_t name = strcspn(text, "=,");
 		size_t k = 0;
-		while (k < c->info.keys && !is(c->info.key[k].name, text, name))
+		while (k < c->info->keys && !is(c->info->key[k].name, text, name))
 			k++;
-		if (k == c->info.keys || seen[k])
+		if (k == c->info->keys || seen[k])
 			return text;
 		if (text[name] != '=')
 			return text + name;
 		const char *value = text + name + 1;
 		const size_t size = strcspn(value, ",");
-		const char *bad = read_value(&c->info.key[k], value, size, &codec->value[k]);
+		const char *bad = read_value(&c->info->key[k], value, size, &codec->value[k]);
 		if (bad)
 			return bad;
 		seen[k] = true;
@@ -122,16 +122,16 @@ int crumb_parse(crumb_codec *codec, const char *spec, const char **bad)
 	const struct codec *c = NULL;
 	size_t most = 0;
 	for (size_t i = 0; codecs[i] && !c; i++) {
-		if (is(codecs[i]->info.name, spec, name))
+		if (is(codecs[i]->info->name, spec, name))
 			c = codecs[i];
-		const size_t same = common(codecs[i]->info.name, spec, name);
+		const size_t same = common(codecs[i]->info->name, spec, name);
 		most = same > most ? same : most;
 	}
 	const char *wrong = spec + most;
 	if (c) {
-		crumb_codec read = {.id = c->info.id};
-		for (size_t k = 0; k < c->info.keys; k++)
-			read.value[k] = c->info.key[k].fallback;
+		crumb_codec read = {.id = c->info->id};
+		for (size_t k = 0; k < c->info->keys; k++)
+			read.value[k] = c->info->key[k].fallback;
 		wrong = spec[name] ? read_keys(c, &read, spec + name + 1) : NULL;
 		if (!wrong) {
 			*codec = read;
@@ -148,13 +148,13 @@ int crumb_print(const crumb_codec *codec, char *dst, size_t cap)
 	const struct codec *c = crumb_codec_valid(codec);
 	if (!c || !dst)
 		return CRUMB_EINVAL;
-	size_t at = strlen(c->info.name);
+	size_t at = strlen(c->info->name);
 	if (at >= cap)
 		return CRUMB_ESPACE;
-	memcpy(dst, c->info.name, at + 1);
+	memcpy(dst, c->info->name, at + 1);
 	char before = ':';
-	for (size_t k = 0; k < c->info.keys; k++) {
-		const crumb_key_info *key = &c->info.key[k];
+	for (size_t k = 0; k < c->info->keys; k++) {
+		const crumb_key_info *key = &c->info->key[k];
 		if (codec->value[k] == key->fallback)
 			continue;
 		char number[CRUMB_DECIMAL_MAX];

@@ -45,13 +45,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
 }
 
+CODEC_INFO(alq, .id = 15, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "alq",
+           .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)", .keys = ADAPT_KEYS,
+           .key = {ADAPT_OWN_KEYS});
+
 const struct codec PER_ISA(alq) = {
-        .info = {.id = 15,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES,
-                 .name = "alq",
-                 .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)",
-                 .keys = ADAPT_KEYS,
-                 .key = {ADAPT_OWN_KEYS}},
+        .info = &crumb_info_alq,
         .floats = crumb_adapt_floats,
         .bound = bound,
         .pack = pack,

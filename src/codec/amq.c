@@ -29,13 +29,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
 }
 
+CODEC_INFO(amq, .id = 16, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "amq",
+           .brief = "levels of powers whose multiplier follows the distribution (Faghri et al. 2020)",
+           .keys = ADAPT_KEYS, .key = {ADAPT_OWN_KEYS});
+
 const struct codec PER_ISA(amq) = {
-        .info = {.id = 16,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES,
-                 .name = "amq",
-                 .brief = "levels of powers whose multiplier follows the distribution (Faghri et al. 2020)",
-                 .keys = ADAPT_KEYS,
-                 .key = {ADAPT_OWN_KEYS}},
+        .info = &crumb_info_amq,
         .floats = crumb_adapt_floats,
         .bound = bound,
         .pack = pack,

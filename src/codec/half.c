@@ -7,7 +7,6 @@
 
 enum { TYPE }; /* the key */
 enum { FLAG_F16 = 1 };
-static const char *const types[] = {"bf16", "f16", NULL};
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -94,13 +93,12 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	out->sent = frame->n;
 }
 
+CODEC_INFO(half, .id = 2, .flags = CRUMB_FIXED, .name = "half",
+           .brief = "16 bits an element, rounded to nearest", .keys = 1,
+           .key = {{"type", "the 16-bit type", 0, 0, 1, 1, CHOICES("bf16", "f16")}});
+
 const struct codec PER_ISA(half) = {
-        .info = {.id = 2,
-                 .flags = CRUMB_FIXED,
-                 .name = "half",
-                 .brief = "16 bits an element, rounded to nearest",
-                 .keys = 1,
-                 .key = {{"type", "the 16-bit type", 0, 0, 1, 1, types}}},
+        .info = &crumb_info_half,
         .floats = floats,
         .bound = bound,
         .put = put,

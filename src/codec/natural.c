@@ -22,13 +22,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 static void describe(const struct frame *frame, crumb_frame *out) { PER_ISA(levels_describe)(frame, out); }
 
+CODEC_INFO(natural, .id = 14, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "natural",
+           .brief = "0 or a power of two of the bucket's norm, at random (Horvath et al. 2019)", .keys = 4,
+           .key = {LEVELS_KEYS(4, 4, 512), LEVELS_NORM_KEY(LEVELS_MAX)});
+
 const struct codec PER_ISA(natural) = {
-        .info = {.id = 14,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED,
-                 .name = "natural",
-                 .brief = "0 or a power of two of the bucket's norm, at random (Horvath et al. 2019)",
-                 .keys = 4,
-                 .key = {LEVELS_KEYS(4, 4, 512), LEVELS_NORM_KEY(LEVELS_MAX)}},
+        .info = &crumb_info_natural,
         .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,

@@ -19,14 +19,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                            flags);
 }
 
+CODEC_INFO(nuqsgd, .id = 13, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "nuqsgd",
+           .brief = "one of the bucket's norm times 1, 1/2, 1/4..., at random (Ramezani-Kebrya et al. 2021)",
+           .keys = 5, .key = {LEVELS_KEYS(4, 4, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)});
+
 const struct codec PER_ISA(nuqsgd) = {
-        .info = {.id = 13,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED,
-                 .name = "nuqsgd",
-                 .brief =
-                         "one of the bucket's norm times 1, 1/2, 1/4..., at random (Ramezani-Kebrya et al. 2021)",
-                 .keys = 5,
-                 .key = {LEVELS_KEYS(4, 4, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)}},
+        .info = &crumb_info_nuqsgd,
         .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,

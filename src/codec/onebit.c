@@ -110,14 +110,12 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 
 static void describe(const struct frame *frame, crumb_frame *out) { out->sent = frame->n; }
 
+CODEC_INFO(onebit, .id = 8, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "onebit",
+           .brief = "+1 above the threshold, else -1 (MXNet)", .keys = 1,
+           .key = {{"threshold", "what decides between +1 and -1", 0.5f, -0x1p100f, 0x1p100f, 0, NULL}});
+
 const struct codec PER_ISA(onebit) = {
-        .info = {.id = 8,
-                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
-                 .name = "onebit",
-                 .brief = "+1 above the threshold, else -1 (MXNet)",
-                 .keys = 1,
-                 .key = {{"threshold", "what decides between +1 and -1", 0.5f, -0x1p100f, 0x1p100f, 0,
-                          NULL}}},
+        .info = &crumb_info_onebit,
         .floats = floats,
         .bound = bound,
         .pack = pack,

@@ -20,14 +20,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                            flags);
 }
 
+CODEC_INFO(qsgd, .id = 12, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "qsgd",
+           .brief = "one of evenly spaced levels of the bucket's norm, at random (Alistarh et al. 2017)",
+           .keys = 5, .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)});
+
 const struct codec PER_ISA(qsgd) = {
-        .info = {.id = 12,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED,
-                 .name = "qsgd",
-                 .brief =
-                         "one of evenly spaced levels of the bucket's norm, at random (Alistarh et al. 2017)",
-                 .keys = 5,
-                 .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)}},
+        .info = &crumb_info_qsgd,
         .accepts = levels_accepts,
         .floats = levels_no_floats,
         .bound = bound,

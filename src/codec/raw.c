@@ -60,8 +60,10 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 
 static void describe(const struct frame *frame, crumb_frame *out) { out->sent = frame->n; }
 
+CODEC_INFO(raw, .id = 1, .flags = CRUMB_FIXED, .name = "raw", .brief = "f32 as it is");
+
 const struct codec PER_ISA(raw) = {
-        .info = {.id = 1, .flags = CRUMB_FIXED, .name = "raw", .brief = "f32 as it is"},
+        .info = &crumb_info_raw,
         .floats = floats,
         .bound = bound,
         .put = put,

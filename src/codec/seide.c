@@ -12,7 +12,6 @@
 enum { SPLIT }; /* the key */
 enum { AT_ZERO, AT_MEAN };
 enum { LEAST = 64, SUM_BLOCK = 4096 };
-static const char *const splits[] = {"zero", "mean", NULL};
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -234,13 +233,13 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	}
 }
 
+CODEC_INFO(seide, .id = 11, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "seide",
+           .brief = "one bit an element, worth the mean of its side of the column (Seide et al. 2014)",
+           .keys = 1,
+           .key = {{"split", "where a column's two sides meet", AT_ZERO, 0, 1, 1, CHOICES("zero", "mean")}});
+
 const struct codec PER_ISA(seide) = {
-        .info = {.id = 11,
-                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
-                 .name = "seide",
-                 .brief = "one bit an element, worth the mean of its side of the column (Seide et al. 2014)",
-                 .keys = 1,
-                 .key = {{"split", "where a column's two sides meet", AT_ZERO, 0, 1, 1, splits}}},
+        .info = &crumb_info_seide,
         .floats = floats,
         .bound = bound,
         .pack = pack,

@@ -129,11 +129,11 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	out->sent = frame->n;
 }
 
+CODEC_INFO(sign, .id = 6, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "sign",
+           .brief = "every sign, worth the mean magnitude (Karimireddy et al. 2019)");
+
 const struct codec PER_ISA(sign) = {
-        .info = {.id = 6,
-                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
-                 .name = "sign",
-                 .brief = "every sign, worth the mean magnitude (Karimireddy et al. 2019)"},
+        .info = &crumb_info_sign,
         .floats = floats,
         .bound = bound,
         .pack = pack,

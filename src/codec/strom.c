@@ -111,16 +111,15 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	out->sent = signs_sent(frame->payload + 4, frame->size - 4, signs_form(frame->flags));
 }
 
+CODEC_INFO(strom, .id = 9, .flags = CRUMB_RESIDUAL, .name = "strom",
+           .brief = "one quantum of every element above the threshold (Strom 2015)", .keys = 3,
+           .key = {THRESHOLD_KEY(0.1f),
+                   {"coding", "plain: words or two bits an element; entropy: gaps between elements",
+                    SIGNS_PLAIN, 0, 1, 1, signs_codings},
+                   THRESHOLD_SHARE(SHARE_FALLBACK)});
+
 const struct codec PER_ISA(strom) = {
-        .info = {.id = 9,
-                 .flags = CRUMB_RESIDUAL,
-                 .name = "strom",
-                 .brief = "one quantum of every element above the threshold (Strom 2015)",
-                 .keys = 3,
-                 .key = {THRESHOLD_KEY(0.1f),
-                         {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                          SIGNS_PLAIN, 0, 1, 1, signs_codings},
-                         THRESHOLD_SHARE(SHARE_FALLBACK)}},
+        .info = &crumb_info_strom,
         .accepts = accepts,
         .floats = floats,
         .bound = bound,

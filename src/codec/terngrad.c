@@ -11,8 +11,6 @@
 #include <math.h>
 
 enum { MOST_AHEAD = 1 << 16, WIDENED = 1024 };
-static const char *const codings[] = {"trits", "bits", "entropy", NULL};
-static const char *const no_yes[] = {"0", "1", NULL};
 
 /* ---- buckets -------------------------------------------------------------------------------- */
 
@@ -306,18 +304,17 @@ static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 	}
 }
 
+CODEC_INFO(terngrad, .id = 4, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "terngrad",
+           .brief = "-s, 0 or +s at random, its mean the clipped gradient (Wen et al. 2017)", .keys = 4,
+           .key = {{"clip", "clip at so many standard deviations; 0: do not", 2.5f, 0, 100, 0, NULL},
+                   {"bucket", "elements under one scaler, a multiple of 16; 0: the slice", 0, 0,
+                    TERNARY_MOST_BUCKET, V16, NULL},
+                   {"shared", "1: all learners agree on the scaler", 0, 0, 1, 1, CHOICES("0", "1")},
+                   {"coding", "five trits a byte, two bits a trit, or what is shortest", TRITS, 0, 2, 1,
+                    CHOICES("trits", "bits", "entropy")}});
+
 const struct codec PER_ISA(terngrad) = {
-        .info = {.id = 4,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES,
-                 .name = "terngrad",
-                 .brief = "-s, 0 or +s at random, its mean the clipped gradient (Wen et al. 2017)",
-                 .keys = 4,
-                 .key = {{"clip", "clip at so many standard deviations; 0: do not", 2.5f, 0, 100, 0, NULL},
-                         {"bucket", "elements under one scaler, a multiple of 16; 0: the slice", 0, 0,
-                          TERNARY_MOST_BUCKET, V16, NULL},
-                         {"shared", "1: all learners agree on the scaler", 0, 0, 1, 1, no_yes},
-                         {"coding", "five trits a byte, two bits a trit, or what is shortest", TRITS, 0, 2, 1,
-                          codings}}},
+        .info = &crumb_info_terngrad,
         .floats = floats,
         .bound = bound,
         .pack = pack,

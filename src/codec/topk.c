@@ -9,7 +9,6 @@ enum { FRACTION, VALUE, CODING }; /* the keys */
 enum { MEAN, EXACT };
 enum { FLAG_EXACT = 2 };
 enum { SUM_BLOCK = 4096 };
-static const char *const values[] = {"mean", "exact", NULL};
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -459,17 +458,17 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	out->sent = signs_sent(frame->payload + 8, frame->size - 8, signs_form(frame->flags));
 }
 
+CODEC_INFO(topk, .id = 10, .flags = CRUMB_RESIDUAL, .name = "topk",
+           .brief = "the greatest elements, worth the means of plus and minus (Dryden et al. 2016)",
+           .keys = 3,
+           .key = {{"fraction", "share of the elements to send", 0.003f, 1e-6f, 0.5f, 0, NULL},
+                   {"value", "mean: one value for plus, one for minus; exact: every value", MEAN, 0, 1, 1,
+                    CHOICES("mean", "exact")},
+                   {"coding", "plain: words or two bits an element; entropy: gaps between elements",
+                    SIGNS_PLAIN, 0, 1, 1, signs_codings}});
+
 const struct codec PER_ISA(topk) = {
-        .info = {.id = 10,
-                 .flags = CRUMB_RESIDUAL,
-                 .name = "topk",
-                 .brief = "the greatest elements, worth the means of plus and minus (Dryden et al. 2016)",
-                 .keys = 3,
-                 .key = {{"fraction", "share of the elements to send", 0.003f, 1e-6f, 0.5f, 0, NULL},
-                         {"value", "mean: one value for plus, one for minus; exact: every value", MEAN, 0, 1,
-                          1, values},
-                         {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                          SIGNS_PLAIN, 0, 1, 1, signs_codings}}},
+        .info = &crumb_info_topk,
         .accepts = accepts,
         .floats = floats,
         .bound = bound,

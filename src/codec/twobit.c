@@ -181,13 +181,12 @@ static void describe(const struct frame *frame, crumb_frame *out)
 		out->sent += (uint64_t)__builtin_popcount(get_u32(frame->payload + i) & 0xAAAAAAAAu);
 }
 
+CODEC_INFO(twobit, .id = 3, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "twobit",
+           .brief = "-threshold, 0 or +threshold in 2 bits (MXNet)", .keys = 2,
+           .key = {THRESHOLD_KEY(0.5f), THRESHOLD_SHARE(SHARE_FALLBACK)});
+
 const struct codec PER_ISA(twobit) = {
-        .info = {.id = 3,
-                 .flags = CRUMB_RESIDUAL | CRUMB_FIXED,
-                 .name = "twobit",
-                 .brief = "-threshold, 0 or +threshold in 2 bits (MXNet)",
-                 .keys = 2,
-                 .key = {THRESHOLD_KEY(0.5f), THRESHOLD_SHARE(SHARE_FALLBACK)}},
+        .info = &crumb_info_twobit,
         .accepts = accepts,
         .floats = floats,
         .bound = bound,

@@ -60,13 +60,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 static void describe(const struct frame *frame, crumb_frame *out) { PER_ISA(levels_describe)(frame, out); }
 
+CODEC_INFO(zipml, .id = 17, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "zipml",
+           .brief = "the best levels for each gradient: a yardstick, not fast (Zhang et al. 2017)",
+           .keys = LEVELS_OWN, .key = {LEVELS_KEYS(3, 4, 8192)});
+
 const struct codec PER_ISA(zipml) = {
-        .info = {.id = 17,
-                 .flags = CRUMB_RANDOM | CRUMB_FIXED,
-                 .name = "zipml",
-                 .brief = "the best levels for each gradient: a yardstick, not fast (Zhang et al. 2017)",
-                 .keys = LEVELS_OWN,
-                 .key = {LEVELS_KEYS(3, 4, 8192)}},
+        .info = &crumb_info_zipml,
         .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,
