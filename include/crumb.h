@@ -185,6 +185,17 @@ typedef struct crumb_checked {
 /* Checks a frame as crumb_unpack_add does, and adds nothing. Returns its length. */
 CRUMB_API int64_t crumb_check(crumb_checked *frame, const void *src, size_t len);
 
+/* The same by several threads, which share a long frame: crumb_check_part checks the i-th of 1 to 256 parts
+ * of it, and returns 0 or an error of the header; when that is done for all, crumb_check_join takes what was
+ * found, in order, and answers as crumb_check would. */
+typedef struct crumb_part {
+	uint64_t bins;
+	uint32_t sum, formed;
+} crumb_part;
+CRUMB_API int crumb_check_part(crumb_part *found, const void *src, size_t len, size_t i, size_t parts);
+CRUMB_API int64_t crumb_check_join(crumb_checked *frame, const void *src, size_t len, const crumb_part *found,
+                                   size_t parts);
+
 /* The elements first to end - 1 of what crumb_unpack_add_all adds, of frames that were checked, and are not
  * checked again: so threads can share a long tensor, a range each. Any ranges that make up the whole leave
  * the same bits. acc: all n elements. first and end: multiples of CRUMB_RANGE, or n, and first <= end <= n. A

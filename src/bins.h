@@ -2,7 +2,7 @@
  *
  * adacomp and local differ in which elements a bin sends; the rest is the same: the symbols of a payload
  * (doc/FORMAT.md, adacomp) and the loop that adds what they say, here; residual, scale and packing, in
- * bins_pack.h; frames, in bins_unpack.h.
+ * bins_pack.h; frames, in bins_unpack.c.
  * Entropy-coded, the payload has no bins: elements are counted from the tensor's first one, and gaps.h has
  * their code.
  *

@@ -45,6 +45,27 @@ struct frame {
 	const uint8_t *payload;
 };
 
+/* What of a frame one thread checks: what begins in the payload's bytes from up to to, either of them a
+ * multiple of 16 KiB behind its first byte or its end. */
+struct part {
+	const uint8_t *from, *to;
+	uint64_t bins; /* that end in the part; in the first one less all there are, so that parts add up to 0
+	                */
+};
+
+/* Of count units of width bytes each, the first of which is at base, those that begin in a part. */
+struct units {
+	size_t first, end;
+};
+/* frame.c */
+struct units crumb_part_units(const struct part *part, const uint8_t *base, size_t width, size_t count);
+
+/* Whether it is the part that the payload's first byte is in. */
+static inline bool part_leads(const struct part *part, const struct frame *frame)
+{
+	return part->from == frame->payload && part->from < part->to;
+}
+
 #define UNUSABLE SIZE_MAX /* pack's answer to an element that is not finite or above 2^120 */
 enum { FRAMES_FEW = 8 };  /* that are added at once */
 
@@ -75,12 +96,14 @@ struct codec {
 	/* Whether pack itself looks for what is not usable: it then returns UNUSABLE, and has written to dst
 	 * at most. NULL or false: the API has looked before, and pack cannot fail. */
 	bool (*gates)(const crumb_codec *codec);
-	/* Whether flags and payload are well-formed, but for what clean sees to; n > 0. */
-	bool (*check)(const struct frame *frame);
+	/* Whether flags and the payload's head are well-formed, and so is what begins in the part, but for
+	 * what clean sees to; n > 0. */
+	bool (*check)(const struct frame *frame, struct part *part);
 	/* Whether no code among the payload's bytes from up to to stands for nothing, in a frame that passed
 	 * check: from is a multiple of 16 KiB behind the payload's first byte, and to is the next one or the
 	 * payload's end, so that heads are among them. Called beside their checksum, while they are in the
-	 * cache. NULL: check sees to all. The functions below are called on frames that passed both. */
+	 * cache. NULL: check sees to all. The functions below are called on frames all parts of which passed
+	 * both. */
 	bool (*clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 	/* acc[i] += weight * decoded[i], for i from first < end to end - 1; first is a multiple of
 	 * CRUMB_RANGE, which is one of every block in which codes of fixed width come, and end is one or n.

@@ -5,7 +5,10 @@
 #include "frame.h"
 #include <math.h>
 
-enum { MOST_FRAMES = 256 }; /* that are opened on the stack */
+enum {
+	MOST_FRAMES = 256, /* that are opened on the stack */
+	MOST_PARTS = 256   /* of a frame that is checked */
+};
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
@@ -213,6 +216,11 @@ static void add_all(const struct frame *frame, const float *weight, size_t count
 	}
 }
 
+static crumb_checked checked_of(const struct frame *frame)
+{
+	return (crumb_checked){frame->payload, frame->size, frame->n, frame->id, frame->flags};
+}
+
 int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 {
 	if (!out || !src)
@@ -220,7 +228,26 @@ int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 	struct frame frame;
 	const int64_t length = crumb_frame_open(&frame, src, len);
 	if (length >= 0)
-		*out = (crumb_checked){frame.payload, frame.size, frame.n, frame.id, frame.flags};
+		*out = checked_of(&frame);
+	return length;
+}
+
+int crumb_check_part(crumb_part *found, const void *src, size_t len, size_t i, size_t parts)
+{
+	if (!found || !src || parts > MOST_PARTS || i >= parts)
+		return CRUMB_EINVAL;
+	return crumb_frame_look(found, src, len, i, parts);
+}
+
+int64_t crumb_check_join(crumb_checked *out, const void *src, size_t len, const crumb_part *found,
+                         size_t parts)
+{
+	if (!out || !src || !found || !parts || parts > MOST_PARTS)
+		return CRUMB_EINVAL;
+	struct frame frame;
+	const int64_t length = crumb_frame_join(&frame, src, len, found, parts);
+	if (length >= 0)
+		*out = checked_of(&frame);
 	return length;
 }
 

@@ -42,47 +42,124 @@ int64_t crumb_frame_seal_summed(uint8_t *dst, uint32_t id, uint16_t flags, uint6
 	return (int64_t)(sizeof h + size);
 }
 
-/* Whether the payload has that checksum, and whether it is well-formed; what clean sees to in one reading. */
-static bool intact(const struct frame *frame, const struct codec *codec, uint32_t payload_sum, bool *formed)
+/* ---- checking ------------------------------------------------------------------------------- */
+
+enum { BLOCK = 4096, PART = 4 * BLOCK }; /* whole blocks of the checksum, which the first cache holds */
+
+/* Where the i-th of so many parts of the payload begins. */
+static const uint8_t *part_at(const struct frame *frame, size_t i, size_t parts)
 {
-	enum { PART = 1 << 14 }; /* whole blocks of the checksum, which the first cache holds */
-	const uint8_t *const end = frame->payload + frame->size;
+	return frame->payload + (i == parts ? frame->size : frame->size / PART * i / parts * PART);
+}
+
+static size_t unit_at(const uint8_t *at, const uint8_t *base, size_t width, size_t count)
+{
+	const size_t unit = at > base ? divide_up((size_t)(at - base), width) : 0;
+	return unit < count ? unit : count;
+}
+
+struct units crumb_part_units(const struct part *part, const uint8_t *base, size_t width, size_t count)
+{
+	return (struct units){unit_at(part->from, base, width, count), unit_at(part->to, base, width, count)};
+}
+
+static crumb_part look(const struct frame *frame, size_t i, size_t parts)
+{
+	const struct codec *codec = crumb_codec_find(frame->id);
+	struct part part = {part_at(frame, i, parts), part_at(frame, i + 1, parts), 0};
+	bool formed = frame->n ? codec->check(frame, &part) : !frame->size;
 	uint32_t sum = 0;
-	*formed = frame->n ? codec->check(frame) : !frame->size;
-	for (const uint8_t *from = frame->payload, *to; from < end; from = to) {
-		to = end - from < PART ? end : from + PART;
+	for (const uint8_t *from = part.from, *to; from < part.to; from = to) {
+		to = part.to - from < PART ? part.to : from + PART;
 		sum = crumb_isa_now()->checksum(sum, from, (size_t)(to - from));
-		*formed = *formed && (!codec->clean || codec->clean(frame, from, to));
+		formed = formed && (!codec->clean || codec->clean(frame, from, to));
 	}
-	return sum == payload_sum;
+	return (crumb_part){part.bins, sum, formed};
+}
+
+/* The product of two polynomials modulo that of the CRC; the highest bit is what stands at x^0. */
+static uint32_t product(uint32_t a, uint32_t b)
+{
+	uint32_t sum = 0;
+	for (; a; a <<= 1, b = b >> 1 ^ (b & 1 ? 0x82F63B78 : 0))
+		sum ^= a >> 31 ? b : 0;
+	return sum;
+}
+
+/* The CRC of bytes and so many that follow them, of both the CRCs: the first times x^(8 bytes), and the
+ * second. */
+static uint32_t crc_join(uint32_t before, uint32_t after, size_t bytes)
+{
+	for (uint32_t by = 1u << 23; before && bytes; bytes /= 2, by = product(by, by))
+		before = bytes & 1 ? product(before, by) : before;
+	return before ^ after;
+}
+
+/* The length of a frame with that checksum, of which that was found, or an error. */
+static int64_t join(const struct frame *frame, uint32_t payload_sum, const crumb_part *found, size_t parts)
+{
+	uint64_t bins = 0;
+	uint32_t sum = 0;
+	bool formed = true;
+	for (size_t i = 0; i < parts; i++) {
+		const ptrdiff_t size = part_at(frame, i + 1, parts) - part_at(frame, i, parts);
+		sum = crc_join(sum, found[i].sum, sizeof sum * divide_up((size_t)size, BLOCK));
+		bins += found[i].bins;
+		formed = formed && found[i].formed;
+	}
+	return sum != payload_sum ? CRUMB_ECHECKSUM
+	       : !formed || bins  ? CRUMB_EFRAME
+	                          : (int64_t)(CRUMB_HEADER_BYTES + frame->size);
+}
+
+/* 0, or an error of the header. */
+static int open_header(struct frame *frame, struct header *h, const uint8_t *src, size_t len)
+{
+	if (len < sizeof *h)
+		return len < sizeof magic || !memcmp(src, magic, sizeof magic) ? CRUMB_ESHORT : CRUMB_EFRAME;
+	memcpy(h, src, sizeof *h);
+	if (memcmp(h->magic, magic, sizeof magic) != 0)
+		return CRUMB_EFRAME;
+	if (h->header_sum != header_crc(h))
+		return CRUMB_ECHECKSUM;
+	if (h->format != CRUMB_FORMAT)
+		return CRUMB_EVERSION;
+	if (h->n >> 48 || h->size >> 52)
+		return CRUMB_EFRAME;
+	if (h->size > len - sizeof *h)
+		return CRUMB_ESHORT;
+	if (!crumb_codec_find(h->id))
+		return CRUMB_EVERSION;
+	*frame = (struct frame){h->id, h->flags, h->n, (size_t)h->size, src + sizeof *h};
+	return 0;
+}
+
+int crumb_frame_look(crumb_part *found, const uint8_t *src, size_t len, size_t i, size_t parts)
+{
+	struct header h;
+	struct frame frame;
+	const int error = open_header(&frame, &h, src, len);
+	if (!error)
+		*found = look(&frame, i, parts);
+	return error;
+}
+
+int64_t crumb_frame_join(struct frame *frame, const uint8_t *src, size_t len, const crumb_part *found,
+                         size_t parts)
+{
+	struct header h;
+	const int error = open_header(frame, &h, src, len);
+	return error ? error : join(frame, h.payload_sum, found, parts);
 }
 
 int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len)
 {
 	struct header h;
-	if (len < sizeof h)
-		return len < sizeof magic || !memcmp(src, magic, sizeof magic) ? CRUMB_ESHORT : CRUMB_EFRAME;
-	memcpy(&h, src, sizeof h);
-	if (memcmp(h.magic, magic, sizeof magic) != 0)
-		return CRUMB_EFRAME;
-	if (h.header_sum != header_crc(&h))
-		return CRUMB_ECHECKSUM;
-	if (h.format != CRUMB_FORMAT)
-		return CRUMB_EVERSION;
-	if (h.n >> 48 || h.size >> 52)
-		return CRUMB_EFRAME;
-	if (h.size > len - sizeof h)
-		return CRUMB_ESHORT;
-	const struct codec *codec = crumb_codec_find(h.id);
-	if (!codec)
-		return CRUMB_EVERSION;
-	*frame = (struct frame){h.id, h.flags, h.n, (size_t)h.size, src + sizeof h};
-	bool formed;
-	if (!intact(frame, codec, h.payload_sum, &formed))
-		return CRUMB_ECHECKSUM;
-	if (!formed)
-		return CRUMB_EFRAME;
-	return (int64_t)(sizeof h + frame->size);
+	const int error = open_header(frame, &h, src, len);
+	if (error)
+		return error;
+	const crumb_part found = look(frame, 0, 1);
+	return join(frame, h.payload_sum, &found, 1);
 }
 
 bool crumb_frame_divides(const struct frame *frame)

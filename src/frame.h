@@ -14,4 +14,10 @@ int64_t crumb_frame_seal_summed(uint8_t *dst, uint32_t id, uint16_t flags, uint6
 /* Checks header, checksums and payload of the frame at src. Returns its length or an error. */
 int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len);
 
+/* The same by parts: what is found of the i-th of them, or an error of the header; and what all of them say.
+ */
+int crumb_frame_look(crumb_part *found, const uint8_t *src, size_t len, size_t i, size_t parts);
+int64_t crumb_frame_join(struct frame *frame, const uint8_t *src, size_t len, const crumb_part *found,
+                         size_t parts);
+
 #endif

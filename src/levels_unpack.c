@@ -187,14 +187,6 @@ static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t c
 	put_symbols(d, check_block, first, symbol, count);
 }
 
-static bool decode_symbols(struct decoding *d, symbols_put *put)
-{
-	const struct parts *p = d->parts;
-	const struct symbols symbols = symbols_with(p->levels.count);
-	return PER_ISA(symbols_decode)(p->codes.low, p->code_size, symbol_count(d->n), &symbols,
-	                               coder_of(p->coding), put, d);
-}
-
 V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
 {
 	struct coded codes = d->parts->codes;
@@ -240,21 +232,27 @@ static void add_fixed(struct decoding *d, size_t first, size_t end)
 	decode_fixed(d, add_block, first, end);
 }
 
-/* Whether codes at fixed width are below the number of levels, 2^bits or one less, and those after the last
- * element 0. */
-static bool check_fixed(struct decoding *d)
+/* Whether codes at fixed width of the blocks that begin in the part are below the number of levels, 2^bits or
+ * one less, but for what clean sees to; and those after the last element are 0. */
+static bool check_fixed(struct decoding *d, const struct part *part)
 {
 	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
 	const uint32_t count = d->parts->levels.count;
 	struct coded codes = d->parts->codes;
 	const bool few = codes.bits <= 4;
+	const unsigned low = few ? codes.bits : 4;
+	const struct units own = crumb_part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
+	const size_t first = LEVELS_BLOCK * own.first,
+	             end = own.end * LEVELS_BLOCK < n ? own.end * LEVELS_BLOCK : n;
 	v16i code[GROUPS];
-	if (codes.bits == 3 && count & 1 && codes_full_3(codes.low, n))
+	if (codes.bits == 3 && count & 1 && first < end &&
+	    codes_full_3(codes.low + plane_bytes(3, first), end - first))
 		return false;
-	if (few)
-		codes.low += plane_bytes(codes.bits, last);
+	const size_t from = few ? last : first, to = few ? n : end;
+	codes.low += plane_bytes(low, from);
+	codes.high += few ? 0 : plane_bytes(codes.bits - 4, from);
 	v16f top = v16_set(0);
-	for (size_t i = few ? last : 0; i < n; i += LEVELS_BLOCK) {
+	for (size_t i = from; i < to; i += LEVELS_BLOCK) {
 		coded_get(&codes, code, groups_from(n, i));
 		for (int g = 0; g < GROUPS; g++)
 			top = v16_max(top, v16_float_of(code[g]));
@@ -263,18 +261,24 @@ static bool check_fixed(struct decoding *d)
 	return !v16_bits(v16_gt(top, v16_set((float)(count - 1))));
 }
 
-bool PER_ISA(levels_check)(const struct frame *frame)
+bool PER_ISA(levels_check)(const struct frame *frame, struct part *part)
 {
 	struct parts p;
 	if (!parts_of(frame, &p))
 		return false;
-	for (size_t b = 0; b < p.buckets; b++) {
+	const struct units own = crumb_part_units(part, p.norm, 4, p.buckets);
+	for (size_t b = own.first; b < own.end; b++) {
 		const float norm = get_f32(p.norm + 4 * b);
 		if (!isfinite(norm) || signbit(norm))
 			return false;
 	}
 	struct decoding d = {.parts = &p, .n = frame->n, .ended = true};
-	return (p.coding == LEVELS_FIXED ? check_fixed(&d) : decode_symbols(&d, check_symbols)) && d.ended;
+	if (p.coding == LEVELS_FIXED)
+		return check_fixed(&d, part) && d.ended;
+	const struct symbols symbols = symbols_with(p.levels.count);
+	return PER_ISA(symbols_check)(part, p.codes.low, p.code_size, symbol_count(d.n), &symbols,
+	                              coder_of(p.coding), check_symbols, &d) &&
+	       d.ended;
 }
 
 bool PER_ISA(levels_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to)
@@ -325,10 +329,12 @@ uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out)
 	frame_fact(out, "mean_norm", sum / (double)p.buckets);
 
 	struct decoding d = {.parts = &p, .n = frame->n};
+	const struct symbols symbols = symbols_with(count);
 	if (p.coding == LEVELS_FIXED)
 		decode_fixed(&d, count_block, 0, d.n);
 	else
-		decode_symbols(&d, count_symbols);
+		PER_ISA(symbols_decode)
+	(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding), count_symbols, &d);
 	out->sent = d.sent;
 	return count;
 }

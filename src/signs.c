@@ -92,22 +92,29 @@ size_t PER_ISA(signs_close_list)(uint8_t *dst, const uint8_t *list, size_t n, si
 	return 4 * count;
 }
 
-bool PER_ISA(signs_check)(const uint8_t *src, size_t size, size_t n, unsigned form)
+bool PER_ISA(signs_ascend)(const struct part *part, const uint8_t *words, size_t count, unsigned shift,
+                           uint64_t n)
 {
+	const struct units own = crumb_part_units(part, words, 4, count);
+	uint32_t bad = count && get_u32(words + 4 * count - 4) >> shift >= n;
+	for (size_t i = own.first ? own.first : 1; i < own.end; i++)
+		bad |= get_u32(words + 4 * i) >> shift <= get_u32(words + 4 * i - 4) >> shift;
+	return !bad;
+}
+
+bool PER_ISA(signs_check)(const struct frame *frame, const struct part *part, size_t head)
+{
+	const uint8_t *const src = frame->payload + head;
+	const size_t n = frame->n, size = frame->size - head;
+	const unsigned form = signs_form(frame->flags);
 	if (form == SIGNS_GAPS)
-		return crumb_gaps_check(src, size, n);
-	if (form == SIGNS_MAP)
-		return size == signs_map_bytes(n) && bits_clean(src, src + size) && bits_end(src, n);
-	if (form || size % 4)
-		return false;
-	uint64_t least = 0;
-	for (size_t i = 0; i < size; i += 4) {
-		const uint32_t at = get_u32(src + i) >> 1;
-		if (at < least || at >= n)
-			return false;
-		least = (uint64_t)at + 1;
+		return !part_leads(part, frame) || crumb_gaps_check(src, size, n);
+	if (form == SIGNS_MAP) {
+		const struct units own = crumb_part_units(part, src, 4, size / 4);
+		return size == signs_map_bytes(n) && bits_clean(src + 4 * own.first, src + 4 * own.end) &&
+		       bits_end(src, n);
 	}
-	return true;
+	return !form && size % 4 == 0 && PER_ISA(signs_ascend)(part, src, size / 4, 1, n);
 }
 
 void PER_ISA(signs_add)(const uint8_t *src, size_t size, size_t n, unsigned form, float plus, float minus,

@@ -56,8 +56,13 @@ size_t PER_ISA(signs_close_list)(uint8_t *dst, const uint8_t *list, size_t n, si
 /* Of the flags, those that say how signs stand in the payload. */
 static inline unsigned signs_form(unsigned flags) { return flags & (SIGNS_MAP | SIGNS_GAPS); }
 
-/* Whether a payload is well-formed: the list ascends, the map is whole, or the gaps are. */
-bool PER_ISA(signs_check)(const uint8_t *src, size_t size, size_t n, unsigned form);
+/* Whether the signs behind so many bytes of head are well-formed: the list ascends, the map is whole, or the
+ * gaps are. */
+bool PER_ISA(signs_check)(const struct frame *frame, const struct part *part, size_t head);
+/* Whether of count words, shifted down, those in the part ascend, each beside the one before, and the last of
+ * all is below n. */
+bool PER_ISA(signs_ascend)(const struct part *part, const uint8_t *words, size_t count, unsigned shift,
+                           uint64_t n);
 /* acc += plus or minus where the payload says so, for elements first to end - 1. */
 void PER_ISA(signs_add)(const uint8_t *src, size_t size, size_t n, unsigned form, float plus, float minus,
                         float *acc, size_t first, size_t end);

@@ -209,11 +209,12 @@ static bool block_close(const struct block *b)
 	return b->kind == RANS ? rans_close(&b->rans) : b->kind == CODES || crumb_huffman_close(b->huffman);
 }
 
-/* Who is given which elements. */
+/* Who is given which elements, of blocks that begin where. */
 struct taker {
 	symbols_put *put;
 	void *to;
 	size_t first, end;
+	const uint8_t *from, *until;
 };
 
 /* The count elements of a block that come next. */
@@ -283,12 +284,13 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbo
 	struct huffman_decoder huffman;
 	struct block b[RANS_DECODE_SIDE];
 	size_t waiting = 0;
-	while (rest.first < n && rest.first < taker->end) {
+	while (rest.first < n && rest.first < taker->end && rest.src < taker->until) {
 		struct block *const now = &b[waiting];
+		const bool early = rest.src < taker->from;
 		now->huffman = &huffman;
 		if (!block_take(now, &rest, s, coder))
 			return false;
-		if (rest.first <= taker->first)
+		if (early || rest.first <= taker->first)
 			continue;
 		if (!block_open(now, s->count))
 			return false;
@@ -301,18 +303,24 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbo
 			waiting = 0;
 		}
 	}
-	return decode_waiting(b, waiting, s, taker) && (rest.first < n || rest.size == 0);
+	return decode_waiting(b, waiting, s, taker) && (rest.first < n) == (rest.size > 0);
 }
 
 bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                              enum symbols_coder coder, symbols_put *put, void *to)
 {
-	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n});
+	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n, src, src + size});
+}
+
+bool PER_ISA(symbols_check)(const struct part *part, const uint8_t *src, size_t size, size_t n,
+                            const struct symbols *s, enum symbols_coder coder, symbols_put *put, void *to)
+{
+	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n, part->from, part->to});
 }
 
 void PER_ISA(symbols_decode_range)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                                    enum symbols_coder coder, symbols_put *put, void *to, size_t first,
                                    size_t end)
 {
-	decode(src, size, n, s, coder, &(struct taker){put, to, first, end});
+	decode(src, size, n, s, coder, &(struct taker){put, to, first, end, src, src + size});
 }

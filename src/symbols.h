@@ -63,6 +63,10 @@ typedef void symbols_put(void *to, size_t first, const uint8_t *symbol, size_t c
 bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                              enum symbols_coder coder, symbols_put *put, void *to);
 
+/* The same of the blocks that begin in the part alone; those before it are passed over. */
+bool PER_ISA(symbols_check)(const struct part *part, const uint8_t *src, size_t size, size_t n,
+                            const struct symbols *s, enum symbols_coder coder, symbols_put *put, void *to);
+
 /* The same of a payload that is well-formed, for elements first to end - 1 alone: blocks before these are
  * passed over. A stretch begins at first or at a multiple of SYMBOLS_RUN. */
 void PER_ISA(symbols_decode_range)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,

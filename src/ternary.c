@@ -70,13 +70,14 @@ static bool parts_of(const struct frame *frame, struct parts *parts)
 /* Which lanes of the group that element i begins are elements. */
 static uint16_t lanes(size_t n, size_t i) { return n - i < V16 ? v16_first(n - i) : 0xFFFF; }
 
-static bool check_planes(const struct parts *p, size_t n)
+static bool check_planes(const struct parts *p, size_t n, const struct part *part)
 {
 	const v16f most = v16_set((float)(2 * p->learners));
-	const uint8_t *src = p->digit;
-	for (size_t i = 0; i < n; i += V16, src += 2 * p->planes) {
-		const v16f x = v16_float_of(planes_get(src, p->planes));
-		if (v16_bits(v16_gt(x, most)) || v16_bits(v16_ne(x, v16_set(0))) & ~lanes(n, i))
+	const size_t size = 2 * p->planes;
+	const struct units own = crumb_part_units(part, p->digit, size, divide_up(n, V16));
+	for (size_t g = own.first; g < own.end; g++) {
+		const v16f x = v16_float_of(planes_get(p->digit + size * g, p->planes));
+		if (v16_bits(v16_gt(x, most)) || v16_bits(v16_ne(x, v16_set(0))) & ~lanes(n, V16 * g))
 			return false;
 	}
 	return true;
@@ -96,33 +97,35 @@ static bool check_trits(const struct parts *p, size_t n)
 	return !past;
 }
 
-static bool each_stretch(const struct parts *p, size_t n, symbols_put *put, void *to)
+static void each_stretch(const struct parts *p, size_t n, symbols_put *put, void *to)
 {
-	return PER_ISA(symbols_decode)(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY,
-	                               put, to);
+	PER_ISA(symbols_decode)
+	(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY, put, to);
 }
 
-bool PER_ISA(ternary_check)(const struct frame *frame)
+bool PER_ISA(ternary_check)(const struct frame *frame, struct part *part)
 {
 	struct parts p;
 	if (!parts_of(frame, &p))
 		return false;
-	for (size_t b = 0; b < p.scalers; b++) {
+	const struct units own = crumb_part_units(part, p.scaler, 4, p.scalers);
+	for (size_t b = own.first; b < own.end; b++) {
 		const float s = get_f32(p.scaler + 4 * b);
 		if (!usable(s) || signbit(s))
 			return false;
 	}
 	if (p.planes)
-		return check_planes(&p, frame->n);
+		return check_planes(&p, frame->n, part);
 	switch (p.coding) {
 	case TRITS:
 		return check_trits(&p, frame->n);
 	case BITS:
 		return bits_end(p.digit, frame->n);
 	case TERNARY_GAPS:
-		return crumb_gaps_check(p.digit, p.digit_size, frame->n);
+		return !part_leads(part, frame) || crumb_gaps_check(p.digit, p.digit_size, frame->n);
 	default:
-		return each_stretch(&p, frame->n, NULL, NULL);
+		return PER_ISA(symbols_check)(part, p.digit, p.digit_size, frame->n,
+		                              &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY, NULL, NULL);
 	}
 }
 

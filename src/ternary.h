@@ -25,7 +25,7 @@ extern const struct symbols PER_ISA(ternary_symbols);
 static inline size_t ternary_scalers(size_t bucket, size_t n) { return bucket ? divide_up(n, bucket) : 1; }
 
 /* The codec's check, clean, unpack_add, divides, describe, sum_bound and sum. */
-bool PER_ISA(ternary_check)(const struct frame *frame);
+bool PER_ISA(ternary_check)(const struct frame *frame, struct part *part);
 bool PER_ISA(ternary_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 void PER_ISA(ternary_unpack_add)(const struct frame *frame, float weight, float *acc, size_t first,
                                  size_t end);

@@ -175,6 +175,22 @@ static void ranges_make_up_the_whole(void **state)
 			assert_int_equal(crumb_check(&checked[0], frame[0].data, frame[0].len - 1),
 			                 CRUMB_ESHORT);
 			assert_int_equal(crumb_check(NULL, frame[0].data, frame[0].len), CRUMB_EINVAL);
+			crumb_part part;
+			assert_int_equal(crumb_check_part(&part, frame[0].data, frame[0].len - 1, 0, 2),
+			                 CRUMB_ESHORT);
+			assert_int_equal(
+			        crumb_check_join(&checked[0], frame[0].data, frame[0].len - 1, &part, 1),
+			        CRUMB_ESHORT);
+			assert_int_equal(crumb_check_part(&part, frame[0].data, frame[0].len, 2, 2),
+			                 CRUMB_EINVAL);
+			assert_int_equal(crumb_check_part(&part, frame[0].data, frame[0].len, 0, 257),
+			                 CRUMB_EINVAL);
+			assert_int_equal(crumb_check_part(NULL, frame[0].data, frame[0].len, 0, 1),
+			                 CRUMB_EINVAL);
+			assert_int_equal(crumb_check_join(&checked[0], frame[0].data, frame[0].len, &part, 0),
+			                 CRUMB_EINVAL);
+			assert_int_equal(crumb_check_join(&checked[0], frame[0].data, frame[0].len, NULL, 1),
+			                 CRUMB_EINVAL);
 			assert_memory_equal(acc, want, n * sizeof *acc);
 			for (size_t f = 0; f < FRAMES; f++)
 				free((void *)frame[f].data);

@@ -96,6 +96,66 @@ static void hostile_payloads_do_no_harm(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* Threads that check a part each of a frame, good or hostile, find what one finds who checks all of it. */
+static void parts_answer_as_the_whole(void **state)
+{
+	(void)state;
+	enum { N = 150001, PART = 1 << 14, MOST = 256 };
+	static const size_t parts[] = {1, 2, 3, 16, MOST};
+	uint64_t chance = 1;
+	size_t refused = 0, taken = 0;
+	float *g = malloc(N * sizeof *g);
+	crumb_part found[MOST];
+	case_fill(g, N, CASE_GAUSS, 5);
+	for (size_t i = 0; i < isas; i++) {
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		for (size_t c = 0; c < codecs; c++) {
+			crumb_packer *p = case_packer(&codec[c], N, 1);
+			size_t len;
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+			struct frame was;
+			assert_true(crumb_frame_open(&was, frame, len) > 0);
+			for (int trial = 0; trial < 24; trial++) {
+				/* A byte, anywhere or near where a part may begin or end. */
+				const size_t any = case_random(&chance) % was.size,
+				             near = any / PART * PART + case_random(&chance) % 8,
+				             edge = trial % 3 == 1 ? near : was.size - 1 - any % 8,
+				             at = CRUMB_HEADER_BYTES +
+				                  (trial % 3 == 0 || edge >= was.size ? any : edge);
+				const uint8_t byte = frame[at];
+				if (trial)
+					frame[at] ^= (uint8_t)(1 << case_random(&chance) % 8);
+				if (trial % 4)
+					crumb_frame_seal(frame, was.id, was.flags, N, was.size);
+				crumb_checked whole = {0}, joined = {0};
+				const int64_t expected = crumb_check(&whole, frame, len);
+				refused += expected < 0;
+				taken += expected >= 0;
+				for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+					for (size_t j = 0; j < parts[k]; j++)
+						assert_int_equal(
+						        crumb_check_part(&found[j], frame, len, j, parts[k]),
+						        0);
+					const int64_t got =
+					        crumb_check_join(&joined, frame, len, found, parts[k]);
+					if (got != expected)
+						fail_msg("%s: %lld of %zu parts, %lld of all, byte %zu",
+						         name(&codec[c]), (long long)got, parts[k],
+						         (long long)expected, at);
+					assert_memory_equal(&joined, &whole, sizeof whole);
+				}
+				frame[at] = byte;
+				crumb_frame_seal(frame, was.id, was.flags, N, was.size);
+			}
+			free(frame);
+			free(p);
+		}
+	}
+	assert_true(refused > 1000 && taken > 1000);
+	free(g);
+	crumb_set_isa(NULL);
+}
+
 /* A gradient in which one element is not finite, or too great, among zeros or others, is refused by
  * crumb_finite, crumb_measure and crumb_pack, and the packer stays what it was. */
 static void refuses(crumb_packer *p, size_t n, const void *bad, enum crumb_dtype type)
@@ -292,6 +352,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(damage_is_an_error),
 	        cmocka_unit_test(hostile_payloads_do_no_harm),
+	        cmocka_unit_test(parts_answer_as_the_whole),
 	        cmocka_unit_test(what_is_not_finite_changes_nothing),
 	        cmocka_unit_test(a_packer_is_a_checkpoint),
 	        cmocka_unit_test(memory_is_what_was_said),

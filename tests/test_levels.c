@@ -10,6 +10,7 @@
 #define V16_ISA                            vectors
 #define crumb_symbols_encode_vectors       crumb_symbols_encode_portable
 #define crumb_symbols_decode_vectors       crumb_symbols_decode_portable
+#define crumb_symbols_check_vectors        crumb_symbols_check_portable
 #define crumb_symbols_decode_range_vectors crumb_symbols_decode_range_portable
 #include "../src/levels.c"
 #include "../src/levels_unpack.c"

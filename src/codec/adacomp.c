@@ -21,7 +21,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                 flags);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out) { bins_describe(frame, out, CODING); }
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	PER_ISA(bins_describe)(frame, out, CODING);
+}
 
 CODEC_INFO(
         adacomp, .id = 5, .flags = CRUMB_RESIDUAL, .name = "adacomp",
@@ -37,7 +40,7 @@ const struct codec PER_ISA(adacomp) = {
         .floats = bins_floats,
         .bound = bound,
         .pack = pack,
-        .check = bins_check,
-        .unpack_add = bins_unpack_add,
+        .check = PER_ISA(bins_check),
+        .unpack_add = PER_ISA(bins_unpack_add),
         .describe = describe,
 };

@@ -56,8 +56,9 @@ static enum crumb_dtype type_of(const struct frame *frame)
 	return frame->flags & FLAG_F16 ? CRUMB_F16 : CRUMB_BF16;
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
+	(void)part;
 	return !(frame->flags & ~FLAG_F16) && frame->size / 2 == frame->n && frame->size % 2 == 0;
 }
 

@@ -20,7 +20,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	return bins_pack(p, grad, type, 1, p->codec.value[CODING] != BINS_SYMBOLS, dst, flags);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out) { bins_describe(frame, out, CODING); }
+static void describe(const struct frame *frame, crumb_frame *out)
+{
+	PER_ISA(bins_describe)(frame, out, CODING);
+}
 
 CODEC_INFO(local, .id = 7, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "local",
            .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)", .keys = 2,
@@ -33,7 +36,7 @@ const struct codec PER_ISA(local) = {
         .floats = bins_floats,
         .bound = bound,
         .pack = pack,
-        .check = bins_check,
-        .unpack_add = bins_unpack_add,
+        .check = PER_ISA(bins_check),
+        .unpack_add = PER_ISA(bins_unpack_add),
         .describe = describe,
 };

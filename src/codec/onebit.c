@@ -76,8 +76,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	V16_BY_TYPE(type, PACK);
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
+	(void)part;
 	if (frame->flags || frame->size != code_bytes(frame->n))
 		return false;
 	unsigned past = 0;

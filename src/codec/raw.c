@@ -35,8 +35,9 @@ static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dty
 	V16_BY_TYPE(type, PUT);
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
+	(void)part;
 	return !frame->flags && frame->size / 4 == frame->n && frame->size % 4 == 0;
 }
 

@@ -169,21 +169,20 @@ static uint16_t get_bits(const uint8_t *src)
 	return bits;
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
 	if (frame->flags || frame->size < 8)
 		return false;
 	const uint64_t n = frame->n, column = carried_column(frame);
 	if (column == 0 || column > n || frame->size != payload_bytes(column, n))
 		return false;
-	const uint8_t *level = frame->payload + 8, *bit = level + 8 * divide_up(n, column);
-	for (const uint8_t *at = level; at < bit; at += 4)
-		if (!isfinite(get_f32(at)))
-			return false;
-	for (uint64_t first = 0; first < n; first += column) {
-		const uint64_t m = n - first < column ? n - first : column;
-		bit += bit_bytes(m);
-		if (m % V16 && get_bits(bit - 2) >> m % V16)
+	const size_t columns = divide_up(n, column), size = bit_bytes(column);
+	const uint8_t *level = frame->payload + 8, *bit = level + 8 * columns;
+	const struct units own = crumb_part_units(part, bit, size, columns);
+	for (size_t c = own.first; c < own.end; c++) {
+		const uint64_t m = n - c * column < column ? n - c * column : column;
+		if (!isfinite(get_f32(level + 8 * c)) || !isfinite(get_f32(level + 8 * c + 4)) ||
+		    (m % V16 && get_bits(bit + size * c + bit_bytes(m) - 2) >> m % V16))
 			return false;
 	}
 	return true;

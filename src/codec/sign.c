@@ -97,8 +97,9 @@ static uint16_t get_signs(const struct frame *frame, size_t i)
 	return bits;
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
+	(void)part;
 	const size_t n = frame->n;
 	if (frame->flags || frame->size != 4 + sign_bytes(n))
 		return false;

@@ -87,13 +87,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	V16_BY_TYPE(type, PACK);
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
 	if (signs_form(frame->flags) != frame->flags || frame->size < 4)
 		return false;
 	const float t = get_f32(frame->payload);
-	return t > 0 && usable(t) &&
-	       PER_ISA(signs_check)(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags));
+	return t > 0 && usable(t) && PER_ISA(signs_check)(frame, part, 4);
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)

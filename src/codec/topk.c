@@ -403,31 +403,28 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-static bool check_exact(const struct frame *frame)
+static bool check_exact(const struct frame *frame, const struct part *part)
 {
 	if (frame->flags != FLAG_EXACT || frame->size % 8)
 		return false;
 	const size_t count = frame->size / 8;
-	uint64_t least = 0;
-	bool good = true;
-	for (size_t i = 0; i < count; i++) {
-		const uint32_t at = get_u32(frame->payload + 4 * i);
-		good = good && at >= least && at < frame->n &&
-		       isfinite(get_f32(frame->payload + 4 * (count + i)));
-		least = (uint64_t)at + 1;
-	}
-	return good;
+	const uint8_t *const value = frame->payload + 4 * count;
+	const struct units own = crumb_part_units(part, value, 4, count);
+	uint32_t bad = 0;
+	for (size_t i = own.first; i < own.end; i++)
+		bad |= !isfinite(get_f32(value + 4 * i));
+	return !bad && PER_ISA(signs_ascend)(part, frame->payload, count, 0, frame->n);
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
 	if (frame->flags & FLAG_EXACT)
-		return check_exact(frame);
+		return check_exact(frame, part);
 	if (signs_form(frame->flags) != frame->flags || frame->size < 8)
 		return false;
 	const float plus = get_f32(frame->payload), minus = get_f32(frame->payload + 4);
 	return isfinite(plus) && isfinite(minus) && plus >= 0 && minus <= 0 &&
-	       PER_ISA(signs_check)(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags));
+	       PER_ISA(signs_check)(frame, part, 8);
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)

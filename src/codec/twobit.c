@@ -99,8 +99,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	V16_BY_TYPE(type, PACK);
 }
 
-static bool check(const struct frame *frame)
+static bool check(const struct frame *frame, struct part *part)
 {
+	(void)part;
 	if (frame->flags || frame->size != 4 + code_bytes(frame->n))
 		return false;
 	const float t = get_f32(frame->payload);
