@@ -48,11 +48,11 @@ struct section {
 	uint64_t load; /* bytes that its owner receives and sends, where a plan has counted them */
 };
 
-/* What decode.c remembers during a call: parts, the slices that are cut, their frames. */
+/* What decode.c remembers during a call: shares, the slices that are cut, what was found of their frames. */
 struct decoder {
-	struct part *part;
+	struct share *share;
 	size_t *cut;
-	struct checked *checked;
+	crumb_part *found; /* [cut][frame][thread] */
 };
 
 struct buffer {

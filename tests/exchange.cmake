@@ -1,5 +1,6 @@
 crumb_test(test_policy test_policy.c)
 crumb_test(test_team test_team.c)
+crumb_test(test_decode test_decode.c cases.c)
 crumb_test(test_exchange test_exchange.c exchange_cases.c)
 crumb_test(test_refusals test_refusals.c exchange_cases.c)
 crumb_test(test_auto test_auto.c)
