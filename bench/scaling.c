@@ -2,14 +2,15 @@
  *
  *   scaling N...        lines of CSV
  *
- * Every codec with the best instruction set on gradients of N elements that workload.h makes, with one thread
- * and with two, lengths and threads in turns; wall time, so the machine has to be idle. With two threads a
- * gradient is packed, and unpacked, as two slices, one each. A slice that is too long for one thread is
- * shared as the exchange does it: its frame is checked by one thread, then added by both, a range each; of
- * eight frames each thread checks four. The columns: the CPU; how many elements; instruction set; codec;
- * threads; and in GB/s of f32 the fastest of all rounds, since whoever shares the machine only ever slows
- * one: pack, unpack, unpack of one frame that is shared, of eight (the elements of all of them), r += g, the
- * sum of g, acc *= s.
+ * Every codec with the best instruction set on gradients of N elements, those of the shortest that workload.h
+ * makes and its repetitions, so that all lengths have alike to send; with one thread and with two, lengths
+ * and threads in turns; wall time, so the machine has to be idle. With two threads a gradient is packed, and
+ * unpacked, as eight slices, which the threads take in turn. A slice that is too long for one thread is
+ * shared as the exchange does it: its frame is checked by both threads, a part each, then added in four
+ * ranges, which they take in turn; so are eight frames. The columns: the CPU; how many elements; instruction
+ * set; codec; threads; and in GB/s of f32 the fastest of all rounds, since whoever shares the machine only
+ * ever slows one: pack, unpack, unpack of one frame that is shared, of eight (the elements of all of them), r
+ * += g, the sum of g, acc *= s.
  *
  * SPDX-License-Identifier: MIT */
 #include "command.h"
@@ -25,7 +26,7 @@
 #include <string.h>
 #include <team.h>
 
-enum { THREADS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
+enum { THREADS = 2, SLICES = 8, TURNS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
 
 enum kernel { PACK, READ, UNPACK, ADD, SHARED, SHARED_MANY, SCALE, KERNELS };
 
@@ -41,7 +42,7 @@ struct scaling {
 	struct arrays *shared;
 	size_t n;
 	struct gathered whole;
-	struct learner half[THREADS];
+	struct learner slice[SLICES];
 	double sample[THREADS + 1][KERNELS][ROUNDS];
 };
 
@@ -58,8 +59,8 @@ struct run {
 	struct scaling *scaling;
 	const float *grad;
 	size_t threads, frames;
-	crumb_checked checked[MANY];
-	int64_t result[MANY];
+	crumb_part found[MANY][THREADS];
+	int64_t result[MANY * THREADS];
 };
 
 static void pack_task(void *arg, size_t i, unsigned thread)
@@ -69,7 +70,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	(void)thread;
 	run->result[i] = run->threads == 1
 	                         ? gathered_pack(&s->whole, run->grad, CRUMB_KNOWN_FINITE)
-	                         : learner_pack(&s->half[i], run->grad + range_first(s->n, i, run->threads),
+	                         : learner_pack(&s->slice[i], run->grad + range_first(s->n, i, SLICES),
 	                                        CRUMB_F32, CRUMB_KNOWN_FINITE);
 }
 
@@ -77,30 +78,41 @@ static void unpack_task(void *arg, size_t i, unsigned thread)
 {
 	struct run *run = arg;
 	struct scaling *s = run->scaling;
-	const struct learner *own = run->threads == 1 ? &s->whole.learner : &s->half[i];
-	const void *frame = run->threads == 1 ? s->whole.frame[0].data : own->frame;
-	const size_t first = range_first(s->n, i, run->threads), end = range_first(s->n, i + 1, run->threads);
+	const size_t slices = run->threads == 1 ? 1 : SLICES;
+	const struct learner *own = slices == 1 ? &s->whole.learner : &s->slice[i];
+	const void *frame = slices == 1 ? s->whole.frame[0].data : own->frame;
+	const size_t first = range_first(s->n, i, slices), end = range_first(s->n, i + 1, slices);
 	(void)thread;
 	run->result[i] = crumb_unpack_add(frame, own->cap, 0.125f, s->shared->acc + first, end - first);
 }
 
-static void check_task(void *arg, size_t f, unsigned thread)
+static void check_task(void *arg, size_t i, unsigned thread)
 {
 	struct run *run = arg;
+	const size_t f = i / run->threads, part = i % run->threads;
 	const crumb_span frame = run->scaling->whole.frame[f];
 	(void)thread;
-	run->result[f] = crumb_check(&run->checked[f], frame.data, frame.len);
+	run->result[i] = crumb_check_part(&run->found[f][part], frame.data, frame.len, part, run->threads);
 }
+
+static size_t shared_ranges(const struct run *run) { return run->threads == 1 ? 1 : TURNS * run->threads; }
 
 static void range_task(void *arg, size_t i, unsigned thread)
 {
 	static const float weight[MANY] = {0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f};
 	struct run *run = arg;
 	struct scaling *s = run->scaling;
+	const size_t ranges = shared_ranges(run), first = range_first(s->n, i, ranges),
+	             end = range_first(s->n, i + 1, ranges);
+	crumb_checked checked[MANY];
+	int64_t result = 0;
 	(void)thread;
+	for (size_t f = 0; f < run->frames && result >= 0; f++)
+		result = crumb_check_join(&checked[f], s->whole.frame[f].data, s->whole.frame[f].len,
+		                          run->found[f], run->threads);
 	run->result[i] =
-	        crumb_add_range(run->checked, weight, run->frames, s->shared->acc, s->n,
-	                        range_first(s->n, i, run->threads), range_first(s->n, i + 1, run->threads));
+	        result < 0 ? result
+	                   : crumb_add_range(checked, weight, run->frames, s->shared->acc, s->n, first, end);
 }
 
 static void add_task(void *arg, size_t i, unsigned thread)
@@ -141,26 +153,25 @@ static int64_t outcome(const struct run *run, size_t tasks)
 
 static int64_t unpack_shared(struct run *run, struct team *team)
 {
-	crumb_team_run(team, check_task, run, run->frames);
-	if (outcome(run, run->frames) < 0)
-		return outcome(run, run->frames);
-	crumb_team_run(team, range_task, run, run->threads);
-	return outcome(run, run->threads);
+	crumb_team_run(team, check_task, run, run->frames * run->threads);
+	crumb_team_run(team, range_task, run, shared_ranges(run));
+	return outcome(run, shared_ranges(run));
 }
 
 static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 {
 	struct arrays *a = s->shared;
 	struct team *team = a->team[threads];
+	const size_t slices = threads == 1 ? 1 : SLICES;
 	a->turn += kernel == PACK || kernel == READ || kernel == ADD;
 	struct run run = {.scaling = s, .grad = a->grad[a->turn % GRADIENTS], .threads = threads};
 	switch (kernel) {
 	case PACK:
-		crumb_team_run(team, pack_task, &run, threads);
-		return outcome(&run, threads);
+		crumb_team_run(team, pack_task, &run, slices);
+		return outcome(&run, slices);
 	case UNPACK:
-		crumb_team_run(team, unpack_task, &run, threads);
-		return outcome(&run, threads);
+		crumb_team_run(team, unpack_task, &run, slices);
+		return outcome(&run, slices);
 	case SHARED:
 		run.frames = 1;
 		return unpack_shared(&run, team);
@@ -187,11 +198,11 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 static int open_codec(struct scaling *s, const crumb_codec *codec)
 {
 	int status = gathered_open(&s->whole, codec, s->n, 1);
-	for (size_t i = 0; i < THREADS && !status; i++)
-		status = learner_open(&s->half[i], codec,
-		                      range_first(s->n, i + 1, THREADS) - range_first(s->n, i, THREADS),
-		                      2 + i);
+	for (size_t i = 0; i < SLICES && !status; i++)
+		status = learner_open(&s->slice[i], codec,
+		                      range_first(s->n, i + 1, SLICES) - range_first(s->n, i, SLICES), 2 + i);
 	int64_t result = 0;
+	s->shared->turn = 0;
 	for (int step = 0; step < WARM_STEPS && !status && result >= 0; step++)
 		for (size_t threads = 1; threads <= THREADS && result >= 0; threads++)
 			result = run_kernel(s, PACK, threads);
@@ -201,8 +212,8 @@ static int open_codec(struct scaling *s, const crumb_codec *codec)
 static void close_codec(struct scaling *s)
 {
 	gathered_close(&s->whole);
-	for (size_t i = 0; i < THREADS; i++)
-		learner_close(&s->half[i]);
+	for (size_t i = 0; i < SLICES; i++)
+		learner_close(&s->slice[i]);
 }
 
 /* Two kernels in a row never take the same gradient; and since those of a length that take one in a round are
@@ -263,26 +274,35 @@ static int measure_codec(struct scaling *s, size_t count, const char *spec)
 	return STATUS_OK;
 }
 
+/* What all lengths have alike: the shortest's gradient, again and again. */
+static void repeat(float *grad, size_t n, size_t period, size_t seed)
+{
+	workload_gradient(grad, period, seed);
+	for (size_t i = period; i < n; i += period)
+		memcpy(grad + i, grad, (n - i < period ? n - i : period) * sizeof *grad);
+}
+
 /* ---- all ------------------------------------------------------------------------------------ */
 
 static int measure_lengths(struct arrays *a, const size_t *n, size_t count)
 {
 	static struct scaling s[LENGTHS];
 	float **const array[] = {&a->grad[0], &a->grad[1], &a->grad[2], &a->residual, &a->acc, &a->scaled};
-	size_t longest = 0;
+	size_t longest = 0, shortest = SIZE_MAX;
 	const char *spec;
 	int status = STATUS_OK;
 	for (size_t i = 0; i < count; i++) {
 		s[i].shared = a;
 		s[i].n = n[i];
 		longest = n[i] > longest ? n[i] : longest;
+		shortest = n[i] < shortest ? n[i] : shortest;
 	}
 	for (size_t i = 0; i < sizeof array / sizeof *array && !status; i++) {
 		*array[i] = command_memory(longest * sizeof **array);
 		if (!*array[i])
 			status = STATUS_FAILED;
 		else if (i < GRADIENTS)
-			workload_gradient(*array[i], longest, i);
+			repeat(*array[i], longest, shortest, i);
 		else
 			memset(*array[i], 0, longest * sizeof **array);
 	}
@@ -300,7 +320,7 @@ int main(int argc, char **argv)
 	int status = argc > 1 && argc <= 1 + LENGTHS ? STATUS_OK : command_fail("one to %d lengths", LENGTHS);
 	for (int i = 1; i < argc && !status; i++) {
 		const long long length = atoll(argv[i]);
-		if (length < THREADS * CRUMB_RANGE)
+		if (length < SLICES * CRUMB_RANGE)
 			status = command_fail("%s: too few elements", argv[i]);
 		else
 			n[i - 1] = (size_t)length;
