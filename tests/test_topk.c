@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = (1 << 16) + 5, STEPS = 2, MISLEADING = CASE_KINDS, RISING, KINDS };
+enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, MISLEADING = CASE_KINDS, RISING, KINDS };
 
 /* Sampled; too short for that, but with room for candidates; too short for those. */
-static const size_t lengths[] = {MOST, 4101, 1021};
+static const size_t lengths[] = {LONG, 4101, 1021};
 
 static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction=0.01,coding=entropy",
                                     "topk:fraction=0.01,value=exact", "topk:fraction=0.2",
@@ -140,8 +140,19 @@ static void what_a_sort_finds(void **state)
 	crumb_set_isa(NULL);
 }
 
+/* So many that a frame has room for either candidates' values or their numbers, and so few that it is these.
+ */
+static void what_a_sort_finds_of_few(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < KINDS; kind++)
+		find("topk:fraction=0.0075,value=exact", MOST, kind);
+	crumb_set_isa(NULL);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_sort_finds)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_sort_finds),
+	                                   cmocka_unit_test(what_a_sort_finds_of_few)};
 	return cmocka_run_group_tests_name("topk", tests, NULL, NULL);
 }

@@ -37,22 +37,55 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 /* ---- which: the k-th greatest magnitude ----------------------------------------------------- */
 
-/* Of the n floats' magnitudes whose bits above shift + width are those of prefix, counts the next width bits.
+/* Floats one after another; or, of those at x, the ones with these numbers. */
+struct floats {
+	const uint8_t *x, *number;
+	size_t count;
+};
+
+enum { SOME = 1024 };
+
+/* How many there are from number first on, SOME at most. */
+static size_t some(const struct floats *f, size_t first)
+{
+	return f->count - first < SOME ? f->count - first : SOME;
+}
+
+/* These: where they stand, or taken to room. */
+static const uint8_t *take(const struct floats *f, size_t first, float room[SOME])
+{
+	enum { AHEAD = 16 };
+	const size_t last = f->count - 1;
+	if (!f->number)
+		return f->x + 4 * first;
+	for (size_t j = 0; j < some(f, first); j++) {
+		const size_t ahead = first + j + AHEAD < last ? first + j + AHEAD : last;
+		__builtin_prefetch(f->x + 4 * (size_t)get_u32(f->number + 4 * ahead));
+		room[j] = get_f32(f->x + 4 * (size_t)get_u32(f->number + 4 * (first + j)));
+	}
+	return (const uint8_t *)room;
+}
+
+/* Of the floats' magnitudes whose bits above shift + width are those of prefix, counts the next width bits.
  */
-static void count_digits(const uint8_t *x, size_t n, uint32_t prefix, unsigned shift, unsigned width,
+static void count_digits(const struct floats *f, uint32_t prefix, unsigned shift, unsigned width,
                          size_t *count)
 {
+	float room[SOME];
 	memset(count, 0, sizeof *count << width);
-	for (size_t i = 0; i < n; i++) {
-		const uint32_t bits = get_u32(x + 4 * i) & 0x7FFFFFFF;
-		if (bits >> shift >> width == prefix)
-			count[bits >> shift & ((1u << width) - 1)]++;
+	for (size_t first = 0; first < f->count; first += SOME) {
+		const uint8_t *const x = take(f, first, room);
+		for (size_t i = 0; i < some(f, first); i++) {
+			const uint32_t bits = get_u32(x + 4 * i) & 0x7FFFFFFF;
+			if (bits >> shift >> width == prefix)
+				count[bits >> shift & ((1u << width) - 1)]++;
+		}
 	}
 }
 
 /* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
  * lies. */
-static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
+static float greatest_of_many(const struct floats *f, size_t k)
 {
 	static const unsigned width[3] = {11, 10, 10};
 	size_t count[1 << 11];
@@ -60,7 +93,7 @@ static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
 	unsigned shift = 31;
 	for (int pass = 0; pass < 3; pass++) {
 		shift -= width[pass];
-		count_digits(x, n, found, shift, width[pass], count);
+		count_digits(f, found, shift, width[pass], count);
 		uint32_t digit = 1u << width[pass];
 		while (k > count[--digit])
 			k -= count[digit];
@@ -69,62 +102,79 @@ static float greatest_of_many(const uint8_t *x, size_t n, size_t k)
 	return float_of_bits(found);
 }
 
-/* How many of n floats are of a magnitude above m > 0, or equal to it. */
-static __attribute__((noinline)) size_t count_above(const uint8_t *x, size_t n, float m, bool equal)
+/* How many floats are of a magnitude above m > 0, or equal to it. */
+static __attribute__((noinline)) size_t count_above(const struct floats *f, float m, bool equal)
 {
 	const v16f least = v16_set(m);
+	float room[SOME];
 	size_t count = 0;
-	for (size_t i = 0; i < n; i += V16) {
-		const v16f v = n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i) : v16_load(CRUMB_F32, x, i);
-		const v16m in = equal ? v16_ge(v16_abs(v), least) : v16_gt(v16_abs(v), least);
-		count += (size_t)__builtin_popcount(v16_bits(in));
+	for (size_t first = 0; first < f->count; first += SOME) {
+		const uint8_t *const x = take(f, first, room);
+		const size_t n = some(f, first);
+		for (size_t i = 0; i < n; i += V16) {
+			const v16f v = n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i)
+			                           : v16_load(CRUMB_F32, x, i);
+			const v16m in = equal ? v16_ge(v16_abs(v), least) : v16_gt(v16_abs(v), least);
+			count += (size_t)__builtin_popcount(v16_bits(in));
+		}
 	}
 	return count;
 }
 
 /* The least of the magnitudes that are m or more. */
-static float least_from(const uint8_t *x, size_t n, float m)
+static float least_from(const struct floats *f, float m)
 {
-	float least = INFINITY;
-	for (size_t i = 0; i < n; i++) {
-		const float size = fabsf(get_f32(x + 4 * i));
-		least = size >= m && size < least ? size : least;
+	float room[SOME], least = INFINITY;
+	for (size_t first = 0; first < f->count; first += SOME) {
+		const uint8_t *const x = take(f, first, room);
+		for (size_t i = 0; i < some(f, first); i++) {
+			const float size = fabsf(get_f32(x + 4 * i));
+			least = size >= m && size < least ? size : least;
+		}
 	}
 	return least;
 }
 
 /* Bit after bit, a pass of comparisons for each, until k are left. */
-static float greatest_of_few(const uint8_t *x, size_t n, size_t k)
+static float greatest_of_few(const struct floats *f, size_t k)
 {
 	uint32_t found = 0;
 	for (uint32_t bit = 1u << 30; bit; bit >>= 1) {
 		const float m = float_of_bits(found | bit);
-		const size_t count = count_above(x, n, m, true);
+		const size_t count = count_above(f, m, true);
 		if (count == k)
-			return least_from(x, n, m);
+			return least_from(f, m);
 		found |= count > k ? bit : 0;
 	}
 	return float_of_bits(found);
 }
 
-static __attribute__((noinline)) float greatest(const uint8_t *x, size_t n, size_t k)
+static __attribute__((noinline)) float greatest(const struct floats *f, size_t k)
 {
 	enum { FEW = 4096 };
-	return n <= FEW ? greatest_of_few(x, n, k) : greatest_of_many(x, n, k);
+	return f->count <= FEW ? greatest_of_few(f, k) : greatest_of_many(f, k);
 }
 
 /* ---- candidates: the few that may be among the k greatest ------------------------------------ */
 
 #define LEAST 0x1p-149f /* of the magnitudes that are not 0 */
 
-/* Values, and the numbers of their elements unless number is NULL. Where there are too many, those that
- * cannot be among the k greatest are dropped. */
+/* The numbers of elements and their values, or, where there is no room for both, one of them: values can be
+ * looked up, which is slow. Where there are too many, those that cannot be among the k greatest are dropped.
+ */
 struct candidates {
+	const float *r;
 	uint8_t *number, *value;
 	size_t room, count;
 	size_t k;
 	float from; /* magnitudes below this are not candidates */
 };
+
+static struct floats values_of(const struct candidates *c)
+{
+	return c->value ? (struct floats){c->value, NULL, c->count}
+	                : (struct floats){(const uint8_t *)c->r, c->number, c->count};
+}
 
 enum { SAMPLE_GROUPS = 4096, LEAST_ROOM = 256, OWN_ROOM = 4096 };
 
@@ -138,29 +188,36 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 	if (!groups)
 		return LEAST;
 	const size_t step = n / groups, all = V16 * groups;
+	uint8_t *const sample = c->value ? c->value : c->number;
 	for (size_t g = 0; g < groups; g++) {
 		const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
 		float x[V16];
 		v16_storef(x, v16_add(v16_loadf(r + i), v16_load(type, grad, i)));
-		memcpy(c->value + sizeof x * g, x, sizeof x);
+		memcpy(sample + sizeof x * g, x, sizeof x);
 	}
 	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
 	const double share = (double)all * (double)c->k / (double)n;
 	const size_t rank = (size_t)(share + 6 * sqrt(share)) + 4;
-	const float m = rank < all ? greatest(c->value, all, rank) : 0;
+	const float m = rank < all ? greatest(&(struct floats){sample, NULL, all}, rank) : 0;
 	return m > LEAST ? m : LEAST;
 }
 
 /* Keeps those of magnitude m or more, in order. */
 static __attribute__((noinline)) void keep_from(struct candidates *c, float m)
 {
+	const struct floats values = values_of(c);
+	float room[SOME];
 	size_t count = 0;
-	for (size_t j = 0; j < c->count; j++) { /* without a branch that could be mispredicted */
-		const float x = get_f32(c->value + 4 * j);
-		if (c->number)
-			put_u32(c->number + 4 * count, get_u32(c->number + 4 * j));
-		put_f32(c->value + 4 * count, x);
-		count += fabsf(x) >= m;
+	for (size_t first = 0; first < c->count; first += SOME) {
+		const uint8_t *const value = take(&values, first, room);
+		for (size_t j = 0; j < some(&values, first); j++) { /* no branch that could be mispredicted */
+			const float x = get_f32(value + 4 * j);
+			if (c->number)
+				put_u32(c->number + 4 * count, get_u32(c->number + 4 * (first + j)));
+			if (c->value)
+				put_f32(c->value + 4 * count, x);
+			count += fabsf(x) >= m;
+		}
 	}
 	c->count = count;
 }
@@ -170,7 +227,8 @@ static __attribute__((noinline)) void drop(struct candidates *c)
 {
 	if (c->count < c->k)
 		return;
-	c->from = greatest(c->value, c->count, c->k);
+	const struct floats values = values_of(c);
+	c->from = greatest(&values, c->k);
 	keep_from(c, c->from);
 }
 
@@ -194,8 +252,12 @@ V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t 
 			v16_storef_few(r + i, x, n - i);
 		if (!fits)
 			continue;
-		const v16m m = v16_ge(v16_abs(x), from);
-		v16_compress(c->value + 4 * count, m, x);
+		v16m m = v16_ge(v16_abs(x), from);
+		if (!whole) /* zeros, too, reach the least magnitude where subnormal numbers are taken for
+		               zeros */
+			m = v16_mask(v16_bits(m) & v16_first(n - i));
+		if (c->value)
+			v16_compress(c->value + 4 * count, m, x);
 		if (c->number)
 			v16_compress(c->number + 4 * count, m, v16_of_bits(number));
 		number = v16_addi(number, v16_seti(V16));
@@ -369,17 +431,50 @@ static size_t pack_exact(float *r, size_t n, float m, size_t count, size_t above
 	return 8 * count;
 }
 
+/* The same of candidates, whose numbers may stand at dst. */
+static size_t pack_exact_few(float *r, float m, size_t count, size_t above, const struct candidates *c,
+                             uint8_t *dst)
+{
+	const struct floats values = values_of(c);
+	float room[SOME];
+	size_t equal = count - above;
+	uint8_t *at = dst;
+	for (size_t first = 0; first < c->count; first += SOME) {
+		const uint8_t *const value = take(&values, first, room);
+		for (size_t j = 0; j < some(&values, first); j++) {
+			const float size = fabsf(get_f32(value + 4 * j));
+			if (size > m || (size == m && equal)) {
+				at = put_u32(at, get_u32(c->number + 4 * (first + j)));
+				equal -= size == m;
+			}
+		}
+	}
+	const struct floats sent = {(const uint8_t *)r, dst, count};
+	for (size_t first = 0; first < count; first += SOME) {
+		const size_t here = some(&sent, first);
+		memcpy(dst + 4 * (count + first), take(&sent, first, room), 4 * here);
+		for (size_t j = first; j < first + here; j++)
+			r[get_u32(dst + 4 * j)] = 0;
+	}
+	return 8 * count;
+}
+
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    uint16_t *flags)
 {
 	const size_t n = p->n, k = kept(&p->codec, n);
 	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	float values[OWN_ROOM];
-	struct candidates c = {.k = k};
-	if (exact) {
-		c.room = 2 * k > OWN_ROOM ? 2 * k : OWN_ROOM;
-		c.value = 2 * k > OWN_ROOM ? dst : (uint8_t *)values;
+	enum { FEW = 128 /* one in so many */ };
+	uint32_t own[2][OWN_ROOM];
+	struct candidates c = {.r = r, .k = k};
+	if (exact && 2 * k <= OWN_ROOM) {
+		c.room = OWN_ROOM;
+		c.value = (uint8_t *)own[0];
+		c.number = (uint8_t *)own[1];
+	} else if (exact) {
+		c.room = 2 * k;
+		*(k < n / FEW ? &c.number : &c.value) = dst;
 	} else if (n <= INT32_MAX) {
 		c.room = signs_map_bytes(n) / 4;
 		c.value = dst + 8;
@@ -388,15 +483,15 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	c.from = guess(r, grad, type, n, &c);
 	const bool fits = add_any(r, grad, type, n, &c),
 	           few = fits && (c.count >= k || c.from == LEAST); /* that is all that is not 0 */
-	const uint8_t *const among = few ? c.value : (const uint8_t *)r;
-	const size_t size = few ? c.count : n;
-	const float kth = size < k ? 0 : greatest(among, size, k);
+	const struct floats all = {(const uint8_t *)r, NULL, n}, among = few ? values_of(&c) : all;
+	const float kth = among.count < k ? 0 : greatest(&among, k);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
-		const size_t least = count_above(among, size, m, true),
-		             above = count_above(among, size, m, false);
+		const size_t least = count_above(&among, m, true), above = count_above(&among, m, false),
+		             count = least < k ? least : k;
 		*flags = FLAG_EXACT;
-		return pack_exact(r, n, m, least < k ? least : k, above, dst);
+		return few && c.number ? pack_exact_few(r, m, count, above, &c, dst)
+		                       : pack_exact(r, n, m, count, above, dst);
 	}
 	return few ? pack_few(r, n, m, entropy, &c, dst, flags) : pack_mean(r, n, m, entropy, dst, flags);
 }
