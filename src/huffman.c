@@ -1,6 +1,7 @@
 /* Prefix codes, their encoder and decoder.
  *
  * SPDX-License-Identifier: MIT */
+#include "ahead.h"
 #include "huffman.h"
 #include <string.h>
 
@@ -265,6 +266,7 @@ bool crumb_huffman_next(struct huffman_decoder *d, uint8_t *symbol, size_t group
 	uint8_t *at[SYMBOLS_STREAMS], *end[SYMBOLS_STREAMS];
 	const uint8_t *src[SYMBOLS_STREAMS], *const last = d->end - sizeof(uint64_t);
 	size_t bit[SYMBOLS_STREAMS];
+	const float *const ask = d->ask;
 	for (size_t t = 0; t < SYMBOLS_STREAMS; t++) {
 		const size_t first = t * SYMBOLS_RUN, all = GROUP * groups;
 		at[t] = symbol + (first < all ? first : all);
@@ -282,6 +284,8 @@ bool crumb_huffman_next(struct huffman_decoder *d, uint8_t *symbol, size_t group
 			uint64_t x;
 			memcpy(&x, src[t] + bit[t] / 8, sizeof x);
 			x >>= bit[t] % 8;
+			if (ask)
+				prefetch(ask, sizeof *ask * (size_t)(at[t] - symbol));
 			for (int k = 0; k < LOOKUPS; k++) {
 				const uint64_t found = d->slot[x % HUFFMAN_SLOTS];
 				put_u32(at[t], (uint32_t)found);

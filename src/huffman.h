@@ -24,6 +24,7 @@ struct huffman_decoder {
 	uint64_t slot[HUFFMAN_SLOTS];
 	uint8_t length[SYMBOLS_MOST];
 	const uint8_t *end; /* of the block */
+	const float *ask;   /* as in rans_decode.h */
 	struct {
 		const uint8_t *begin;
 		size_t size, bit; /* bytes; bits taken */

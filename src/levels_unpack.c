@@ -308,7 +308,7 @@ void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *
 	} else {
 		PER_ISA(symbols_decode_range)
 		(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding), add_symbols, &d,
-		 first, last);
+		 acc, first, last);
 	}
 }
 

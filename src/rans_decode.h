@@ -132,6 +132,8 @@ struct rans_decoder {
 	struct rans_decode_tables tables;
 	const uint8_t *at, *end; /* of the words */
 	v16i even, odd;
+	const float *ask; /* what the next symbols' elements will be added to, which memory brings meanwhile;
+	                     or NULL */
 };
 
 /* Opens a coded block: frequencies of count symbols, words, states. */
@@ -162,6 +164,8 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, uint8
 	struct rans_decode_registers r[RANS_DECODE_SIDE];
 	const uint8_t *at[RANS_DECODE_SIDE];
 	v16i even[RANS_DECODE_SIDE], odd[RANS_DECODE_SIDE];
+	const float *ask[RANS_DECODE_SIDE];
+	const bool asks = d[0]->ask;
 	const bool few = d[0]->tables.few;
 	bool good = true;
 	for (size_t k = 0; k < side; k++) {
@@ -169,10 +173,15 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, uint8
 		at[k] = d[k]->at;
 		even[k] = d[k]->even;
 		odd[k] = d[k]->odd;
+		ask[k] = d[k]->ask;
 	}
 	for (size_t g = 0; g < groups && good; g += 2)
 		for (size_t k = 0; k < side; k++) {
 			struct rans_found found[2];
+			if (asks) {
+				prefetch(ask[k], sizeof **ask * V16 * g);
+				prefetch(ask[k], sizeof **ask * V16 * (g + 1));
+			}
 			rans_find(found, even[k], odd[k], &r[k], few, symbol[k] + V16 * g);
 			at[k] = rans_get(at[k], &even[k], found[0]);
 			if (g + 1 < groups)

@@ -215,6 +215,7 @@ struct taker {
 	void *to;
 	size_t first, end;
 	const uint8_t *from, *until;
+	const float *acc; /* put adds to these; or NULL */
 };
 
 /* The count elements of a block that come next. */
@@ -227,6 +228,12 @@ static void give(const struct taker *taker, struct block *b, const uint8_t *symb
 	b->done += count;
 }
 
+/* Where those are added, or NULL. */
+static const float *ask(const struct taker *taker, const struct block *b)
+{
+	return taker->acc ? taker->acc + b->first + b->done : NULL;
+}
+
 /* What is left of a block; whatever comes after the last element that is taken stays where it is. */
 static bool decode_block(struct block *b, const struct symbols *s, const struct taker *taker)
 {
@@ -235,6 +242,7 @@ static bool decode_block(struct block *b, const struct symbols *s, const struct 
 		const size_t left = b->n - b->done, here = left < SYMBOLS_ROUND ? left : SYMBOLS_ROUND;
 		if (b->first + b->done >= taker->end)
 			return true;
+		b->rans.ask = b->huffman->ask = ask(taker, b);
 		if (!block_next(b, symbol, divide_up(here, V16), s))
 			return false;
 		for (size_t k = here; k % V16; k++)
@@ -258,6 +266,8 @@ static bool decode_beside(struct block *b, size_t count, const struct taker *tak
 		common = b[k].n < common ? b[k].n : common;
 	}
 	for (; common >= SYMBOLS_RUN; common -= SYMBOLS_RUN) {
+		for (size_t k = 0; k < side; k++)
+			rans[k]->ask = ask(taker, &b[k]);
 		if (!rans_next(rans, side, to, SYMBOLS_RUN / V16))
 			return false;
 		for (size_t k = 0; k < side; k++)
@@ -309,18 +319,18 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbo
 bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                              enum symbols_coder coder, symbols_put *put, void *to)
 {
-	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n, src, src + size});
+	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n, src, src + size, NULL});
 }
 
 bool PER_ISA(symbols_check)(const struct part *part, const uint8_t *src, size_t size, size_t n,
                             const struct symbols *s, enum symbols_coder coder, symbols_put *put, void *to)
 {
-	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n, part->from, part->to});
+	return decode(src, size, n, s, coder, &(struct taker){put, to, 0, n, part->from, part->to, NULL});
 }
 
 void PER_ISA(symbols_decode_range)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
-                                   enum symbols_coder coder, symbols_put *put, void *to, size_t first,
-                                   size_t end)
+                                   enum symbols_coder coder, symbols_put *put, void *to, const float *acc,
+                                   size_t first, size_t end)
 {
-	decode(src, size, n, s, coder, &(struct taker){put, to, first, end, src, src + size});
+	decode(src, size, n, s, coder, &(struct taker){put, to, first, end, src, src + size, acc});
 }

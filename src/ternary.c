@@ -254,8 +254,8 @@ static void unpack_blocks(const struct parts *p, size_t n, float weight, float *
 {
 	struct sum_of sum = {p, n, weight, acc};
 	PER_ISA(symbols_decode_range)
-	(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY, add_stretch, &sum, first,
-	 end);
+	(p->digit, p->digit_size, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY, add_stretch, &sum, acc,
+	 first, end);
 }
 
 bool PER_ISA(ternary_divides)(const struct frame *frame)
