@@ -48,11 +48,12 @@ struct section {
 	uint64_t load; /* bytes that its owner receives and sends, where a plan has counted them */
 };
 
-/* What decode.c remembers during a call: shares, the slices that are cut, what was found of their frames. */
+/* What decode.c remembers during a call: ranges, the slices that are cut, what is found of their frames. */
 struct decoder {
-	struct share *share;
+	struct range *range;
 	size_t *cut;
-	crumb_part *found; /* [cut][frame][thread] */
+	crumb_part *found;       /* [cut][frame][part] */
+	struct checked *checked; /* [cut][frame] */
 };
 
 struct buffer {

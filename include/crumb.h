@@ -187,7 +187,8 @@ CRUMB_API int64_t crumb_check(crumb_checked *frame, const void *src, size_t len)
 
 /* The same by several threads, which share a long frame: crumb_check_part checks the i-th of 1 to 256 parts
  * of it, and returns 0 or an error of the header; when that is done for all, crumb_check_join takes what was
- * found, in order, and answers as crumb_check would. */
+ * found, in order, and answers as crumb_check would. Parts are counted from 0; src, len and the bytes are the
+ * same in all calls. With an error found is not written, nor then read. */
 typedef struct crumb_part { /* of no other use */
 	uint64_t bins;
 	uint32_t sum, formed;

@@ -217,6 +217,7 @@ bool crumb_huffman_open(struct huffman_decoder *d, const uint8_t *src, size_t si
 	if (!assign(&code))
 		return false;
 	d->end = src + size;
+	d->ask = NULL;
 	const uint8_t *at = src + around;
 	for (int t = 0; t < SYMBOLS_STREAMS; t++) {
 		const size_t left = (size_t)(d->end - at);

@@ -249,6 +249,8 @@ static bool check_fixed(struct decoding *d, const struct part *part)
 	    codes_full_3(codes.low + plane_bytes(3, first), end - first))
 		return false;
 	const size_t from = few ? last : first, to = few ? n : end;
+	if (from >= to)
+		return true;
 	codes.low += plane_bytes(low, from);
 	codes.high += few ? 0 : plane_bytes(codes.bits - 4, from);
 	v16f top = v16_set(0);

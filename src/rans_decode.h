@@ -142,6 +142,7 @@ static inline bool rans_open(struct rans_decoder *d, const uint8_t *src, size_t 
 	uint32_t state[RANS_STATES];
 	if (size < 2 * count + RANS_STATE_BYTES || size % 2)
 		return false;
+	d->ask = NULL;
 	d->at = src + 2 * count;
 	d->end = src + size - RANS_STATE_BYTES;
 	memcpy(state, d->end, sizeof state);
@@ -165,7 +166,7 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, uint8
 	const uint8_t *at[RANS_DECODE_SIDE];
 	v16i even[RANS_DECODE_SIDE], odd[RANS_DECODE_SIDE];
 	const float *ask[RANS_DECODE_SIDE];
-	const bool asks = d[0]->ask;
+	bool asks = true;
 	const bool few = d[0]->tables.few;
 	bool good = true;
 	for (size_t k = 0; k < side; k++) {
@@ -174,6 +175,7 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, uint8
 		even[k] = d[k]->even;
 		odd[k] = d[k]->odd;
 		ask[k] = d[k]->ask;
+		asks = asks && ask[k];
 	}
 	for (size_t g = 0; g < groups && good; g += 2)
 		for (size_t k = 0; k < side; k++) {

@@ -228,10 +228,11 @@ static void give(const struct taker *taker, struct block *b, const uint8_t *symb
 	b->done += count;
 }
 
-/* Where those are added, or NULL. */
-static const float *ask(const struct taker *taker, const struct block *b)
+/* Where the next so many elements are added; NULL if they are not. */
+static const float *ask(const struct taker *taker, const struct block *b, size_t count)
 {
-	return taker->acc ? taker->acc + b->first + b->done : NULL;
+	const size_t next = b->first + b->done;
+	return taker->acc && next + count > taker->first ? taker->acc + next : NULL;
 }
 
 /* What is left of a block; whatever comes after the last element that is taken stays where it is. */
@@ -242,7 +243,7 @@ static bool decode_block(struct block *b, const struct symbols *s, const struct 
 		const size_t left = b->n - b->done, here = left < SYMBOLS_ROUND ? left : SYMBOLS_ROUND;
 		if (b->first + b->done >= taker->end)
 			return true;
-		b->rans.ask = b->huffman->ask = ask(taker, b);
+		b->rans.ask = b->huffman->ask = ask(taker, b, here);
 		if (!block_next(b, symbol, divide_up(here, V16), s))
 			return false;
 		for (size_t k = here; k % V16; k++)
@@ -267,7 +268,7 @@ static bool decode_beside(struct block *b, size_t count, const struct taker *tak
 	}
 	for (; common >= SYMBOLS_RUN; common -= SYMBOLS_RUN) {
 		for (size_t k = 0; k < side; k++)
-			rans[k]->ask = ask(taker, &b[k]);
+			rans[k]->ask = ask(taker, &b[k], SYMBOLS_RUN);
 		if (!rans_next(rans, side, to, SYMBOLS_RUN / V16))
 			return false;
 		for (size_t k = 0; k < side; k++)

@@ -68,8 +68,8 @@ bool PER_ISA(symbols_check)(const struct part *part, const uint8_t *src, size_t 
                             const struct symbols *s, enum symbols_coder coder, symbols_put *put, void *to);
 
 /* The same of a payload that is well-formed, for elements first to end - 1 alone: blocks before these are
- * passed over. A stretch begins at first or at a multiple of SYMBOLS_RUN. acc: the
- * elements that put adds to, which memory brings while symbols are decoded. */
+ * passed over. A stretch begins at first or at a multiple of SYMBOLS_RUN. acc: the elements that put adds to,
+ * which memory brings while symbols are decoded. */
 void PER_ISA(symbols_decode_range)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
                                    enum symbols_coder coder, symbols_put *put, void *to, const float *acc,
                                    size_t first, size_t end);

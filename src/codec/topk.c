@@ -465,7 +465,6 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const size_t n = p->n, k = kept(&p->codec, n);
 	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	enum { FEW = 128 /* one in so many */ };
 	uint32_t own[2][OWN_ROOM];
 	struct candidates c = {.r = r, .k = k};
 	if (exact && 2 * k <= OWN_ROOM) {
@@ -474,7 +473,11 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		c.number = (uint8_t *)own[1];
 	} else if (exact) {
 		c.room = 2 * k;
-		*(k < n / FEW ? &c.number : &c.value) = dst;
+		/* To look few values up takes less than to go over the residual for their elements. */
+		if (k < n / 128)
+			c.number = dst;
+		else
+			c.value = dst;
 	} else if (n <= INT32_MAX) {
 		c.room = signs_map_bytes(n) / 4;
 		c.value = dst + 8;
