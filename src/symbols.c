@@ -254,36 +254,51 @@ static bool decode_block(struct block *b, const struct symbols *s, const struct 
 	return block_close(b);
 }
 
-/* The runs that blocks have in common; of two or three, of the first two. */
+/* Whether less than a run is left of a block, or of what is taken of it. */
+static bool near_end(const struct block *b, const struct taker *taker)
+{
+	return b->n - b->done < SYMBOLS_RUN || b->first + b->done >= taker->end;
+}
+
+/* Runs of all blocks, or of two or three of the first two, until one is near its end. */
 static bool decode_beside(struct block *b, size_t count, const struct taker *taker)
 {
 	const size_t side = count == RANS_DECODE_SIDE ? count : 2;
 	uint8_t symbol[RANS_DECODE_SIDE][SYMBOLS_RUN], *to[RANS_DECODE_SIDE];
 	struct rans_decoder *rans[RANS_DECODE_SIDE];
-	size_t common = SIZE_MAX;
+	bool ends = false;
 	for (size_t k = 0; k < side; k++) {
 		to[k] = symbol[k];
 		rans[k] = &b[k].rans;
-		common = b[k].n < common ? b[k].n : common;
+		ends = ends || near_end(&b[k], taker);
 	}
-	for (; common >= SYMBOLS_RUN; common -= SYMBOLS_RUN) {
+	while (!ends) {
 		for (size_t k = 0; k < side; k++)
 			rans[k]->ask = ask(taker, &b[k], SYMBOLS_RUN);
 		if (!rans_next(rans, side, to, SYMBOLS_RUN / V16))
 			return false;
-		for (size_t k = 0; k < side; k++)
+		for (size_t k = 0; k < side; k++) {
 			give(taker, &b[k], symbol[k], SYMBOLS_RUN);
+			ends = ends || near_end(&b[k], taker);
+		}
 	}
 	return true;
 }
 
-static bool decode_waiting(struct block *b, size_t count, const struct symbols *s, const struct taker *taker)
+/* Decodes at least one of the waiting blocks to its end; those that are not are the first then. */
+static bool decode_waiting(struct block *b, size_t *waiting, const struct symbols *s,
+                           const struct taker *taker)
 {
-	if (RANS_DECODE_SIDE > 1 && count > 1 && !decode_beside(b, count, taker))
+	const bool beside = RANS_DECODE_SIDE > 1 && *waiting > 1;
+	size_t left = 0;
+	if (beside && !decode_beside(b, *waiting, taker))
 		return false;
-	for (size_t k = 0; k < count; k++)
-		if (!decode_block(&b[k], s, taker))
+	for (size_t k = 0; k < *waiting; k++)
+		if (beside && !near_end(&b[k], taker))
+			b[left++] = b[k];
+		else if (!decode_block(&b[k], s, taker))
 			return false;
+	*waiting = left;
 	return true;
 }
 
@@ -308,13 +323,13 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct symbo
 		if (now->kind != RANS) {
 			if (!decode_block(now, s, taker))
 				return false;
-		} else if (++waiting == RANS_DECODE_SIDE) {
-			if (!decode_waiting(b, waiting, s, taker))
-				return false;
-			waiting = 0;
-		}
+		} else if (++waiting == RANS_DECODE_SIDE && !decode_waiting(b, &waiting, s, taker))
+			return false;
 	}
-	return decode_waiting(b, waiting, s, taker) && (rest.first < n) == (rest.size > 0);
+	while (waiting)
+		if (!decode_waiting(b, &waiting, s, taker))
+			return false;
+	return (rest.first < n) == (rest.size > 0);
 }
 
 bool PER_ISA(symbols_decode)(const uint8_t *src, size_t size, size_t n, const struct symbols *s,
