@@ -7,10 +7,12 @@
  * and threads in turns; wall time, so the machine has to be idle. With two threads a gradient is packed, and
  * unpacked, as eight slices, which the threads take in turn. A slice that is too long for one thread is
  * shared as the exchange does it: its frame is checked by both threads, a part each, then added in four
- * ranges, which they take in turn; so are eight frames. The columns: the CPU; how many elements; instruction
- * set; codec; threads; and in GB/s of f32 the fastest of all rounds, since whoever shares the machine only
- * ever slows one: pack, unpack, unpack of one frame that is shared, of eight (the elements of all of them), r
- * += g, the sum of g, acc *= s.
+ * ranges, which they take in turn; so are eight frames. Before frames are added caches are filled with
+ * gradients: they would hold the few lines that a list touches; and by one thread copies of a shorter
+ * gradient's frame are added side by side, up to eight, since the fastest of short times would be of shorter
+ * disturbances. The columns: the CPU; how many elements; instruction set; codec; threads; and in GB/s of f32
+ * the fastest of all rounds, since whoever shares the machine only ever slows one: pack, unpack, unpack of
+ * one frame that is shared, of eight (the elements of all of them), r += g, the sum of g, acc *= s.
  *
  * SPDX-License-Identifier: MIT */
 #include "command.h"
@@ -32,7 +34,7 @@ enum kernel { PACK, READ, UNPACK, ADD, SHARED, SHARED_MANY, SCALE, KERNELS };
 
 /* What all lengths share: the longest's gradients and sums, of which others take the beginning. */
 struct arrays {
-	size_t turn;
+	size_t turn, longest;
 	float *grad[GRADIENTS], *residual, *acc, *scaled;
 	struct team *team[THREADS + 1]; /* by threads; one: the caller alone */
 	volatile float sink[THREADS];
@@ -42,6 +44,8 @@ struct scaling {
 	struct arrays *shared;
 	size_t n;
 	struct gathered whole;
+	size_t places;       /* where the whole is added, side by side */
+	uint8_t *copy[MANY]; /* of its frame, for all places but the first */
 	struct learner slice[SLICES];
 	double sample[THREADS + 1][KERNELS][ROUNDS];
 };
@@ -78,12 +82,14 @@ static void unpack_task(void *arg, size_t i, unsigned thread)
 {
 	struct run *run = arg;
 	struct scaling *s = run->scaling;
-	const size_t slices = run->threads == 1 ? 1 : SLICES;
-	const struct learner *own = slices == 1 ? &s->whole.learner : &s->slice[i];
-	const void *frame = slices == 1 ? s->whole.frame[0].data : own->frame;
-	const size_t first = range_first(s->n, i, slices), end = range_first(s->n, i + 1, slices);
+	const struct learner *slice = &s->slice[i];
+	const size_t first = range_first(s->n, i, SLICES), end = range_first(s->n, i + 1, SLICES);
 	(void)thread;
-	run->result[i] = crumb_unpack_add(frame, own->cap, 0.125f, s->shared->acc + first, end - first);
+	run->result[i] = run->threads == 1 ? crumb_unpack_add(i ? s->copy[i] : s->whole.frame[0].data,
+	                                                      s->whole.frame[0].len, 0.125f,
+	                                                      s->shared->acc + i * s->n, s->n)
+	                                   : crumb_unpack_add(slice->frame, slice->cap, 0.125f,
+	                                                      s->shared->acc + first, end - first);
 }
 
 static void check_task(void *arg, size_t i, unsigned thread)
@@ -162,7 +168,7 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 {
 	struct arrays *a = s->shared;
 	struct team *team = a->team[threads];
-	const size_t slices = threads == 1 ? 1 : SLICES;
+	const size_t slices = threads == 1 ? 1 : SLICES, adds = threads == 1 ? s->places : SLICES;
 	a->turn += kernel == PACK || kernel == READ || kernel == ADD;
 	struct run run = {.scaling = s, .grad = a->grad[a->turn % GRADIENTS], .threads = threads};
 	switch (kernel) {
@@ -170,8 +176,8 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 		crumb_team_run(team, pack_task, &run, slices);
 		return outcome(&run, slices);
 	case UNPACK:
-		crumb_team_run(team, unpack_task, &run, slices);
-		return outcome(&run, slices);
+		crumb_team_run(team, unpack_task, &run, adds);
+		return outcome(&run, adds);
 	case SHARED:
 		run.frames = 1;
 		return unpack_shared(&run, team);
@@ -193,11 +199,36 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 	return CRUMB_EINVAL;
 }
 
+/* How many elements it goes over. */
+static double elements(const struct scaling *s, enum kernel kernel, size_t threads)
+{
+	return (double)s->n * (kernel == SHARED_MANY              ? MANY
+	                       : kernel == UNPACK && threads == 1 ? (double)s->places
+	                                                          : 1);
+}
+
+/* Before frames are added: copies of a frame, and all threads' caches full of what is not theirs. */
+static void prepare(struct scaling *s)
+{
+	struct arrays *a = s->shared;
+	struct scaling longest = {.shared = a, .n = a->longest};
+	for (size_t i = 1; i < s->places; i++)
+		memcpy(s->copy[i], s->whole.frame[0].data, s->whole.frame[0].len);
+	for (size_t g = 0; g < GRADIENTS; g++) {
+		struct run run = {.scaling = &longest, .grad = a->grad[g], .threads = THREADS};
+		crumb_team_run(a->team[THREADS], read_task, &run, THREADS);
+	}
+}
+
 /* ---- a codec -------------------------------------------------------------------------------- */
 
 static int open_codec(struct scaling *s, const crumb_codec *codec)
 {
 	int status = gathered_open(&s->whole, codec, s->n, 1);
+	s->places = s->shared->longest / s->n < MANY ? s->shared->longest / s->n : MANY;
+	for (size_t i = 1; i < s->places && !status; i++)
+		if (!(s->copy[i] = command_memory(s->whole.learner.cap)))
+			status = STATUS_FAILED;
 	for (size_t i = 0; i < SLICES && !status; i++)
 		status = learner_open(&s->slice[i], codec,
 		                      range_first(s->n, i + 1, SLICES) - range_first(s->n, i, SLICES), 2 + i);
@@ -212,6 +243,9 @@ static int open_codec(struct scaling *s, const crumb_codec *codec)
 static void close_codec(struct scaling *s)
 {
 	gathered_close(&s->whole);
+	for (size_t i = 1; i < s->places; i++)
+		free(s->copy[i]);
+	memset(s->copy, 0, sizeof s->copy);
 	for (size_t i = 0; i < SLICES; i++)
 		learner_close(&s->slice[i]);
 }
@@ -223,11 +257,13 @@ static int64_t measure_round(struct scaling *s, int round)
 	int64_t result = 0;
 	for (int k = 0; k < KERNELS; k++)
 		for (size_t threads = 1; threads <= THREADS && result >= 0; threads++) {
+			const enum kernel kernel = (enum kernel)k;
+			if (kernel == UNPACK || kernel == SHARED || kernel == SHARED_MANY)
+				prepare(s);
 			const double start = crumb_seconds();
-			result = run_kernel(s, (enum kernel)k, threads);
-			const size_t frames = k == SHARED_MANY ? MANY : 1;
-			s->sample[threads][k][round] =
-			        4e-9 * (double)(frames * s->n) / (crumb_seconds() - start);
+			result = run_kernel(s, kernel, threads);
+			const double seconds = crumb_seconds() - start;
+			s->sample[threads][k][round] = 4e-9 * elements(s, kernel, threads) / seconds;
 		}
 	return result;
 }
@@ -288,23 +324,23 @@ static int measure_lengths(struct arrays *a, const size_t *n, size_t count)
 {
 	static struct scaling s[LENGTHS];
 	float **const array[] = {&a->grad[0], &a->grad[1], &a->grad[2], &a->residual, &a->acc, &a->scaled};
-	size_t longest = 0, shortest = SIZE_MAX;
+	size_t shortest = SIZE_MAX;
 	const char *spec;
 	int status = STATUS_OK;
 	for (size_t i = 0; i < count; i++) {
 		s[i].shared = a;
 		s[i].n = n[i];
-		longest = n[i] > longest ? n[i] : longest;
+		a->longest = n[i] > a->longest ? n[i] : a->longest;
 		shortest = n[i] < shortest ? n[i] : shortest;
 	}
 	for (size_t i = 0; i < sizeof array / sizeof *array && !status; i++) {
-		*array[i] = command_memory(longest * sizeof **array);
+		*array[i] = command_memory(a->longest * sizeof **array);
 		if (!*array[i])
 			status = STATUS_FAILED;
 		else if (i < GRADIENTS)
-			repeat(*array[i], longest, shortest, i);
+			repeat(*array[i], a->longest, shortest, i);
 		else
-			memset(*array[i], 0, longest * sizeof **array);
+			memset(*array[i], 0, a->longest * sizeof **array);
 	}
 	for (size_t i = 0; (spec = subject_spec(i)) && !status; i++)
 		status = measure_codec(s, count, spec);
