@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "gaps.h"
+#include "ahead.h"
 #include <string.h>
 
 enum { MOST_K = 31 };
@@ -127,7 +128,8 @@ static inline uint64_t window(const struct gaps *g)
 	return x >> g->bit % 8;
 }
 
-static inline bool next(struct gaps *g, size_t *at, unsigned *negative)
+/* The next element, whose code may be longer than a window; false if it is not well-formed. */
+static bool next_long(struct gaps *g, uint64_t *element)
 {
 	const uint64_t any = (UINT64_C(1) << WINDOW) - 1;
 	uint64_t x = window(g), quotient = 0;
@@ -141,30 +143,55 @@ static inline bool next(struct gaps *g, size_t *at, unsigned *negative)
 	const unsigned zeros = (unsigned)__builtin_ctzll(x);
 	quotient += zeros;
 	g->bit += zeros + 1;
-	x = zeros + g->k + 2 <= WINDOW ? x >> zeros >> 1 : window(g);
+	x = window(g);
 	g->bit += g->k + 1;
 	if (quotient > g->n >> g->k)
 		return false;
 	g->next += (quotient << g->k) + (x & ((UINT64_C(1) << g->k) - 1));
-	*at = g->next++;
-	*negative = x >> g->k & 1;
-	return *at < g->n && g->bit <= 8 * g->size;
+	*element = g->next << 1 | (x >> g->k & 1);
+	return g->next++ < g->n;
 }
 
-bool crumb_gaps_next(struct gaps *g, size_t *at, unsigned *negative)
+/* To find the next window takes longer than to read a code, so a few are read of each. */
+size_t crumb_gaps_next(struct gaps *g, uint64_t element[GAPS_ROUND])
 {
-	return g->left && g->left-- && next(g, at, negative);
+	enum { FEW = 3 };
+	const size_t most = g->left < GAPS_ROUND ? g->left : GAPS_ROUND;
+	size_t count = 0;
+	while (count < most) {
+		const size_t begun = count;
+		uint64_t x = window(g);
+		unsigned room = WINDOW;
+		for (int code = 0; code < FEW && count < most; code++) {
+			const unsigned zeros = (unsigned)__builtin_ctzll(x | UINT64_C(1) << 63),
+			               bits = zeros + g->k + 2;
+			if (bits > room)
+				break;
+			const uint64_t rest = x >> zeros >> 1;
+			g->next += ((uint64_t)zeros << g->k) + (rest & ((UINT64_C(1) << g->k) - 1));
+			element[count] = g->next << 1 | (rest >> g->k & 1);
+			if (g->next++ >= g->n)
+				return 0;
+			count++;
+			g->bit += bits;
+			room -= bits;
+			x >>= bits;
+		}
+		if (count == begun && !next_long(g, &element[count++]))
+			return 0;
+	}
+	g->left -= (uint32_t)count;
+	return count;
 }
 
 bool crumb_gaps_check(const uint8_t *src, size_t size, uint64_t n)
 {
+	uint64_t element[GAPS_ROUND];
 	struct gaps g;
-	size_t at;
-	unsigned negative;
 	if (!crumb_gaps_open(&g, src, size, n))
 		return false;
-	for (; g.left; g.left--)
-		if (!next(&g, &at, &negative))
+	while (g.left)
+		if (!crumb_gaps_next(&g, element))
 			return false;
 	return divide_up(g.bit, 8) == g.size && (g.bit % 8 == 0 || g.bits[g.bit / 8] >> g.bit % 8 == 0);
 }
@@ -173,11 +200,26 @@ void crumb_gaps_add(const uint8_t *src, size_t size, uint64_t n, float plus, flo
                     size_t first, size_t end)
 {
 	const float value[2] = {plus, minus};
+	uint64_t element[2][GAPS_ROUND];
+	size_t count[2];
 	struct gaps g;
-	size_t at;
-	unsigned negative;
-	if (crumb_gaps_open(&g, src, size, n))
-		for (; g.left && next(&g, &at, &negative) && at < end; g.left--)
+	int now = 0;
+	if (!crumb_gaps_open(&g, src, size, n))
+		return;
+	do
+		count[now] = crumb_gaps_next(&g, element[now]);
+	while (count[now] && element[now][count[now] - 1] >> 1 < first);
+	/* Memory brings what a round is added to while the next one is read. */
+	for (; count[now]; now = !now) {
+		for (size_t i = 0; i < count[now]; i++)
+			prefetch(acc, sizeof *acc * (size_t)(element[now][i] >> 1));
+		count[!now] = crumb_gaps_next(&g, element[!now]);
+		for (size_t i = 0; i < count[now]; i++) {
+			const uint64_t at = element[now][i] >> 1;
+			if (at >= end)
+				return;
 			if (at >= first)
-				acc[at] += value[negative];
+				acc[at] += value[element[now][i] & 1];
+		}
+	}
 }

@@ -34,8 +34,10 @@ struct gaps {
 	unsigned k;
 };
 bool crumb_gaps_open(struct gaps *g, const uint8_t *src, size_t size, uint64_t n);
-/* The next element; false if there is none that is well-formed. */
-bool crumb_gaps_next(struct gaps *g, size_t *at, unsigned *negative);
+/* The next elements, up to GAPS_ROUND: of each its number times two, and 1 for minus. 0 if there are none, or
+ * one of them is not well-formed. */
+enum { GAPS_ROUND = 64 };
+size_t crumb_gaps_next(struct gaps *g, uint64_t element[GAPS_ROUND]);
 
 bool crumb_gaps_check(const uint8_t *src, size_t size, uint64_t n);
 /* acc += plus or minus for elements first to end - 1, of a checked payload. */

@@ -234,20 +234,24 @@ static void unpack_gaps(const struct parts *p, size_t n, float weight, float *ac
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	struct gaps gaps;
-	size_t at, stop = 0;
-	unsigned negative;
+	uint64_t element[GAPS_ROUND];
+	size_t count, stop = 0;
 	float value[2] = {0};
 	crumb_gaps_open(&gaps, p->digit, p->digit_size, n);
-	while (crumb_gaps_next(&gaps, &at, &negative) && at < end) {
-		if (at < first)
-			continue;
-		if (at >= stop) {
-			value[0] = weight * get_f32(p->scaler + 4 * (at / bucket));
-			value[1] = -value[0];
-			stop = (at / bucket + 1) * bucket;
+	while ((count = crumb_gaps_next(&gaps, element)))
+		for (size_t i = 0; i < count; i++) {
+			const size_t at = (size_t)(element[i] >> 1);
+			if (at >= end)
+				return;
+			if (at < first)
+				continue;
+			if (at >= stop) {
+				value[0] = weight * get_f32(p->scaler + 4 * (at / bucket));
+				value[1] = -value[0];
+				stop = (at / bucket + 1) * bucket;
+			}
+			acc[at] += value[element[i] & 1];
 		}
-		acc[at] += value[negative];
-	}
 }
 
 static void unpack_blocks(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
@@ -369,13 +373,15 @@ static void sum_stretch(void *to, size_t first, const uint8_t *digit, size_t cou
 static void sum_gaps(const struct planes *sum, const struct parts *p, size_t n)
 {
 	struct gaps gaps;
-	size_t at;
-	unsigned negative;
+	uint64_t element[GAPS_ROUND];
+	size_t count;
 	crumb_gaps_open(&gaps, p->digit, p->digit_size, n);
-	while (crumb_gaps_next(&gaps, &at, &negative)) {
-		const v16m lane = v16_mask((uint16_t)(1u << at % V16));
-		planes_add(sum, at / V16, v16_keepi(lane, v16_seti(1 + negative)));
-	}
+	while ((count = crumb_gaps_next(&gaps, element)))
+		for (size_t i = 0; i < count; i++) {
+			const size_t at = (size_t)(element[i] >> 1);
+			const v16m lane = v16_mask((uint16_t)(1u << at % V16));
+			planes_add(sum, at / V16, v16_keepi(lane, v16_seti(1 + (element[i] & 1))));
+		}
 }
 
 int64_t PER_ISA(ternary_sum)(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags)

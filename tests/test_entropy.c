@@ -36,6 +36,47 @@ static void gaps_are_checked(void **state)
 	assert_false(crumb_gaps_check(longer, sizeof longer, 6));
 }
 
+/* Gaps of all lengths, short ones and, where others are dense, some whose codes have hundreds of bits: what
+ * was written is read, whole or a range of it, and not what is cut off. */
+static void gaps_come_back(void **state)
+{
+	(void)state;
+	enum { MOST = 3000 };
+	static uint8_t list[4 * MOST], gaps[1 << 16];
+	static float want[1 << 20], acc[1 << 20];
+	uint64_t random = 1;
+	for (int trial = 0; trial < 300; trial++) {
+		const size_t longest = (size_t)1 << case_random(&random) % 12,
+		             far = case_random(&random) % 3 * 20000;
+		const size_t most = 1 + case_random(&random) % MOST;
+		size_t count = 0, n = 0;
+		memset(want, 0, sizeof want);
+		for (; count < most; count++) {
+			const size_t at =
+			        n + case_random(&random) % longest + (case_random(&random) % 100 ? 0 : far);
+			if (at >= sizeof want / sizeof *want)
+				break;
+			const bool plus = case_random(&random) % 2;
+			put_u32(list + 4 * count, (uint32_t)(at << 1 | plus));
+			want[at] = plus ? 2 : -3;
+			n = at + 1;
+		}
+		n += case_random(&random) % 2 * case_random(&random) % 50;
+		n = n < sizeof want / sizeof *want ? n : sizeof want / sizeof *want;
+		const size_t size = crumb_gaps_of_list(gaps, list, n, count);
+		assert_true(size + 8 <= sizeof gaps && crumb_gaps_check(gaps, size, n));
+		const size_t from = case_random(&random) % n,
+		             to = from + case_random(&random) % (n - from + 1);
+		memset(acc, 0, sizeof acc);
+		crumb_gaps_add(gaps, size, n, 2, -3, acc, from, to);
+		for (size_t i = 0; i < n; i++)
+			assert_true(acc[i] == (i >= from && i < to ? want[i] : 0));
+		for (size_t cut = 1; cut <= size && cut < 9; cut++)
+			assert_false(crumb_gaps_check(gaps, size - cut, n));
+		assert_false(count && crumb_gaps_check(gaps, size, get_u32(list + 4 * (count - 1)) >> 1));
+	}
+}
+
 /* The same codec with its plain payload, and entropy-coded. */
 static const struct {
 	const char *plain, *coded;
@@ -228,6 +269,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(gaps_are_checked),
+	        cmocka_unit_test(gaps_come_back),
 	        cmocka_unit_test(coded_frames_are_the_plain_ones),
 	        cmocka_unit_test(gaps_are_near_the_entropy),
 	        cmocka_unit_test(adacomp_keeps_the_papers_promise),
