@@ -37,6 +37,13 @@ LOOPS = {"qsgd": ["levels: L2 norm", "levels: evenly spaced, up to four bits"], 
          "terngrad:coding=bits": ["terngrad: scale", "terngrad: bits"],
          "terngrad:coding=entropy": ["terngrad: scale", "terngrad: bits", "rANS: encode"]}
 TWICE = ("zipml", "terngrad:coding=bits", "terngrad:coding=entropy")
+# The same from the second cache, and of codecs that have a goal from memory only; and what goes over its residual again, for a scale or a threshold.
+LOOPS_CACHED = LOOPS | {"terngrad:bucket=16384": ["terngrad: scale", "terngrad: trits"],
+                        "qsgd:bucket=8192,norm=max": ["levels: max norm", "levels: evenly spaced, up to four bits"],
+                        "nuqsgd:bucket=8192": ["levels: L2 norm", "levels: 0 and powers of 1/2"], "alq": ["levels: L2 norm", "levels: a table"],
+                        "qsgd:bucket=8192,coding=entropy,norm=max": ["levels: max norm", "levels: evenly spaced, up to four bits", "rANS: encode"],
+                        "alq:coding=entropy": ["levels: L2 norm", "levels: a table", "rANS: encode"]}
+AGAIN = ("sign", "seide", "topk", "topk:value=exact", "topk:fraction=0.001")
 HALF = 50
 # From the second cache, where memory does not count, goals are GB/s, on AVX-512.
 CACHED = [("twobit:threshold=0.01", 70), ("terngrad", 35), ("adacomp:bin=50", 18), ("adacomp", 22), ("topk:fraction=0.01", 10)]
@@ -88,12 +95,16 @@ def goals():
                                   for isa in ("avx512", "avx2")))
 
 
+def operations_for_sixteen():
+    return {(row["isa"], row["loop"]): float(row["operations_for_sixteen"]) for row in read("operations.csv", "bench")}
+
+
 def allowed(what, isa):
     """What the roofline allows of packing, in percent of OTHERS' speed of memory: the lesser of its two sides."""
     memory = 50 if what in TWICE else 100
     if what not in LOOPS:
         return memory
-    operations = {(row["isa"], row["loop"]): float(row["operations_for_sixteen"]) for row in read("operations.csv", "bench")}
+    operations = operations_for_sixteen()
     peak = made_up(1 << 20).get(("one operation", isa))
     if not peak or not operations:
         return memory
@@ -129,6 +140,31 @@ def cached():
                      [f"{float(own[isa][key]):.0f}" if own[isa] else "-" for isa, key in
                       (("avx2", "pack_gbps"), ("avx512", "unpack_gbps"), ("avx2", "unpack_gbps"))])
     return table(["codec", "goal, AVX-512", "pack, AVX-512", "AVX2", "unpack, AVX-512", "AVX2"], lines)
+
+
+def tenths(value, goal):
+    return f"**{value:.1f}**" if round(value, 1) < round(goal, 1) else f"{value:.1f}"
+
+
+def others_cached():
+    """A row a codec without a stated goal from the second cache: GB/s of packing, beside the roofline's and half of it, and of adding."""
+    by, peaks, operations, lines = made_up(CACHED_N), made_up(1 << 20), operations_for_sixteen(), []
+    floors = {what: floor for what, key, floor, *_ in GOALS if key == "pack"} | OTHERS
+    for what, floor in floors.items():
+        if what in dict(CACHED):
+            continue
+        packed, added = [], []
+        for isa in ("avx512", "avx2"):
+            row = {key: float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "unpack", "floor", "read", "copy", "scale")}
+            limit = row[floor] / 2 if what in TWICE else 1 / (1 / row["floor"] + 1 / row["scale"]) if what in AGAIN else row[floor]
+            if what in LOOPS_CACHED:
+                limit = min(limit, float(peaks["one operation", isa]["pack_gbps"]) / sum(operations[isa, loop] for loop in LOOPS_CACHED[what]))
+            packed += [f"{limit:.1f}", f"{HALF / 100 * limit:.1f}", tenths(row["pack"], HALF / 100 * limit)]
+            goal = HALF / 100 * row["floor" if floor == "copy" else "scale"]
+            added += [f"{goal:.1f}", tenths(row["unpack"], goal)]
+        lines.append([f"`{what}`", *packed, *added])
+    return table(["codec", "pack: roofline, AVX-512", "goal", "reached", "roofline, AVX2", "goal", "reached", "unpack: goal, AVX-512", "reached",
+                  "goal, AVX2", "reached"], lines)
 
 
 def safe_goal(what, goal):
