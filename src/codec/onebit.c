@@ -25,11 +25,12 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 /* The first of a byte's eight elements is in its most significant bit; this turns the bits of all bytes
  * around. */
-static inline uint32_t turn(uint32_t x)
+static inline uint64_t turn(uint64_t x)
 {
-	x = (x & 0x55555555) << 1 | (x >> 1 & 0x55555555);
-	x = (x & 0x33333333) << 2 | (x >> 2 & 0x33333333);
-	return (x & 0x0F0F0F0F) << 4 | (x >> 4 & 0x0F0F0F0F);
+	const uint64_t ones = 0x5555555555555555, twos = 0x3333333333333333, fours = 0x0F0F0F0F0F0F0F0F;
+	x = (x & ones) << 1 | (x >> 1 & ones);
+	x = (x & twos) << 2 | (x >> 2 & twos);
+	return (x & fours) << 4 | (x >> 4 & fours);
 }
 
 /* Which elements of x are above the threshold, and what is left of all. */
@@ -56,7 +57,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 			up |= quantize(x, t, &left) << k;
 			v16_storef(r + i + k, left);
 		}
-		put_u32(dst + i / 8, turn(up));
+		put_u32(dst + i / 8, (uint32_t)turn(up));
 	}
 	for (; i < n; i += V16) {
 		const size_t few = n - i < V16 ? n - i : V16;
@@ -87,25 +88,23 @@ static bool check(const struct frame *frame, struct part *part)
 	return !past;
 }
 
-/* Which of sixteen elements, the first of which is element i, are up. */
-static inline uint16_t group_at(const uint8_t *payload, size_t i)
-{
-	return (uint16_t)turn(get_u16(payload + i / 8));
-}
-
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
+	enum { TURNED = 4 * V16 }; /* together */
 	const v16f plus = v16_set(weight), minus = v16_set(-weight);
 	size_t i = first;
-	for (; i + V16 <= end; i += V16) {
-		const v16m up = v16_mask(group_at(frame->payload, i));
-		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_pick(up, plus, minus)));
+	for (; i + TURNED <= end; i += TURNED) {
+		const uint8_t *const at = frame->payload + i / 8;
+		uint64_t up = turn(get_u32(at) | (uint64_t)get_u32(at + 4) << 32);
+		for (size_t k = 0; k < TURNED; k += V16, up >>= V16) {
+			const v16f value = v16_pick(v16_mask((uint16_t)up), plus, minus);
+			v16_storef(acc + i + k, v16_add(v16_streamf(acc + i + k), value));
+		}
 	}
-	const size_t rest = end - i;
-	if (rest) {
-		const v16m up = v16_mask(group_at(frame->payload, i));
-		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), v16_pick(up, plus, minus)),
-		               rest);
+	for (; i < end; i += V16) {
+		const size_t few = end - i < V16 ? end - i : V16;
+		const v16m up = v16_mask((uint16_t)turn(get_u16(frame->payload + i / 8)));
+		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, few), v16_pick(up, plus, minus)), few);
 	}
 }
 
