@@ -207,13 +207,16 @@ static double elements(const struct scaling *s, enum kernel kernel, size_t threa
 	                                                          : 1);
 }
 
-/* Before frames are added: copies of a frame, and all threads' caches full of what is not theirs. */
-static void prepare(struct scaling *s)
+static void copy_frame(struct scaling *s)
 {
-	struct arrays *a = s->shared;
-	struct scaling longest = {.shared = a, .n = a->longest};
 	for (size_t i = 1; i < s->places; i++)
 		memcpy(s->copy[i], s->whole.frame[0].data, s->whole.frame[0].len);
+}
+
+/* Of all threads, with what no frame has. */
+static void fill_caches(struct arrays *a)
+{
+	struct scaling longest = {.shared = a, .n = a->longest};
 	for (size_t g = 0; g < GRADIENTS; g++) {
 		struct run run = {.scaling = &longest, .grad = a->grad[g], .threads = THREADS};
 		crumb_team_run(a->team[THREADS], read_task, &run, THREADS);
@@ -258,8 +261,10 @@ static int64_t measure_round(struct scaling *s, int round)
 	for (int k = 0; k < KERNELS; k++)
 		for (size_t threads = 1; threads <= THREADS && result >= 0; threads++) {
 			const enum kernel kernel = (enum kernel)k;
+			if (kernel == UNPACK)
+				copy_frame(s);
 			if (kernel == UNPACK || kernel == SHARED || kernel == SHARED_MANY)
-				prepare(s);
+				fill_caches(s->shared);
 			const double start = crumb_seconds();
 			result = run_kernel(s, kernel, threads);
 			const double seconds = crumb_seconds() - start;

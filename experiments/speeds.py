@@ -155,6 +155,10 @@ def others_cached():
             continue
         packed, added = [], []
         for isa in ("avx512", "avx2"):
+            if (what, isa) not in by:
+                packed += ["-"] * 3
+                added += ["-"] * 2
+                continue
             row = {key: float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "unpack", "floor", "read", "copy", "scale")}
             limit = row[floor] / 2 if what in TWICE else 1 / (1 / row["floor"] + 1 / row["scale"]) if what in AGAIN else row[floor]
             if what in LOOPS_CACHED:
