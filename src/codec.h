@@ -176,6 +176,12 @@ static inline float float_of_bits(uint32_t bits)
 	__builtin_memcpy(&x, &bits, sizeof x);
 	return x;
 }
+static inline uint32_t bits_of_float(float x)
+{
+	uint32_t bits;
+	__builtin_memcpy(&bits, &x, sizeof bits);
+	return bits;
+}
 static inline float get_f32(const uint8_t *src)
 {
 	float x;

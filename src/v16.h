@@ -323,6 +323,19 @@ V16_FN v16f v16_lookup8(v16t t, v16i at)
 	EACH_PART(r.p[k] = p_lookup8(t, at.p[k])) return r;
 }
 
+#ifdef P_HAS_BYTE_TABLES
+/* A table of sixteen f32, and the entries by 64 numbers of four bits at src: those in the lower bits of
+ * sixteen bytes, in their upper ones, and the same of the next sixteen. */
+V16_FN v16p v16_byte_tables(const float *entries) { return p_byte_tables(entries); }
+V16_FN void v16_lookup_nibbles(v16p t, const uint8_t *src, v16f value[4])
+{
+	pf part[8];
+	p_lookup_nibbles(t, src, part);
+	for (int g = 0; g < 4; g++)
+		value[g] = (v16f){{part[2 * g], part[2 * g + 1]}};
+}
+#endif
+
 /* A table of four f32 (lookup8, too, by numbers below four), and its entries by the two bits of x from place
  * on, an even number. */
 V16_FN v16t v16_table4(const float *entries) { return p_table4(entries); }
@@ -341,21 +354,6 @@ V16_FN v16f v16_gather(const float *table, v16i at)
 	for (int i = 0; i < V16; i++)
 		entry[i] = table[number[i]];
 	return v16_loadf(entry);
-}
-
-/* Writes the lanes in m one after another; up to 64 bytes from dst on may be written. */
-V16_FN void v16_compress(uint8_t *dst, v16m m, v16f a)
-{
-#ifdef P_HAS_COMPRESS
-	EACH_PART(dst = p_compress(dst, m.p[k], a.p[k]))
-#else
-	uint32_t left = v16_bits(m);
-	if (left) {
-		float lane[V16];
-		for (v16_storef(lane, a); left; left &= left - 1, dst += sizeof *lane)
-			memcpy(dst, &lane[__builtin_ctz(left)], sizeof *lane);
-	}
-#endif
 }
 
 /* Writes the lower sixteen bits of the lanes in m, one after another, so that they end at end; returns where

@@ -124,13 +124,6 @@ P_FN __m128i p_words(__m128i words, uint64_t numbers)
 	        _mm_add_epi16(_mm_mullo_epi16(n, _mm_set1_epi16(0x0202)), _mm_set1_epi16(0x0100));
 	return _mm_shuffle_epi8(words, bytes);
 }
-P_FN uint8_t *p_compress(uint8_t *dst, pm m, pf a)
-{
-	const unsigned bits = p_bits(m);
-	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(bits));
-	_mm256_storeu_ps((float *)dst, _mm256_permutevar8x32_ps(a, _mm256_cvtepu8_epi32(lanes)));
-	return dst + 4 * _mm_popcnt_u32(bits);
-}
 P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 {
 	const unsigned bits = p_bits(m), count = (unsigned)_mm_popcnt_u32(bits);
@@ -161,6 +154,50 @@ P_FN pf p_lookup_pair(v16t t, pi x, pi place)
 	return _mm256_permutevar8x32_ps(t.low, _mm256_srlv_epi32(x, place));
 }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm256_permutevar8x32_ps(t.low, at); }
+#define P_HAS_BYTE_TABLES
+typedef struct {
+	__m256i byte[4]; /* each float's byte of that number, once a half */
+} v16p;
+P_FN v16p p_byte_tables(const float *entries)
+{
+	const __m128i order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+	__m128i four[4];
+	for (int i = 0; i < 4; i++)
+		four[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)entries + i), order);
+	const __m128i a = _mm_unpacklo_epi32(four[0], four[1]), b = _mm_unpacklo_epi32(four[2], four[3]),
+	              c = _mm_unpackhi_epi32(four[0], four[1]), d = _mm_unpackhi_epi32(four[2], four[3]);
+	return (v16p){{_mm256_broadcastsi128_si256(_mm_unpacklo_epi64(a, b)),
+	               _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(a, b)),
+	               _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(c, d)),
+	               _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(c, d))}};
+}
+/* Of 32 numbers below 16, in bytes: eight floats a part, in an order that unpacking leaves. */
+P_FN void p_lookup_32(v16p t, __m256i at, pf value[4])
+{
+	const __m256i a = _mm256_shuffle_epi8(t.byte[0], at), b = _mm256_shuffle_epi8(t.byte[1], at),
+	              c = _mm256_shuffle_epi8(t.byte[2], at), d = _mm256_shuffle_epi8(t.byte[3], at);
+	const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpacklo_epi8(c, d),
+	              ef = _mm256_unpackhi_epi8(a, b), gh = _mm256_unpackhi_epi8(c, d);
+	value[0] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(ab, cd));
+	value[1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(ab, cd));
+	value[2] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(ef, gh));
+	value[3] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(ef, gh));
+}
+/* 64 numbers of four bits, of each sixteen bytes the lower ones first. */
+P_FN void p_lookup_nibbles(v16p t, const uint8_t *src, pf value[8])
+{
+	const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7), low = _mm256_set1_epi8(15);
+	const __m256i x = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)src), order);
+	pf even[4], odd[4];
+	p_lookup_32(t, _mm256_and_si256(x, low), even);
+	p_lookup_32(t, _mm256_and_si256(_mm256_srli_epi16(x, 4), low), odd);
+	for (int i = 0; i < 2; i++) {
+		value[i] = even[i];
+		value[2 + i] = odd[i];
+		value[4 + i] = even[2 + i];
+		value[6 + i] = odd[2 + i];
+	}
+}
 P_FN pf p_lookup(v16t t, pi at)
 {
 	const __m256 upper = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)); /* bit 3 in the sign */

@@ -150,11 +150,6 @@ P_FN pf p_lookup(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 /* What is compressed is compressed in a register, and words are moved up to its end: a compressing or masked
  * store takes some machines a hundred cycles. */
-P_FN uint8_t *p_compress(uint8_t *dst, pm m, pf a)
-{
-	_mm512_storeu_ps(dst, _mm512_maskz_compress_ps(m, a));
-	return dst + 4 * _mm_popcnt_u32(m);
-}
 P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 {
 	const __m256i lane = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

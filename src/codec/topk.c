@@ -9,6 +9,7 @@ enum { FRACTION, VALUE, CODING }; /* the keys */
 enum { MEAN, EXACT };
 enum { FLAG_EXACT = 2 };
 enum { SUM_BLOCK = 4096 };
+#define LEAST 0x1p-149f /* of the magnitudes that are not 0 */
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -102,51 +103,53 @@ static float greatest_of_many(const struct floats *f, size_t k)
 	return float_of_bits(found);
 }
 
-/* How many floats are of a magnitude above m > 0, or equal to it. */
-static __attribute__((noinline)) size_t count_above(const struct floats *f, float m, bool equal)
+/* How many floats are of magnitude m > 0 or more, the least of these, and the greatest of all. */
+struct range {
+	size_t count;
+	float least, most;
+};
+
+static __attribute__((noinline)) struct range range_from(const struct floats *f, float m)
 {
-	const v16f least = v16_set(m);
-	float room[SOME];
-	size_t count = 0;
+	const v16f from = v16_set(m), none = v16_set(INFINITY);
+	v16f least = none, most = v16_set(0);
+	float room[SOME], lane[V16];
+	struct range range = {0, INFINITY, 0};
 	for (size_t first = 0; first < f->count; first += SOME) {
 		const uint8_t *const x = take(f, first, room);
 		const size_t n = some(f, first);
 		for (size_t i = 0; i < n; i += V16) {
-			const v16f v = n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i)
-			                           : v16_load(CRUMB_F32, x, i);
-			const v16m in = equal ? v16_ge(v16_abs(v), least) : v16_gt(v16_abs(v), least);
-			count += (size_t)__builtin_popcount(v16_bits(in));
+			const v16f size = v16_abs(n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i)
+			                                      : v16_load(CRUMB_F32, x, i));
+			const v16m in = v16_ge(size, from);
+			range.count += (size_t)__builtin_popcount(v16_bits(in));
+			least = v16_min(v16_pick(in, size, none), least);
+			most = v16_max(size, most);
 		}
 	}
-	return count;
+	v16_storef(lane, least);
+	for (int k = 0; k < V16; k++)
+		range.least = lane[k] < range.least ? lane[k] : range.least;
+	range.most = v16_top(most);
+	return range;
 }
 
-/* The least of the magnitudes that are m or more. */
-static float least_from(const struct floats *f, float m)
-{
-	float room[SOME], least = INFINITY;
-	for (size_t first = 0; first < f->count; first += SOME) {
-		const uint8_t *const x = take(f, first, room);
-		for (size_t i = 0; i < some(f, first); i++) {
-			const float size = fabsf(get_f32(x + 4 * i));
-			least = size >= m && size < least ? size : least;
-		}
-	}
-	return least;
-}
-
-/* Bit after bit, a pass of comparisons for each, until k are left. */
+/* Halves the range in which it lies, a pass of comparisons for each time, until k are left. */
 static float greatest_of_few(const struct floats *f, size_t k)
 {
-	uint32_t found = 0;
-	for (uint32_t bit = 1u << 30; bit; bit >>= 1) {
-		const float m = float_of_bits(found | bit);
-		const size_t count = count_above(f, m, true);
-		if (count == k)
-			return least_from(f, m);
-		found |= count > k ? bit : 0;
+	struct range in = range_from(f, LEAST);
+	if (in.count < k)
+		return 0;
+	uint32_t low = bits_of_float(in.least), high = bits_of_float(in.most) + 1;
+	while (in.count != k && high - low > 1) {
+		const uint32_t middle = low + (high - low) / 2;
+		in = range_from(f, float_of_bits(middle));
+		if (in.count < k)
+			high = middle;
+		else
+			low = middle;
 	}
-	return float_of_bits(found);
+	return in.count == k ? in.least : float_of_bits(low);
 }
 
 static __attribute__((noinline)) float greatest(const struct floats *f, size_t k)
@@ -157,8 +160,6 @@ static __attribute__((noinline)) float greatest(const struct floats *f, size_t k
 
 /* ---- candidates: the few that may be among the k greatest ------------------------------------ */
 
-#define LEAST 0x1p-149f /* of the magnitudes that are not 0 */
-
 /* The numbers of elements and their values, or, where there is no room for both, one of them: values can be
  * looked up, which is slow. Where there are too many, those that cannot be among the k greatest are dropped.
  */
@@ -167,7 +168,8 @@ struct candidates {
 	uint8_t *number, *value;
 	size_t room, count;
 	size_t k;
-	float from; /* magnitudes below this are not candidates */
+	float from;  /* magnitudes below this are not candidates */
+	size_t most; /* that there may be until some are dropped */
 };
 
 static struct floats values_of(const struct candidates *c)
@@ -176,7 +178,7 @@ static struct floats values_of(const struct candidates *c)
 	                : (struct floats){(const uint8_t *)c->r, c->number, c->count};
 }
 
-enum { SAMPLE_GROUPS = 4096, LEAST_ROOM = 256, OWN_ROOM = 4096 };
+enum { SAMPLE_GROUPS = 4096, LEAST_ROOM = 256, OWN_ROOM = 4096, TURN = 1024, RUN = 32, SPARE = 64 };
 
 /* A magnitude that k elements of r + grad reach, and some more, going by one in 64 of them or less; LEAST
  * where these are too few to tell. Sampled groups are not evenly spaced: tensors repeat. */
@@ -222,55 +224,90 @@ static __attribute__((noinline)) void keep_from(struct candidates *c, float m)
 	c->count = count;
 }
 
-/* Makes room for more candidates, where there are k. */
-static __attribute__((noinline)) void drop(struct candidates *c)
+/* Drops all but k candidates and those that equal the least of them; there are k or more. False if these
+ * leave too little room: dropping has to free a quarter of it, so that it stays rare. */
+static __attribute__((noinline)) bool drop(struct candidates *c)
 {
-	if (c->count < c->k)
-		return;
 	const struct floats values = values_of(c);
 	c->from = greatest(&values, c->k);
 	keep_from(c, c->from);
+	c->most = 4 * c->count + SPARE;
+	return c->count <= c->room / 4 * 3;
 }
 
-/* r += grad, and candidates of what is then of magnitude c->from or more. False if there is too little room:
- * dropping has to free a quarter of it, so that it stays rare. */
+/* Of a turn, the runs of 32 elements in which something is to become a candidate, and what. */
+struct shown {
+	size_t count;
+	uint16_t from[TURN / RUN]; /* the turn's first element on */
+	uint32_t bits[TURN / RUN];
+};
+
+/* r += grad of elements first to end - 1, a turn, and shows what is then of magnitude m or more. */
+V16_FN void add_turn(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
+                     float m, struct shown *shown)
+{
+	const v16f least = v16_set(m);
+	size_t i = first, count = 0;
+	for (; i + RUN <= end; i += RUN) {
+		v16m in[2];
+		for (size_t k = 0; k < 2; k++) {
+			const size_t at = i + V16 * k;
+			const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+			v16_storef(r + at, x);
+			in[k] = v16_ge(v16_abs(x), least);
+		}
+		shown->from[count] = (uint16_t)(i - first);
+		shown->bits[count] = v16_bits_of_two(in[0], in[1]);
+		count += shown->bits[count] != 0; /* no branch, which would be mispredicted */
+	}
+	if (i < end) {
+		shown->from[count] = (uint16_t)(i - first);
+		shown->bits[count] = 0;
+		for (size_t at = i; at < end; at += V16) {
+			const size_t few = end - at < V16 ? end - at : V16;
+			const v16f x = v16_add(v16_loadf_few(r + at, few), v16_load_few(type, grad, at, few));
+			v16_storef_few(r + at, x, few);
+			/* Zeros, too, reach the least magnitude where subnormal numbers are taken for zeros.
+			 */
+			const uint32_t in = v16_bits(v16_ge(v16_abs(x), least)) & v16_first(few);
+			shown->bits[count] |= in << (at - i);
+		}
+		count += shown->bits[count] != 0;
+	}
+	shown->count = count;
+}
+
+/* Adds what is shown of the turn that begins with element first. False if there is too little room. */
+static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
+                                                     const struct shown *shown)
+{
+	for (size_t k = 0; k < shown->count; k++) {
+		for (uint32_t left = shown->bits[k]; left; left &= left - 1) {
+			const size_t i = first + shown->from[k] + (size_t)__builtin_ctz(left);
+			if (c->value)
+				put_f32(c->value + 4 * c->count, c->r[i]);
+			if (c->number)
+				put_u32(c->number + 4 * c->count, (uint32_t)i);
+			c->count++;
+		}
+		if ((c->count + RUN > c->room || c->count > c->most) && !drop(c))
+			return false;
+	}
+	return true;
+}
+
+/* r += grad, and candidates of what is then of magnitude c->from or more. False if there is too little room.
+ */
 V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t n, struct candidates *c)
 {
-	static const uint32_t first[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-	v16i number = v16_loadi(first);
-	v16f from = v16_set(c->from);
-	size_t count = 0;
-	const size_t most = c->room / 4 * 3;
-	bool fits = c->room >= LEAST_ROOM && c->k <= most;
-	for (size_t i = 0; i < n; i += V16) {
-		const bool whole = n - i >= V16;
-		const v16f g = whole ? v16_stream(type, grad, i) : v16_load_few(type, grad, i, n - i);
-		const v16f x = v16_add(whole ? v16_streamf(r + i) : v16_loadf_few(r + i, n - i), g);
-		if (whole)
-			v16_storef(r + i, x);
-		else
-			v16_storef_few(r + i, x, n - i);
-		if (!fits)
-			continue;
-		v16m m = v16_ge(v16_abs(x), from);
-		if (!whole) /* zeros, too, reach the least magnitude where subnormal numbers are taken for
-		               zeros */
-			m = v16_mask(v16_bits(m) & v16_first(n - i));
-		if (c->value)
-			v16_compress(c->value + 4 * count, m, x);
-		if (c->number)
-			v16_compress(c->number + 4 * count, m, v16_of_bits(number));
-		number = v16_addi(number, v16_seti(V16));
-		count += (size_t)__builtin_popcount(v16_bits(m));
-		if (count + V16 > c->room) {
-			c->count = count;
-			drop(c);
-			count = c->count;
-			from = v16_set(c->from);
-			fits = count <= most;
-		}
+	struct shown shown;
+	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
+	c->most = 4 * c->k + SPARE;
+	for (size_t first = 0, end; first < n; first = end) {
+		end = n - first < TURN ? n : first + TURN;
+		add_turn(r, grad, type, first, end, c->from, &shown);
+		fits = fits && add_candidates(c, first, &shown);
 	}
-	c->count = count;
 	return fits;
 }
 
@@ -490,7 +527,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const float kth = among.count < k ? 0 : greatest(&among, k);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
-		const size_t least = count_above(&among, m, true), above = count_above(&among, m, false),
+		const size_t least = range_from(&among, m).count,
+		             above = range_from(&among, float_of_bits(bits_of_float(m) + 1)).count,
 		             count = least < k ? least : k;
 		*flags = FLAG_EXACT;
 		return few && c.number ? pack_exact_few(r, m, count, above, &c, dst)
