@@ -10,58 +10,41 @@ static bool list_is_shorter(size_t n, size_t count)
 	return 4 * count < signs_map_bytes(n) && n <= INT32_MAX;
 }
 
-/* Lists what a word of codes shows, of elements from number i. */
-static inline uint8_t *list_word(uint8_t *dst, uint64_t left, size_t i)
+/* Lists what the map shows. */
+static void list_map(struct signs *s)
 {
-	while (left) {
-		const unsigned code = (unsigned)__builtin_ctzll(left) & ~1u;
-		dst = put_u32(dst, ((uint32_t)i + code / 2) << 1 | (uint32_t)(left >> code & 1));
-		left &= ~((uint64_t)3 << code);
-	}
-	return dst;
+	uint8_t *dst = s->payload;
+	for (size_t i = 0; i < s->n; i += V16)
+		for (uint32_t left = get_u32(s->map + signs_map_bytes(i)); left; left &= left - 1)
+			dst = put_u32(dst, ((uint32_t)(2 * i) + (uint32_t)__builtin_ctz(left)) ^ 1);
 }
 
-/* Lists what the map shows of the elements up to end - 1. The words that show something are found first, by a
- * loop without a branch that could be mispredicted. */
-static void list_until(struct signs *s, size_t end)
+uint8_t *PER_ISA(signs_list)(struct signs *s, size_t first, size_t end, size_t count)
 {
-	enum { CODES = 32, FEW = 512 };
-	uint64_t word;
-	uint8_t *dst = s->list;
-	size_t first = s->listed;
-	while (end - first >= CODES) {
-		const size_t words = (end - first) / CODES, size = words < FEW ? words : FEW;
-		const uint8_t *const src = s->map + signs_map_bytes(first);
-		uint16_t shown[FEW];
-		size_t count = 0;
-		for (size_t w = 0; w < size; w++) {
-			memcpy(&word, src + sizeof word * w, sizeof word);
-			shown[count] = (uint16_t)w;
-			count += word != 0;
-		}
-		for (size_t k = 0; k < count; k++) {
-			memcpy(&word, src + sizeof word * shown[k], sizeof word);
-			dst = list_word(dst, word, first + CODES * (size_t)shown[k]);
-		}
-		first += CODES * size;
+	uint8_t *const list = s->payload + 4 * s->count;
+	s->listed = s->n <= INT32_MAX && list_is_shorter(end, s->count + count);
+	if (s->listed) {
+		s->count += count;
+		return list;
 	}
-	for (; first < end; first += V16)
-		dst = list_word(dst, get_u32(s->map + signs_map_bytes(first)), first);
-	s->list = dst;
-	s->listed = end;
-}
-
-void PER_ISA(signs_drawn)(struct signs *s, size_t first, size_t end, size_t count)
-{
-	s->count += count;
-	if (s->listed == first && !s->entropy && list_is_shorter(end, s->count))
-		list_until(s, end);
+	memset(s->map, 0, signs_map_bytes(first));
+	for (const uint8_t *word = s->payload; word < list; word += 4) {
+		const uint32_t x = get_u32(word);
+		s->map[x >> 3] |= (uint8_t)((2 - (x & 1)) << (x & 6));
+	}
+	return NULL;
 }
 
 size_t PER_ISA(signs_close)(struct signs *s, uint16_t *flags)
 {
-	const bool listed = list_is_shorter(s->n, s->count);
-	const size_t plain = listed ? 4 * s->count : signs_map_bytes(s->n);
+	if (s->listed && !s->entropy)
+		return 4 * s->count;
+	if (s->listed) {
+		memcpy(s->map, s->payload, 4 * s->count);
+		return PER_ISA(signs_close_list)(s->payload, s->map, s->n, s->count, true, flags);
+	}
+	const bool list = list_is_shorter(s->n, s->count);
+	const size_t plain = list ? 4 * s->count : signs_map_bytes(s->n);
 	if (s->entropy && s->count <= UINT32_MAX) {
 		const size_t size = crumb_gaps_of_map(s->payload, s->map, s->n, s->count);
 		if (size < plain) {
@@ -69,8 +52,8 @@ size_t PER_ISA(signs_close)(struct signs *s, uint16_t *flags)
 			return size;
 		}
 	}
-	if (listed) {
-		list_until(s, s->n);
+	if (list) {
+		list_map(s);
 		return plain;
 	}
 	*flags |= SIGNS_MAP;

@@ -2,8 +2,8 @@
  * minus.
  *
  * Few are listed, each in a word of 32 bits; many are drawn on a map of two bits an element, whichever is
- * shorter (doc/FORMAT.md, strom); or, entropy-coded, their gaps. A codec draws the map, 4 bytes a group, of
- * which the payload is made.
+ * shorter (doc/FORMAT.md, strom); or, entropy-coded, their gaps. A codec lists signs, or draws the map, 4
+ * bytes a group.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SIGNS_H
@@ -26,27 +26,27 @@ static inline size_t signs_bound(size_t n) { return gaps_room(n) + signs_map_byt
 /* Where the codec draws: behind where list or gaps may go. */
 static inline uint8_t *signs_map(uint8_t *dst, size_t n) { return dst + gaps_room(n); }
 
-/* The codes of a group: 1 is plus, 2 is minus. */
-V16_FN uint32_t signs_code(uint32_t plus, uint32_t minus)
+/* The codes of 32 elements: 1 is plus, 2 is minus. */
+V16_FN uint64_t signs_codes(uint32_t plus, uint32_t minus)
 {
-	return (uint32_t)(v16_spread(plus) | v16_spread(minus) << 1);
+	return v16_spread(plus) | v16_spread(minus) << 1;
 }
 
-/* Signs that are being drawn. */
+/* Signs on their way into a payload: a list that begins it, or once that would be longer than a map the map,
+ * of which the payload is made. */
 struct signs {
-	uint8_t *payload, *map; /* where it will be, and where the map is drawn, behind it */
-	size_t n, count;        /* elements; how many are sent of those drawn */
-	bool entropy;
-	uint8_t *list; /* which begins the payload: where it ends, */
-	size_t listed; /* and how many elements it covers */
+	uint8_t *payload, *map; /* map: where it is drawn, behind the payload */
+	size_t n, count;        /* elements, of which so many are sent */
+	bool listed, entropy;
 };
-static inline struct signs signs_open(uint8_t *dst, size_t n, bool entropy)
+static inline struct signs signs_open(uint8_t *dst, size_t n, bool listed, bool entropy)
 {
-	return (struct signs){dst, signs_map(dst, n), n, 0, entropy, dst, 0};
+	return (struct signs){dst, signs_map(dst, n), n, 0, listed, entropy};
 }
-/* The map shows elements first to end - 1, of which count are sent; end is a multiple of sixteen, or n. They
- * are listed at once, while the map is in the cache, until the list would be longer than the map so far. */
-void PER_ISA(signs_drawn)(struct signs *signs, size_t first, size_t end, size_t count);
+/* Where the next count words of the list go, of elements first to end - 1. Or NULL: the list would be longer
+ * than the map of the elements up to there; then what was listed is drawn on it, and what follows is to be.
+ * first is a multiple of sixteen. */
+uint8_t *PER_ISA(signs_list)(struct signs *signs, size_t first, size_t end, size_t count);
 /* Makes the payload and returns its size. */
 size_t PER_ISA(signs_close)(struct signs *signs, uint16_t *flags);
 /* Makes the payload at dst of a list, no longer than the map, that stands where the map would. */

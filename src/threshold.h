@@ -7,6 +7,7 @@
 #define THRESHOLD_H
 
 #include "codec.h"
+#include "v16.h"
 
 /* The values of the codecs' key threshold: 0, or a number. */
 static const char *const threshold_names[] = {"auto", NULL};
@@ -31,6 +32,19 @@ float PER_ISA(threshold)(float value, float share, const float *r, enum crumb_dt
 static inline bool threshold_accepts(float value, float share, float fallback)
 {
 	return value == 0 || share == fallback;
+}
+
+/* Which of sixteen elements are sent. */
+struct sent {
+	v16m plus, minus;
+};
+
+/* Takes one quantum t of those of sixteen x = r + g that reach it, either way; returns what is left of them.
+ */
+V16_FN v16f threshold_take(v16f x, v16f t, v16f minus_t, struct sent *sent)
+{
+	*sent = (struct sent){v16_ge(x, t), v16_ge(minus_t, x)};
+	return v16_sub_where(sent->minus, v16_sub_where(sent->plus, x, t), minus_t);
 }
 
 #endif

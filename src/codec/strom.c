@@ -4,8 +4,10 @@
  * The rule is twobit's, value for value; the payload is as long as there are elements sent.
  *
  * SPDX-License-Identifier: MIT */
+#include "shown.h"
 #include "signs.h"
 #include "threshold.h"
+#include <math.h>
 
 enum { THRESHOLD, CODING, SHARE }; /* the keys */
 
@@ -28,55 +30,85 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + signs_bound(n);
 }
 
-/* The codes of x, and what is left of it. */
-V16_FN uint32_t quantize(v16f x, v16f t, v16f minus_t, v16f *left)
+/* Takes a quantum of what is shown of the turn that begins with element first, and lists it. */
+static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *word)
 {
-	const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-	*left = v16_sub_where(down, v16_sub_where(up, x, t), minus_t);
-	return signs_code(v16_bits(up), v16_bits(down));
+	for (size_t k = 0; k < shown->count; k++)
+		for (uint32_t left = shown->bits[k]; left; left &= left - 1) {
+			const size_t i = first + shown->from[k] + (size_t)__builtin_ctz(left);
+			const float x = r[i];
+			r[i] = x - copysignf(t, x);
+			word = put_u32(word, (uint32_t)i << 1 | (x > 0));
+		}
 }
 
-/* r = r + g less what is sent, of elements first to end - 1, and their codes; returns how many are sent. */
-V16_FN size_t draw(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t end, v16f t,
-                   v16f minus_t, uint8_t *map)
+/* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
+V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type, size_t n, float threshold,
+                        uint8_t *map)
 {
-	size_t count = 0, i = first;
-	v16f left;
-	for (; i + V16 <= end; i += V16) {
-		const v16f x = v16_add(v16_streamf(r + i), v16_stream(type, grad, i));
-		const uint32_t code = quantize(x, t, minus_t, &left);
-		v16_storef(r + i, left);
-		map = put_u32(map, code);
-		count += (size_t)__builtin_popcount(code);
+	enum { PAIR = 2 * V16 };
+	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
+	struct sent sent[2];
+	size_t count = 0, i = 0;
+	for (; i + PAIR <= n; i += PAIR) {
+		for (size_t k = 0; k < 2; k++) {
+			const size_t at = i + V16 * k;
+			const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+			v16_storef(r + at, threshold_take(x, t, minus_t, &sent[k]));
+		}
+		const uint64_t code = signs_codes(v16_bits_of_two(sent[0].plus, sent[1].plus),
+		                                  v16_bits_of_two(sent[0].minus, sent[1].minus));
+		memcpy(map, &code, sizeof code);
+		map += sizeof code;
+		count += (size_t)__builtin_popcountll(code);
 	}
-	if (i < end) {
-		const v16f x = v16_add(v16_loadf_few(r + i, end - i), v16_load_few(type, grad, i, end - i));
-		const uint32_t code = quantize(x, t, minus_t, &left);
-		v16_storef_few(r + i, left, end - i);
-		put_u32(map, code);
+	for (; i < n; i += V16) {
+		const size_t few = n - i < V16 ? n - i : V16;
+		const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
+		v16_storef_few(r + i, threshold_take(x, t, minus_t, sent), few);
+		const uint32_t code = (uint32_t)signs_codes(v16_bits(sent->plus), v16_bits(sent->minus));
+		map = put_u32(map, code);
 		count += (size_t)__builtin_popcount(code);
 	}
 	return count;
 }
 
-/* What one turn drew is listed while memory brings what the next will draw, which is little; from a cache,
- * more turns would be slower. */
-enum { TURN = 1024 };
+static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, float t, uint8_t *map)
+{
+#define DRAW(TYPE) draw_type(r, grad, TYPE, n, t, map)
+	V16_BY_TYPE(type, DRAW);
+}
 
-V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
+/* Few are listed as they are found. Where the list would be longer than a map of the same elements, the turn
+ * at hand, which has its gradient, and all after it are drawn. */
+V16_FN void take(float *r, const void *grad, const enum crumb_dtype type, float t, struct signs *signs)
+{
+	const size_t n = signs->n;
+	for (size_t i = 0, end; i < n; i = end) {
+		struct shown shown;
+		end = n - i < SHOWN_TURN ? n : i + SHOWN_TURN;
+		shown_add(r, grad, type, i, end, t, &shown);
+		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, shown_elements(&shown));
+		if (!word) {
+			const float added[SHOWN_TURN] = {0};
+			signs->count +=
+			        draw(r + i, added, CRUMB_F32, end - i, t, signs->map + signs_map_bytes(i));
+			signs->count += draw(r + end, (const uint8_t *)grad + v16_width(type) * end, type,
+			                     n - end, t, signs->map + signs_map_bytes(end));
+			return;
+		}
+		take_shown(r, t, i, &shown, word);
+	}
+}
+
+static size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
                         uint16_t *flags)
 {
 	float *r = packer_floats(p);
-	const size_t n = p->n;
-	const float threshold =
-	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
-	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
-	struct signs signs = signs_open(put_f32(dst, threshold), n, p->codec.value[CODING] != SIGNS_PLAIN);
-	for (size_t i = 0, end; i < n; i = end) {
-		end = n - i < TURN ? n : i + TURN;
-		PER_ISA(signs_drawn)
-		(&signs, i, end, draw(r, grad, type, i, end, t, minus_t, signs.map + signs_map_bytes(i)));
-	}
+	const float t =
+	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, p->n);
+	struct signs signs = signs_open(put_f32(dst, t), p->n, true, p->codec.value[CODING] != SIGNS_PLAIN);
+	take(r, grad, type, t, &signs);
 	return 4 + PER_ISA(signs_close)(&signs, flags);
 }
 

@@ -2,6 +2,7 @@
  * sent is exact (Dryden et al., MLHPC 2016).
  *
  * SPDX-License-Identifier: MIT */
+#include "shown.h"
 #include "signs.h"
 #include <math.h>
 
@@ -178,7 +179,7 @@ static struct floats values_of(const struct candidates *c)
 	                : (struct floats){(const uint8_t *)c->r, c->number, c->count};
 }
 
-enum { SAMPLE_GROUPS = 4096, LEAST_ROOM = 256, OWN_ROOM = 4096, TURN = 1024, RUN = 32, SPARE = 64 };
+enum { SAMPLE_GROUPS = 4096, LEAST_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
 
 /* A magnitude that k elements of r + grad reach, and some more, going by one in 64 of them or less; LEAST
  * where these are too few to tell. Sampled groups are not evenly spaced: tensors repeat. */
@@ -235,48 +236,6 @@ static __attribute__((noinline)) bool drop(struct candidates *c)
 	return c->count <= c->room / 4 * 3;
 }
 
-/* Of a turn, the runs of 32 elements in which something is to become a candidate, and what. */
-struct shown {
-	size_t count;
-	uint16_t from[TURN / RUN]; /* the turn's first element on */
-	uint32_t bits[TURN / RUN];
-};
-
-/* r += grad of elements first to end - 1, a turn, and shows what is then of magnitude m or more. */
-V16_FN void add_turn(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
-                     float m, struct shown *shown)
-{
-	const v16f least = v16_set(m);
-	size_t i = first, count = 0;
-	for (; i + RUN <= end; i += RUN) {
-		v16m in[2];
-		for (size_t k = 0; k < 2; k++) {
-			const size_t at = i + V16 * k;
-			const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
-			v16_storef(r + at, x);
-			in[k] = v16_ge(v16_abs(x), least);
-		}
-		shown->from[count] = (uint16_t)(i - first);
-		shown->bits[count] = v16_bits_of_two(in[0], in[1]);
-		count += shown->bits[count] != 0; /* no branch, which would be mispredicted */
-	}
-	if (i < end) {
-		shown->from[count] = (uint16_t)(i - first);
-		shown->bits[count] = 0;
-		for (size_t at = i; at < end; at += V16) {
-			const size_t few = end - at < V16 ? end - at : V16;
-			const v16f x = v16_add(v16_loadf_few(r + at, few), v16_load_few(type, grad, at, few));
-			v16_storef_few(r + at, x, few);
-			/* Zeros, too, reach the least magnitude where subnormal numbers are taken for zeros.
-			 */
-			const uint32_t in = v16_bits(v16_ge(v16_abs(x), least)) & v16_first(few);
-			shown->bits[count] |= in << (at - i);
-		}
-		count += shown->bits[count] != 0;
-	}
-	shown->count = count;
-}
-
 /* Adds what is shown of the turn that begins with element first. False if there is too little room. */
 static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
                                                      const struct shown *shown)
@@ -290,7 +249,7 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
 				put_u32(c->number + 4 * c->count, (uint32_t)i);
 			c->count++;
 		}
-		if ((c->count + RUN > c->room || c->count > c->most) && !drop(c))
+		if ((c->count + SHOWN_RUN > c->room || c->count > c->most) && !drop(c))
 			return false;
 	}
 	return true;
@@ -304,8 +263,8 @@ V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t 
 	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
 	c->most = 4 * c->k + SPARE;
 	for (size_t first = 0, end; first < n; first = end) {
-		end = n - first < TURN ? n : first + TURN;
-		add_turn(r, grad, type, first, end, c->from, &shown);
+		end = n - first < SHOWN_TURN ? n : first + SHOWN_TURN;
+		shown_add(r, grad, type, first, end, c->from, &shown);
 		fits = fits && add_candidates(c, first, &shown);
 	}
 	return fits;
@@ -407,13 +366,13 @@ static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst,
 	const struct means mean = means_of(r, n, m, NULL);
 	const v16f t = v16_set(m), minus_t = v16_set(-m), ups = v16_set(mean.plus),
 	           downs = v16_set(mean.minus);
-	struct signs signs = signs_open(put_f32(put_f32(dst, mean.plus), mean.minus), n, entropy);
+	struct signs signs = signs_open(put_f32(put_f32(dst, mean.plus), mean.minus), n, false, entropy);
 	uint8_t *map = signs.map;
 	for (size_t i = 0; i < n; i += V16) {
 		const v16f x = group(r, i, n);
 		const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
 		const v16f left = v16_sub(x, v16_pick(up, ups, v16_keep(down, downs)));
-		map = put_u32(map, signs_code(v16_bits(up), v16_bits(down)));
+		map = put_u32(map, (uint32_t)signs_codes(v16_bits(up), v16_bits(down)));
 		if (n - i < V16)
 			v16_storef_few(r + i, left, n - i);
 		else

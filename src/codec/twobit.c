@@ -29,18 +29,6 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 enum { PAIR = 2 * V16, RUN = 4096 }; /* elements whose codes are made, and turned around, together */
 
-/* Which of sixteen elements are sent. */
-struct sent {
-	v16m plus, minus;
-};
-
-/* Takes sixteen x = r + g, and returns what is left of them. */
-V16_FN v16f quantize(v16f x, v16f t, v16f minus_t, struct sent *sent)
-{
-	*sent = (struct sent){v16_ge(x, t), v16_ge(minus_t, x)};
-	return v16_sub_where(sent->minus, v16_sub_where(sent->plus, x, t), minus_t);
-}
-
 /* The codes of two groups. The first of a byte's four elements is in its least significant bits. */
 V16_FN uint64_t codes_of(struct sent a, struct sent b)
 {
@@ -74,7 +62,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 			for (size_t k = 0; k < 2; k++) {
 				const size_t at = i + V16 * k;
 				const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
-				v16_storef(r + at, quantize(x, t, minus_t, &sent[k]));
+				v16_storef(r + at, threshold_take(x, t, minus_t, &sent[k]));
 			}
 			const uint64_t code = codes_of(sent[0], sent[1]);
 			memcpy(codes + i / 4, &code, sizeof code);
@@ -83,7 +71,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 			const size_t few = end - i < V16 ? end - i : V16;
 			struct sent sent;
 			const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
-			v16_storef_few(r + i, quantize(x, t, minus_t, &sent), few);
+			v16_storef_few(r + i, threshold_take(x, t, minus_t, &sent), few);
 			put_u32(codes + i / 4, (uint32_t)codes_of(sent, sent));
 		}
 		turn(first, (size_t)(codes + code_bytes(end) - first));
