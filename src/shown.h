@@ -33,7 +33,7 @@ V16_FN void shown_add(float *r, const void *grad, const enum crumb_dtype type, s
 			in[k] = v16_ge(v16_abs(x), least);
 		}
 		shown->from[count] = (uint16_t)(i - first);
-		shown->bits[count] = v16_bits_of_two(in[0], in[1]);
+		shown->bits[count] = v16_bits(in[0]) | v16_bits(in[1]) << V16;
 		count += shown->bits[count] != 0;
 	}
 	if (i < end) {

@@ -295,6 +295,8 @@ V16_FN uint32_t v16_bits_of_two(v16m a, v16m b)
 {
 #ifdef P_HAS_BITS_OF_TWO
 	return p_bits_of_two(a.p[0], b.p[0]);
+#elif defined(P_HAS_BITS_OF_FOUR)
+	return p_bits_of_four(a.p[0], a.p[1], b.p[0], b.p[1]);
 #else
 	return v16_bits(a) | v16_bits(b) << V16;
 #endif

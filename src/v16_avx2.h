@@ -107,6 +107,14 @@ P_FN pi p_one_or_two(pf y, pi one) /* twice one where y has the sign bit, else o
 }
 P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
+#define P_HAS_BITS_OF_FOUR
+/* Five operations, where the bits of each part take ten. */
+P_FN uint32_t p_bits_of_four(pm a, pm b, pm c, pm d)
+{
+	const __m256i halves = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+	const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+	return (uint32_t)_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(halves, order));
+}
 P_FN pm p_mask(unsigned bits)
 {
 	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
