@@ -81,14 +81,14 @@ static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, 
 
 /* Few are listed as they are found. Where the list would be longer than a map of the same elements, the turn
  * at hand, which has its gradient, and all after it are drawn. */
-V16_FN void take(float *r, const void *grad, const enum crumb_dtype type, float t, struct signs *signs)
+static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct signs *signs)
 {
 	const size_t n = signs->n;
 	for (size_t i = 0, end; i < n; i = end) {
 		struct shown shown;
 		end = n - i < SHOWN_TURN ? n : i + SHOWN_TURN;
-		shown_add(r, grad, type, i, end, t, &shown);
-		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, shown_elements(&shown));
+		const size_t count = PER_ISA(shown_add)(r, grad, type, i, end, t, &shown);
+		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, count);
 		if (!word) {
 			const float added[SHOWN_TURN] = {0};
 			signs->count +=
@@ -101,8 +101,8 @@ V16_FN void take(float *r, const void *grad, const enum crumb_dtype type, float 
 	}
 }
 
-static size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
-                        uint16_t *flags)
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   uint16_t *flags)
 {
 	float *r = packer_floats(p);
 	const float t =
@@ -110,13 +110,6 @@ static size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	struct signs signs = signs_open(put_f32(dst, t), p->n, true, p->codec.value[CODING] != SIGNS_PLAIN);
 	take(r, grad, type, t, &signs);
 	return 4 + PER_ISA(signs_close)(&signs, flags);
-}
-
-static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
-{
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst, flags)
-	V16_BY_TYPE(type, PACK);
 }
 
 static bool check(const struct frame *frame, struct part *part)

@@ -135,14 +135,14 @@ static __attribute__((noinline)) struct range range_from(const struct floats *f,
 	return range;
 }
 
-/* Halves the range in which it lies, a pass of comparisons for each time, until k are left. */
-static float greatest_of_few(const struct floats *f, size_t k)
+/* Halves the range in which it lies, a pass of comparisons for each time. */
+static float greatest_of_few(const struct floats *f, size_t k, size_t most)
 {
 	struct range in = range_from(f, LEAST);
 	if (in.count < k)
 		return 0;
 	uint32_t low = bits_of_float(in.least), high = bits_of_float(in.most) + 1;
-	while (in.count != k && high - low > 1) {
+	while ((in.count < k || in.count > most) && high - low > 1) {
 		const uint32_t middle = low + (high - low) / 2;
 		in = range_from(f, float_of_bits(middle));
 		if (in.count < k)
@@ -150,13 +150,14 @@ static float greatest_of_few(const struct floats *f, size_t k)
 		else
 			low = middle;
 	}
-	return in.count == k ? in.least : float_of_bits(low);
+	return in.count >= k ? in.least : float_of_bits(low);
 }
 
-static __attribute__((noinline)) float greatest(const struct floats *f, size_t k)
+/* The k-th greatest magnitude, or one below it that no more than most reach. */
+static __attribute__((noinline)) float greatest(const struct floats *f, size_t k, size_t most)
 {
 	enum { FEW = 4096 };
-	return f->count <= FEW ? greatest_of_few(f, k) : greatest_of_many(f, k);
+	return f->count <= FEW ? greatest_of_few(f, k, most) : greatest_of_many(f, k);
 }
 
 /* ---- candidates: the few that may be among the k greatest ------------------------------------ */
@@ -201,7 +202,7 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
 	const double share = (double)all * (double)c->k / (double)n;
 	const size_t rank = (size_t)(share + 6 * sqrt(share)) + 4;
-	const float m = rank < all ? greatest(&(struct floats){sample, NULL, all}, rank) : 0;
+	const float m = rank < all ? greatest(&(struct floats){sample, NULL, all}, rank, rank + rank / 4) : 0;
 	return m > LEAST ? m : LEAST;
 }
 
@@ -209,71 +210,76 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 static __attribute__((noinline)) void keep_from(struct candidates *c, float m)
 {
 	const struct floats values = values_of(c);
+	uint8_t *const numbers = c->number, *const kept = c->value;
 	float room[SOME];
 	size_t count = 0;
-	for (size_t first = 0; first < c->count; first += SOME) {
+	for (size_t first = 0; first < values.count; first += SOME) {
 		const uint8_t *const value = take(&values, first, room);
-		for (size_t j = 0; j < some(&values, first); j++) { /* no branch that could be mispredicted */
+		const size_t n = some(&values, first);
+		for (size_t j = 0; j < n; j++) { /* no branch that could be mispredicted */
 			const float x = get_f32(value + 4 * j);
-			if (c->number)
-				put_u32(c->number + 4 * count, get_u32(c->number + 4 * (first + j)));
-			if (c->value)
-				put_f32(c->value + 4 * count, x);
+			if (numbers)
+				put_u32(numbers + 4 * count, get_u32(numbers + 4 * (first + j)));
+			if (kept)
+				put_f32(kept + 4 * count, x);
 			count += fabsf(x) >= m;
 		}
 	}
 	c->count = count;
 }
 
-/* Drops all but k candidates and those that equal the least of them; there are k or more. False if these
- * leave too little room: dropping has to free a quarter of it, so that it stays rare. */
+/* Drops candidates that cannot be among the k greatest; there are k or more. False if too little room is
+ * left: dropping has to free a quarter of it, so that it stays rare. */
 static __attribute__((noinline)) bool drop(struct candidates *c)
 {
 	const struct floats values = values_of(c);
-	c->from = greatest(&values, c->k);
+	const size_t most = c->room / 4 * 3, near = c->k + c->k / 4;
+	c->from = greatest(&values, c->k, near < most ? near : most);
 	keep_from(c, c->from);
 	c->most = 4 * c->count + SPARE;
-	return c->count <= c->room / 4 * 3;
+	return c->count <= most;
 }
 
 /* Adds what is shown of the turn that begins with element first. False if there is too little room. */
 static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
                                                      const struct shown *shown)
 {
+	uint8_t *const value = c->value, *const number = c->number;
+	const float *const r = c->r;
+	size_t count = c->count;
 	for (size_t k = 0; k < shown->count; k++) {
-		for (uint32_t left = shown->bits[k]; left; left &= left - 1) {
+		for (uint32_t left = shown->bits[k]; left; left &= left - 1, count++) {
 			const size_t i = first + shown->from[k] + (size_t)__builtin_ctz(left);
-			if (c->value)
-				put_f32(c->value + 4 * c->count, c->r[i]);
-			if (c->number)
-				put_u32(c->number + 4 * c->count, (uint32_t)i);
-			c->count++;
+			if (value)
+				put_f32(value + 4 * count, r[i]);
+			if (number)
+				put_u32(number + 4 * count, (uint32_t)i);
 		}
-		if ((c->count + SHOWN_RUN > c->room || c->count > c->most) && !drop(c))
-			return false;
+		if (count + SHOWN_RUN > c->room || count > c->most) {
+			c->count = count;
+			if (!drop(c))
+				return false;
+			count = c->count;
+		}
 	}
+	c->count = count;
 	return true;
 }
 
 /* r += grad, and candidates of what is then of magnitude c->from or more. False if there is too little room.
  */
-V16_FN bool add(float *r, const void *grad, const enum crumb_dtype type, size_t n, struct candidates *c)
+static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, struct candidates *c)
 {
 	struct shown shown;
 	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
 	c->most = 4 * c->k + SPARE;
 	for (size_t first = 0, end; first < n; first = end) {
 		end = n - first < SHOWN_TURN ? n : first + SHOWN_TURN;
-		shown_add(r, grad, type, first, end, c->from, &shown);
+		PER_ISA(shown_add)
+		(r, grad, type, first, end, c->from, &shown);
 		fits = fits && add_candidates(c, first, &shown);
 	}
 	return fits;
-}
-
-static bool add_any(float *r, const void *grad, enum crumb_dtype type, size_t n, struct candidates *c)
-{
-#define ADD(TYPE) add(r, grad, TYPE, n, c)
-	V16_BY_TYPE(type, ADD);
 }
 
 /* ---- mean: one value for plus, one for minus ------------------------------------------------ */
@@ -480,10 +486,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		c.number = signs_map(dst + 8, n);
 	}
 	c.from = guess(r, grad, type, n, &c);
-	const bool fits = add_any(r, grad, type, n, &c),
+	const bool fits = add(r, grad, type, n, &c),
 	           few = fits && (c.count >= k || c.from == LEAST); /* that is all that is not 0 */
 	const struct floats all = {(const uint8_t *)r, NULL, n}, among = few ? values_of(&c) : all;
-	const float kth = among.count < k ? 0 : greatest(&among, k);
+	const float kth = among.count < k ? 0 : greatest(&among, k, k);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
 		const size_t least = range_from(&among, m).count,
