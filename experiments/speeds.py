@@ -1,5 +1,5 @@
-"""The tables of bench/results/codecs.csv, codecs-zen5.csv, codecs-zen4.csv, operations.csv, scaling.csv, scaling-2.csv, scaling-3.csv and
-share.csv: how fast codecs are, against the roofline and the goals. SPDX-License-Identifier: MIT"""
+"""The tables of bench/results/codecs.csv, codecs-zen5.csv, codecs-zen4.csv, codecs-zen3.csv, codecs-zen3-before.csv, operations.csv,
+scaling.csv, scaling-2.csv, scaling-3.csv and share.csv: how fast codecs are, against the roofline and the goals. SPDX-License-Identifier: MIT"""
 from statistics import median
 
 from markdown import distinct, read, table
@@ -146,11 +146,24 @@ def tenths(value, goal):
     return f"**{value:.1f}**" if round(value, 1) < round(goal, 1) else f"{value:.1f}"
 
 
+PACK_FLOORS = {what: floor for what, key, floor, *_ in GOALS if key == "pack"} | OTHERS
+
+
+def allowed_cached(what, isa):
+    """What the roofline allows of packing from the second cache, in GB/s: the lesser of its two sides."""
+    row = {key: float(made_up(CACHED_N)[what, isa][f"{key}_gbps"]) for key in ("floor", "read", "copy", "scale")}
+    floor = row[PACK_FLOORS[what]]
+    memory = floor / 2 if what in TWICE else 1 / (1 / row["floor"] + 1 / row["scale"]) if what in AGAIN else floor
+    if what not in LOOPS_CACHED:
+        return memory
+    operations = operations_for_sixteen()
+    return min(memory, float(made_up(1 << 20)["one operation", isa]["pack_gbps"]) / sum(operations[isa, loop] for loop in LOOPS_CACHED[what]))
+
+
 def others_cached():
     """A row a codec without a stated goal from the second cache: GB/s of packing, beside the roofline's and half of it, and of adding."""
-    by, peaks, operations, lines = made_up(CACHED_N), made_up(1 << 20), operations_for_sixteen(), []
-    floors = {what: floor for what, key, floor, *_ in GOALS if key == "pack"} | OTHERS
-    for what, floor in floors.items():
+    by, lines = made_up(CACHED_N), []
+    for what, floor in PACK_FLOORS.items():
         if what in dict(CACHED):
             continue
         packed, added = [], []
@@ -159,16 +172,34 @@ def others_cached():
                 packed += ["-"] * 3
                 added += ["-"] * 2
                 continue
-            row = {key: float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "unpack", "floor", "read", "copy", "scale")}
-            limit = row[floor] / 2 if what in TWICE else 1 / (1 / row["floor"] + 1 / row["scale"]) if what in AGAIN else row[floor]
-            if what in LOOPS_CACHED:
-                limit = min(limit, float(peaks["one operation", isa]["pack_gbps"]) / sum(operations[isa, loop] for loop in LOOPS_CACHED[what]))
+            row = {key: float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "unpack", "floor", "scale")}
+            limit = allowed_cached(what, isa)
             packed += [f"{limit:.1f}", f"{HALF / 100 * limit:.1f}", tenths(row["pack"], HALF / 100 * limit)]
             goal = HALF / 100 * row["floor" if floor == "copy" else "scale"]
             added += [f"{goal:.1f}", tenths(row["unpack"], goal)]
         lines.append([f"`{what}`", *packed, *added])
     return table(["codec", "pack: roofline, AVX-512", "goal", "reached", "roofline, AVX2", "goal", "reached", "unpack: goal, AVX-512", "reached",
                   "goal, AVX2", "reached"], lines)
+
+
+# What became faster after codecs.csv was measured, with AVX2.
+SINCE = {"pack": ("strom", "strom:threshold=0.01", "topk", "topk:fraction=0.001", "topk:value=exact", "raw", "half"),
+         "unpack": ("onebit", "qsgd", "nuqsgd", "natural", "qsgd:bucket=8192,norm=max", "nuqsgd:bucket=8192", "raw", "half")}
+
+
+def since():
+    """A row for each of SINCE: GB/s from the second cache of another CPU, before and now, each the fastest of several runs; how often more
+    that is; and how often more the goal in others_cached() is than what codecs.csv has."""
+    rows = {when: read(f"codecs-zen3{name}.csv", "bench") for when, name in (("before", "-before"), ("now", ""))}
+    by, lines = made_up(CACHED_N), []
+    for key, names in SINCE.items():
+        for what in names:
+            before, now = (max(float(row[f"{key}_gbps"]) for row in rows[when] if row["what"] == what) for when in ("before", "now"))
+            row = by[what, "avx2"]
+            floor = "floor" if PACK_FLOORS[what] == "copy" else "scale"
+            goal = HALF / 100 * (allowed_cached(what, "avx2") if key == "pack" else float(row[f"{floor}_gbps"]))
+            lines.append([f"`{what}`", key, f"{before:.1f}", f"{now:.1f}", f"{now / before:.2f}", f"{goal / float(row[f'{key}_gbps']):.2f}"])
+    return table(["codec", "what", "before", "now", "times", "goal by reached, the Xeon's file"], lines)
 
 
 def safe_goal(what, goal):

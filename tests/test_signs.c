@@ -1,7 +1,6 @@
 /* Signs as strom packs them: the shorter of list and map, byte for byte as doc/FORMAT.md has them, wherever
- * in the tensor the elements stand. They are listed until that would be longer than the map so far; here the list
- * is kept, given up, and
- * given up too early.
+ * in the tensor the elements stand. They are listed until that would be longer than the map so far; here the
+ * list is kept, given up, and given up too early.
  *
  * SPDX-License-Identifier: MIT */
 #include "cases.h"
