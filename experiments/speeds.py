@@ -1,5 +1,6 @@
 """The tables of bench/results/codecs.csv, codecs-zen5.csv, codecs-zen4.csv, codecs-zen3.csv, codecs-zen3-before.csv, operations.csv,
 scaling.csv, scaling-2.csv, scaling-3.csv and share.csv: how fast codecs are, against the roofline and the goals. SPDX-License-Identifier: MIT"""
+from functools import cache
 from statistics import median
 
 from markdown import distinct, read, table
@@ -51,6 +52,7 @@ CACHED_N = 1 << 14
 FLOORS = {"floor": "`r += g`", "read": "reading", "scale": "`acc *= s`", "copy": "copying"}
 
 
+@cache
 def made_up(n=None, file="codecs.csv"):
     """What was measured of the codecs on gradients of n elements, or the longest ones, by spec and instruction set."""
     rows = [row for row in read(file, "bench") if row["data"] == "made up"]

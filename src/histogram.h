@@ -14,8 +14,7 @@ enum { HISTOGRAM_LEAST = (127 - 20) << 3 }; /* the bits of 2^-20 from the third 
 
 static inline size_t histogram_bin(float y)
 {
-	uint32_t bits, least = HISTOGRAM_LEAST;
-	__builtin_memcpy(&bits, &y, sizeof bits);
+	const uint32_t bits = bits_of_float(y), least = HISTOGRAM_LEAST;
 	const uint32_t octave = (bits & 0x7FFFFFFFu) >> 20;
 	if (octave < least)
 		return HISTOGRAM_SIDE;

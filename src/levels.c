@@ -150,9 +150,7 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 		return no_unit;
 	if (top == 0)
 		return (struct unit){0, 1, 0};
-	uint32_t bits;
-	memcpy(&bits, &top, sizeof bits);
-	const int exponent = top < 0x1p-100f ? -100 : (int)(bits >> 23) - 127;
+	const int exponent = top < 0x1p-100f ? -100 : (int)(bits_of_float(top) >> 23) - 127;
 	const float lift = power_of_two(-exponent);
 	if (norm != LEVELS_MAX && (exponent > 0 || squares.low))
 		squares = squares_any(grad, type, first, size, lift);
