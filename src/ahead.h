@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AHEAD = 6144 /* bytes */ };
+enum { AHEAD = 6144 /* bytes */, CACHED = 1 << 16 /* elements: the second cache holds a slice of so many */ };
 
 /* isa.c: AHEAD where that is faster in a stream, else 0, which asks for what is read at once. */
 extern size_t crumb_stream_ahead;

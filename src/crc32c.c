@@ -1,11 +1,11 @@
 /* CRC-32C of many blocks at once.
  *
- * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction. With AVX-512 a block
- * is folded instead, by carry-less multiplication: four vectors of it on to the next four, until four are
- * left (Gopal et al., Fast CRC Computation Using PCLMULQDQ, 2009). With AVX2 three eighths of each KiB are
- * folded, by narrower vectors, and meanwhile four parts of the rest go side by side by the instruction; such
- * products move all five CRCs to its end. Elsewhere blocks, which are independent, go four side by side, or
- * two of what is left.
+ * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction. Where there is a
+ * carry-less product, most of a block is folded instead with AVX-512, and three eighths of each KiB with
+ * AVX2, whose vectors are shorter: four vectors on to the next four, until four are left (Gopal et al., Fast
+ * CRC Computation Using PCLMULQDQ, 2009). Meanwhile four parts of the rest go side by side by the
+ * instruction, and such products move all five CRCs to the end. Elsewhere blocks, which are independent, go
+ * four side by side, or two of what is left.
  *
  * SPDX-License-Identifier: MIT */
 #include "crc32c.h"
@@ -21,11 +21,15 @@ enum { BLOCK = 4096 };
 #include <nmmintrin.h>
 
 static uint32_t step1(uint32_t crc, uint8_t byte) { return _mm_crc32_u8(crc, byte); }
-static uint32_t step8(uint32_t crc, const uint8_t *data)
+static inline uint64_t word_at(const uint8_t *data)
 {
 	uint64_t x;
 	memcpy(&x, data, sizeof x);
-	return (uint32_t)_mm_crc32_u64(crc, x);
+	return x;
+}
+static uint32_t step8(uint32_t crc, const uint8_t *data)
+{
+	return (uint32_t)_mm_crc32_u64(crc, word_at(data));
 }
 
 #elif defined(__ARM_FEATURE_CRC32)
@@ -84,46 +88,93 @@ uint32_t PER_ISA(crc)(const uint8_t *data, size_t size) { return go_on(0, data, 
 
 #ifdef __PCLMUL__
 
-/* fold: what 128 bits are worth so many bits further on, added to what stands there. by: x^(bits + 32) and,
- * above it, x^(bits - 32) modulo the polynomial, their 32 bits in reverse and shifted up by one. */
+/* fold: what 128 bits are worth so many bits further on, added to what stands there. A factor has x^(bits +
+ * 32) and, above it, x^(bits - 32) modulo the polynomial, their 32 bits in reverse and shifted up by one. */
 
 #if defined(__VPCLMULQDQ__) && defined(__AVX512F__)
 
-static inline __m512i fold(__m512i x, __m512i by, __m512i there)
+typedef __m512i vector;
+enum { WIDE = 64, STEPS = 12, WORDS = 2 };
+
+static inline vector load(const uint8_t *data) { return _mm512_loadu_si512(data); }
+static inline void store(uint8_t *data, vector x) { _mm512_storeu_si512(data, x); }
+static inline vector factor(uint64_t high, uint64_t low)
+{
+	return _mm512_broadcast_i64x2(_mm_set_epi64x((long long)high, (long long)low));
+}
+static inline vector fold(vector x, vector by, vector there)
 {
 	enum { XOR_OF_THREE = 0x96 };
 	return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, by, 0x00),
 	                                 _mm512_clmulepi64_epi128(x, by, 0x11), there, XOR_OF_THREE);
 }
 
-static uint32_t block_crc(const uint8_t *data, size_t size)
+static inline vector with_crc(vector x, uint32_t crc)
 {
-	enum { WIDE = 64, FOUR = 4 * WIDE };
-	if (size < FOUR)
-		return go_on(0, data, size);
-	const __m512i far = _mm512_set4_epi64(0xb9e02b86, 0xdcb17aa4, 0xb9e02b86, 0xdcb17aa4),
-	              near = _mm512_set4_epi64(0x9e4addf8, 0x740eef02, 0x9e4addf8, 0x740eef02);
-	__m512i x[4];
-	for (int k = 0; k < 4; k++)
-		x[k] = _mm512_loadu_si512(data + WIDE * k);
-	x[0] = _mm512_xor_si512(x[0], _mm512_maskz_set1_epi32(1, -1));
-	size_t i = FOUR;
-	for (; i + FOUR <= size; i += FOUR)
-		for (int k = 0; k < 4; k++) {
-			prefetch(data + i + WIDE * k, 2 * crumb_stream_ahead);
-			x[k] = fold(x[k], far, _mm512_loadu_si512(data + i + WIDE * k));
-		}
-	for (int k = 1; k < 4; k++)
-		x[k] = fold(x[k - 1], near, x[k]);
-	return go_on(go_on(~0u, (const uint8_t *)&x[3], WIDE), data + i, size - i);
+	return _mm512_xor_si512(x, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
 }
+
+#define FAR  factor(0xb9e02b86, 0xdcb17aa4)
+#define NEAR factor(0x9e4addf8, 0x740eef02)
+#define MOVES                                                              \
+	{                                                                  \
+		0xd7a4825c, 0x271d9844, 0xd270f1a2, 0xab7aff2a, 0x82f89c77 \
+	}
 
 #else
 
-static inline __m128i fold(__m128i x, __m128i by, __m128i there)
+typedef __m128i vector;
+enum { WIDE = 16, STEPS = 5, WORDS = 4 };
+
+static inline vector load(const uint8_t *data) { return _mm_loadu_si128((const __m128i *)data); }
+static inline void store(uint8_t *data, vector x) { _mm_storeu_si128((__m128i *)data, x); }
+static inline vector factor(uint64_t high, uint64_t low)
+{
+	return _mm_set_epi64x((long long)high, (long long)low);
+}
+static inline vector fold(vector x, vector by, vector there)
 {
 	const __m128i low = _mm_clmulepi64_si128(x, by, 0x00), high = _mm_clmulepi64_si128(x, by, 0x11);
 	return _mm_xor_si128(_mm_xor_si128(low, there), high);
+}
+
+static inline vector with_crc(vector x, uint32_t crc)
+{
+	return _mm_xor_si128(x, _mm_cvtsi32_si128((int)crc));
+}
+
+#define FAR  factor(0x9e4addf8, 0x740eef02)
+#define NEAR factor(0x14cd00bd6, 0xf20c0dfe)
+#define MOVES                                                              \
+	{                                                                  \
+		0x6b749fb2, 0xb3e32c28, 0xbac2fd7b, 0x878a92a7, 0x170076fa \
+	}
+
+#endif
+
+/* A step folds the next four vectors and takes some words of each of four parts, which follow what is folded.
+ */
+enum {
+	FOUR = 4 * WIDE,
+	FOLDED = FOUR * (STEPS + 1),
+	PART = 8 * WORDS * STEPS,
+	ALL = FOLDED + 4 * PART,
+	LINE = 64
+};
+
+/* What four vectors are worth. */
+static inline uint32_t crc_of(const vector x[4])
+{
+	uint64_t crc = 0;
+	const vector near = NEAR;
+	uint8_t last[WIDE];
+	vector all = x[0];
+	for (size_t k = 1; k < 4; k++)
+		all = fold(all, near, x[k]);
+	store(last, all);
+	for (size_t i = 0; i < WIDE; i += 8)
+		crc = _mm_crc32_u64(crc, word_at(last + i));
+	return (uint32_t)crc;
 }
 
 /* What a CRC is worth so many bits further on, but for a last division. by: x^(bits - 33) modulo the
@@ -133,54 +184,63 @@ static inline __m128i times(uint32_t crc, uint32_t by)
 	return _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)by), 0);
 }
 
-static inline __m128i load(const uint8_t *data) { return _mm_loadu_si128((const __m128i *)data); }
+/* Goes on with a CRC by ALL bytes. */
+static inline uint32_t go_on_all(uint32_t crc, const uint8_t *data)
+{
+	/* From the ends of what is folded and of three parts, and from the end before, to this one. */
+	static const uint32_t move[5] = MOVES;
+	const vector far = FAR;
+	uint64_t part[4] = {0};
+	vector x[4];
+	for (size_t k = 0; k < 4; k++)
+		x[k] = load(data + WIDE * k);
+	for (size_t step = 0; step < STEPS; step++) {
+		const uint8_t *const next = data + FOUR * (step + 1);
+		const uint8_t *const word = data + FOLDED + 8 * WORDS * step;
+		for (size_t i = 0; i < FOUR; i += LINE)
+			prefetch(next + i, 2 * crumb_stream_ahead);
+		for (size_t i = 0; i < 4 * PART / STEPS; i += LINE)
+			prefetch(data + FOLDED + 4 * PART / STEPS * step + i, 2 * crumb_stream_ahead);
+		for (size_t k = 0; k < 4; k++)
+			x[k] = fold(x[k], far, load(next + WIDE * k));
+		for (size_t i = 0; i < 4 * WORDS; i++)
+			part[i % 4] = _mm_crc32_u64(part[i % 4], word_at(word + i % 4 * PART + i / 4 * 8));
+	}
+	__m128i moved = _mm_xor_si128(times(crc, move[4]), times(crc_of(x), move[0]));
+	for (size_t k = 0; k < 3; k++)
+		moved = _mm_xor_si128(moved, times((uint32_t)part[k], move[k + 1]));
+	return (uint32_t)part[3] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(moved));
+}
+
+/* Goes on with a CRC by whole fours of vectors, at least one; returns how many bytes these are. */
+static size_t go_on_fours(uint32_t *crc, const uint8_t *data, size_t size)
+{
+	const vector far = FAR;
+	vector x[4];
+	size_t i = FOUR;
+	for (size_t k = 0; k < 4; k++)
+		x[k] = load(data + WIDE * k);
+	x[0] = with_crc(x[0], *crc);
+	for (; i + FOUR <= size; i += FOUR) {
+		for (size_t line = 0; line < FOUR; line += LINE)
+			prefetch(data + i + line, 2 * crumb_stream_ahead);
+		for (size_t k = 0; k < 4; k++)
+			x[k] = fold(x[k], far, load(data + i + WIDE * k));
+	}
+	*crc = crc_of(x);
+	return i;
+}
 
 static uint32_t block_crc(const uint8_t *data, size_t size)
 {
-	/* A step folds the next FOUR bytes and takes four words of each part. */
-	enum {
-		WIDE = 16,
-		FOUR = 4 * WIDE,
-		STEPS = 5,
-		WORDS = 4,
-		FOLDED = FOUR * (STEPS + 1),
-		PART = 8 * WORDS * STEPS
-	};
-	enum { ALL = FOLDED + 4 * PART };
-	const __m128i far = _mm_set_epi64x(0x9e4addf8, 0x740eef02),
-	              near = _mm_set_epi64x(0x14cd00bd6, 0xf20c0dfe);
-	/* From the ends of what is folded and of three parts, and from the end before, to this one. */
-	const uint32_t by[5] = {0x6b749fb2, 0xb3e32c28, 0xbac2fd7b, 0x878a92a7, 0x170076fa};
 	uint32_t crc = ~0u;
-	for (; size >= ALL; size -= ALL, data += ALL) {
-		uint32_t part[4] = {0};
-		__m128i x[4];
-		for (size_t i = 0; i < ALL; i += 64)
-			prefetch(data + i, 2 * crumb_stream_ahead);
-		for (size_t k = 0; k < 4; k++)
-			x[k] = load(data + WIDE * k);
-		for (size_t step = 0; step < STEPS; step++) {
-			const uint8_t *const next = data + FOUR * (step + 1);
-			const uint8_t *const word = data + FOLDED + 8 * WORDS * step;
-			for (size_t k = 0; k < 4; k++)
-				x[k] = fold(x[k], far, load(next + WIDE * k));
-			for (size_t i = 0; i < 4 * WORDS; i++)
-				part[i % 4] = step8(part[i % 4], word + i % 4 * PART + i / 4 * 8);
-		}
-		for (size_t k = 1; k < 4; k++)
-			x[k] = fold(x[k - 1], near, x[k]);
-		const uint64_t low = (uint64_t)_mm_cvtsi128_si64(x[3]),
-		               high = (uint64_t)_mm_extract_epi64(x[3], 1);
-		__m128i moved = times((uint32_t)_mm_crc32_u64(_mm_crc32_u64(0, low), high), by[0]);
-		for (size_t k = 0; k < 3; k++)
-			moved = _mm_xor_si128(moved, times(part[k], by[k + 1]));
-		moved = _mm_xor_si128(moved, times(crc, by[4]));
-		crc = part[3] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(moved));
-	}
-	return go_on(~crc, data, size);
+	size_t i = 0;
+	for (; i + ALL <= size; i += ALL)
+		crc = go_on_all(crc, data + i);
+	if (i + FOUR <= size)
+		i += go_on_fours(&crc, data + i, size - i);
+	return go_on(~crc, data + i, size - i);
 }
-
-#endif
 
 uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
 {

@@ -4,23 +4,37 @@
 #include "shown.h"
 #include "v16.h"
 
+V16_FN void note(struct shown *shown, size_t *count, size_t from, uint32_t bits)
+{
+	shown->from[*count] = (uint16_t)from;
+	shown->bits[*count] = bits;
+	*count += bits != 0;
+}
+
+/* From a cache, runs are looked through when all bits of the turn are known, which is faster; from memory,
+ * that would be time in which nothing is asked for. */
 V16_FN size_t add_type(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
-                       float m, struct shown *shown)
+                       float m, const bool cached, struct shown *shown)
 {
 	const v16f least = v16_set(m);
+	uint32_t bits[SHOWN_TURN / SHOWN_RUN];
 	size_t i = first, count = 0;
 	for (; i + SHOWN_RUN <= end; i += SHOWN_RUN) {
 		v16m in[2];
 		for (size_t k = 0; k < 2; k++) {
 			const size_t at = i + V16 * k;
-			const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+			const v16f x = cached ? v16_add(v16_loadf(r + at), v16_load(type, grad, at))
+			                      : v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
 			v16_storef(r + at, x);
 			in[k] = v16_ge(v16_abs(x), least);
 		}
-		shown->from[count] = (uint16_t)(i - first);
-		shown->bits[count] = v16_bits(in[0]) | v16_bits(in[1]) << V16;
-		count += shown->bits[count] != 0;
+		if (cached)
+			bits[(i - first) / SHOWN_RUN] = v16_bits_of_two(in[0], in[1]);
+		else
+			note(shown, &count, i - first, v16_bits(in[0]) | v16_bits(in[1]) << V16);
 	}
+	for (size_t from = 0; cached && from < i - first; from += SHOWN_RUN)
+		note(shown, &count, from, bits[from / SHOWN_RUN]);
 	if (i < end) {
 		shown->from[count] = (uint16_t)(i - first);
 		shown->bits[count] = 0;
@@ -43,8 +57,10 @@ V16_FN size_t add_type(float *r, const void *grad, const enum crumb_dtype type, 
 }
 
 size_t PER_ISA(shown_add)(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t end,
-                          float m, struct shown *shown)
+                          float m, bool cached, struct shown *shown)
 {
-#define ADD(TYPE) add_type(r, grad, TYPE, first, end, m, shown)
+	if (V16_LANES >= 8 && type == CRUMB_F32 && cached)
+		return add_type(r, grad, CRUMB_F32, first, end, m, true, shown);
+#define ADD(TYPE) add_type(r, grad, TYPE, first, end, m, false, shown)
 	V16_BY_TYPE(type, ADD);
 }

@@ -19,8 +19,8 @@ struct shown {
 };
 
 /* r += grad of elements first to end - 1, a turn, and shows what is then of magnitude m > 0 or more; returns
- * how many elements these are. */
+ * how many elements these are. cached: memory has not to be asked for any. */
 size_t PER_ISA(shown_add)(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t end,
-                          float m, struct shown *shown);
+                          float m, bool cached, struct shown *shown);
 
 #endif

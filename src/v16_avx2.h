@@ -120,6 +120,16 @@ P_FN pm p_mask(unsigned bits)
 	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
 	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
 }
+/* Bytes of two bits an element by the entry for each half of a byte of one bit an element. */
+#define P_HAS_PAIRS 128 /* elements */
+P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
+{
+	const __m256i x = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)bits));
+	const __m256i half =
+	        _mm256_and_si256(_mm256_or_si256(x, _mm256_slli_epi16(x, 4)), _mm256_set1_epi8(15));
+	return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)entry)),
+	                           half);
+}
 /* Eight lanes' numbers are the bytes of a word: all ones for a lane in the mask; the numbers of these lanes.
  */
 P_FN uint64_t p_bytes(unsigned bits) { return _pdep_u64(bits, 0x0101010101010101) * 255; }

@@ -110,6 +110,15 @@ P_FN unsigned p_bits(pm m) { return m; }
 #define P_HAS_BITS_OF_TWO
 P_FN uint32_t p_bits_of_two(pm a, pm b) { return _cvtmask32_u32(_mm512_kunpackw(b, a)); }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
+/* Bytes of two bits an element by the entry for each half of a byte of one bit an element. */
+#define P_HAS_PAIRS 256 /* elements */
+P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
+{
+	const __m512i x = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)bits));
+	const __m512i half =
+	        _mm512_and_si512(_mm512_or_si512(x, _mm512_slli_epi16(x, 4)), _mm512_set1_epi8(15));
+	return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)entry)), half);
+}
 /* Of so many sixteen bytes, at most four: a lane's of each, side by side. */
 P_FN pi p_load_planes(const uint8_t *src, unsigned planes)
 {
@@ -135,9 +144,8 @@ P_FN pi p_of_bytes(pb a) { return _mm512_cvtepu8_epi32(a); }
 P_FN pb p_add_trit(pb x, unsigned number, pm m, pf y)
 {
 	static const uint32_t worth[5] = {0x51515151, 0x1B1B1B1B, 0x09090909, 0x03030303, 0x01010101};
-	const __m128i one = _mm_set1_epi32((int)worth[number]), first = _mm_mask_add_epi8(x, m, x, one);
-	const pm two = _mm512_mask_cmplt_epi32_mask(m, _mm512_castps_si512(y), _mm512_setzero_si512());
-	return _mm_mask_add_epi8(first, two, first, one);
+	const __m128i one = _mm_set1_epi32((int)worth[number]), two = _mm_add_epi8(one, one);
+	return _mm_mask_add_epi8(x, m, x, _mm_mask_blend_epi8(p_negative(y), one, two));
 }
 P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
 /* Entries repeat, so that bits above a pair do not count. */
@@ -158,6 +166,8 @@ P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 	_mm256_storeu_si256((__m256i *)(end - 32), _mm256_permutexvar_epi16(from, words));
 	return end - 2 * _mm_popcnt_u32(m);
 }
+#define P_HAS_LIST
+P_FN void p_list(uint8_t *dst, pm m, pi a) { _mm512_storeu_si512(dst, _mm512_maskz_compress_epi32(m, a)); }
 P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 {
 	static const uint16_t from[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,

@@ -30,12 +30,13 @@ V16_FN void store(bool f16, uint8_t *dst, v16f x)
 		v16_store_bf16(dst, x);
 }
 
+/* cached: nothing has to be asked for. */
 V16_FN size_t put_type(bool f16, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
-                       uint8_t *dst)
+                       bool cached, uint8_t *dst)
 {
 	size_t i = first;
 	for (; i + V16 <= end; i += V16, dst += 2 * V16)
-		store(f16, dst, v16_stream(type, grad, i));
+		store(f16, dst, cached ? v16_load(type, grad, i) : v16_stream(type, grad, i));
 	uint8_t few[2 * V16];
 	store(f16, few, v16_load_few(type, grad, i, end - i));
 	memcpy(dst, few, 2 * (end - i));
@@ -47,7 +48,7 @@ static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dty
 {
 	const bool f16 = p->codec.value[TYPE] != 0;
 	*flags = f16 ? FLAG_F16 : 0;
-#define PUT(T) put_type(f16, grad, T, first, end, dst)
+#define PUT(T) put_type(f16, grad, T, first, end, p->n <= CACHED, dst)
 	V16_BY_TYPE(type, PUT);
 }
 
@@ -70,13 +71,13 @@ static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t 
 V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, float weight, float *acc,
                         size_t first, size_t end)
 {
+	const uint8_t *const payload = frame->payload;
 	const v16f w = v16_set(weight);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16)
-		v16_storef(acc + i,
-		           v16_add(v16_streamf(acc + i), v16_mul(w, v16_stream(type, frame->payload, i))));
+		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_mul(w, v16_stream(type, payload, i))));
 	const size_t rest = end - i;
-	const v16f value = v16_mul(w, v16_load_few(type, frame->payload, i, rest));
+	const v16f value = v16_mul(w, v16_load_few(type, payload, i, rest));
 	v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
 }
 

@@ -33,38 +33,48 @@ static inline uint64_t turn(uint64_t x)
 	return (x & fours) << 4 | (x >> 4 & fours);
 }
 
+static __attribute__((noinline)) void turn_words(uint8_t *codes, size_t size)
+{
+	for (size_t i = 0; i < size; i += 4)
+		put_u32(codes + i, (uint32_t)turn(get_u32(codes + i)));
+}
+
 /* Which elements of x are above the threshold, and what is left of all. */
-V16_FN uint32_t quantize(v16f x, v16f threshold, v16f *left)
+V16_FN v16m quantize(v16f x, v16f threshold, v16f *left)
 {
 	const v16m up = v16_gt(x, threshold);
 	*left = v16_sub(x, v16_pick(up, v16_set(1), v16_set(-1)));
-	return v16_bits(up);
+	return up;
 }
 
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
 {
-	enum { PAIR = 2 * V16 }; /* turned together */
+	enum { PAIR = 2 * V16, RUN = 4096 }; /* a run is turned around while the first cache holds it */
 	const v16f t = v16_set(p->codec.value[THRESHOLD]);
 	float *r = packer_floats(p);
 	const size_t n = p->n, size = code_bytes(n);
 	memset(dst + size - 4, 0, 4);
 	v16f left;
-	size_t i = 0;
-	for (; i + PAIR <= n; i += PAIR) {
-		uint32_t up = 0;
-		for (size_t k = 0; k < PAIR; k += V16) {
-			const v16f x = v16_add(v16_streamf(r + i + k), v16_stream(type, grad, i + k));
-			up |= quantize(x, t, &left) << k;
-			v16_storef(r + i + k, left);
+	for (size_t i = 0, end; i < n; i = end) {
+		uint8_t *to = dst + i / 8, *const first = to;
+		end = n - i < RUN ? n : i + RUN;
+		for (; i + PAIR <= end; i += PAIR, to += 4) {
+			v16m up[2];
+			for (size_t k = 0; k < 2; k++) {
+				const size_t at = i + V16 * k;
+				const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+				up[k] = quantize(x, t, &left);
+				v16_storef(r + at, left);
+			}
+			put_u32(to, v16_bits_of_two(up[0], up[1]));
 		}
-		put_u32(dst + i / 8, (uint32_t)turn(up));
-	}
-	for (; i < n; i += V16) {
-		const size_t few = n - i < V16 ? n - i : V16;
-		const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
-		const uint32_t up = quantize(x, t, &left) & v16_first(few);
-		v16_storef_few(r + i, left, few);
-		put_u16(dst + i / 8, (uint16_t)turn(up));
+		for (; i < end; i += V16, to += 2) {
+			const size_t few = end - i < V16 ? end - i : V16;
+			const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
+			put_u16(to, (uint16_t)v16_bits(quantize(x, t, &left)) & v16_first(few));
+			v16_storef_few(r + i, left, few);
+		}
+		turn_words(first, code_bytes(end) - (size_t)(first - dst));
 	}
 	return size;
 }

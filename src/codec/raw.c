@@ -17,12 +17,14 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 * n;
 }
 
-V16_FN size_t put_type(const void *grad, const enum crumb_dtype type, size_t first, size_t end, uint8_t *dst)
+/* cached: nothing has to be asked for. */
+V16_FN size_t put_type(const void *grad, const enum crumb_dtype type, size_t first, size_t end, bool cached,
+                       uint8_t *dst)
 {
 	float *out = (float *)dst;
 	size_t i = first;
 	for (; i + V16 <= end; i += V16, out += V16)
-		v16_storef(out, v16_stream(type, grad, i));
+		v16_storef(out, cached ? v16_load(type, grad, i) : v16_stream(type, grad, i));
 	v16_storef_few(out, v16_load_few(type, grad, i, end - i), end - i);
 	return 4 * (end - first);
 }
@@ -30,8 +32,8 @@ V16_FN size_t put_type(const void *grad, const enum crumb_dtype type, size_t fir
 static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
                   size_t end, uint8_t *dst, uint16_t *flags)
 {
-	(void)p, (void)flags;
-#define PUT(TYPE) put_type(grad, TYPE, first, end, dst)
+	(void)flags;
+#define PUT(TYPE) put_type(grad, TYPE, first, end, p->n <= CACHED, dst)
 	V16_BY_TYPE(type, PUT);
 }
 

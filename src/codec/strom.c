@@ -30,16 +30,47 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + signs_bound(n);
 }
 
-/* Takes a quantum of what is shown of the turn that begins with element first, and lists it. */
-static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *word)
+/* Takes a quantum of those shown of 32 elements from element i on, and lists them. */
+V16_FN uint8_t *take_run(float *r, v16f t, size_t i, uint32_t shown, uint8_t *word)
 {
-	for (size_t k = 0; k < shown->count; k++)
-		for (uint32_t left = shown->bits[k]; left; left &= left - 1) {
-			const size_t i = first + shown->from[k] + (size_t)__builtin_ctz(left);
-			const float x = r[i];
-			r[i] = x - copysignf(t, x);
-			word = put_u32(word, (uint32_t)i << 1 | (x > 0));
-		}
+	static const uint32_t lane[V16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
+	for (size_t k = 0; k < SHOWN_RUN; k += V16, i += V16) {
+		const v16m sent = v16_mask((uint16_t)(shown >> k));
+		const v16f x = v16_loadf(r + i);
+		const v16i sign = v16_andi(v16_bits_of(x), v16_seti(0x80000000));
+		v16_storef(r + i, v16_sub_where(sent, x, v16_of_bits(v16_ori(sign, v16_bits_of(t)))));
+		const v16i number = v16_addi(v16_seti((uint32_t)(2 * i)), v16_loadi(lane));
+		word = v16_list(word, sent, v16_subi(number, v16_shr(sign, 31)));
+	}
+	return word;
+}
+
+/* The same, one by one. */
+static uint8_t *take_each(float *r, float t, size_t i, uint32_t shown, uint8_t *word)
+{
+	for (; shown; shown &= shown - 1) {
+		const size_t at = i + (size_t)__builtin_ctz(shown);
+		const float x = r[at];
+		r[at] = x - copysignf(t, x);
+		word = put_u32(word, (uint32_t)at << 1 | (x > 0));
+	}
+	return word;
+}
+
+/* Takes what is shown of the turn of elements from first to end - 1. cached: memory is not waited for, which
+ * would hide how that is done. */
+static void take_shown(float *r, float t, size_t first, size_t end, const struct shown *shown, bool cached,
+                       uint8_t *words)
+{
+	uint8_t list[4 * (SHOWN_TURN + V16)], *word = list;
+	for (size_t k = 0; k < shown->count; k++) {
+		const size_t i = first + shown->from[k];
+		if (V16_LANES == 16 && cached && i + SHOWN_RUN <= end)
+			word = take_run(r, v16_set(t), i, shown->bits[k], word);
+		else
+			word = take_each(r, t, i, shown->bits[k], word);
+	}
+	memcpy(words, list, (size_t)(word - list));
 }
 
 /* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
@@ -84,10 +115,11 @@ static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, 
 static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct signs *signs)
 {
 	const size_t n = signs->n;
+	const bool cached = n <= CACHED;
 	for (size_t i = 0, end; i < n; i = end) {
 		struct shown shown;
 		end = n - i < SHOWN_TURN ? n : i + SHOWN_TURN;
-		const size_t count = PER_ISA(shown_add)(r, grad, type, i, end, t, &shown);
+		const size_t count = PER_ISA(shown_add)(r, grad, type, i, end, t, cached, &shown);
 		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, count);
 		if (!word) {
 			const float added[SHOWN_TURN] = {0};
@@ -97,7 +129,7 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 			                     n - end, t, signs->map + signs_map_bytes(end));
 			return;
 		}
-		take_shown(r, t, i, &shown, word);
+		take_shown(r, t, i, end, &shown, cached, word);
 	}
 }
 

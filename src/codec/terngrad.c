@@ -10,7 +10,12 @@
 #include "ternary.h"
 #include <math.h>
 
-enum { MOST_AHEAD = 1 << 16, WIDENED = 1024 };
+enum { WIDENED = 1024 };
+
+/* A sum, and a generator's number, have to wait for the one before. Where a register has all of a group's,
+ * and memory has not to be waited for, two blocks' sums go side by side, and every other block's numbers are
+ * drawn beside those of the block before it. */
+enum { BESIDE = V16_LANES == 16 };
 
 /* ---- buckets -------------------------------------------------------------------------------- */
 
@@ -66,16 +71,38 @@ V16_FN void sum_groups(struct sums *s, const float *g, size_t count, v16f pivot)
 		}
 }
 
+/* Of two blocks that follow each other. */
+static void sum_two_blocks(struct sums *s, double sum[2], const float *g, v16f pivot)
+{
+	const v16f zero = v16_set(0);
+	v16f one[2] = {zero, zero}, two[2] = {zero, zero};
+	for (const float *const end = g + RNG_BLOCK; g < end; g += V16)
+		for (int k = 0; k < 2; k++) {
+			const v16f x = v16_loadf(g + RNG_BLOCK * k), d = v16_sub(x, pivot);
+			one[k] = v16_add(one[k], d);
+			two[k] = v16_add(two[k], v16_mul(d, d));
+			s->worst[k] = v16_worst_abs(x, s->worst[k]);
+		}
+	for (int k = 0; k < 2; k++) {
+		sum[0] += v16_fold(one[k]);
+		sum[1] += v16_fold(two[k]);
+	}
+}
+
 /* Of the m elements from number first; infinities where one is not usable. The pivot keeps the variance of
  * nearly equal elements exact enough: that of equal ones is 0. */
-static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip)
+static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip,
+                             bool cached)
 {
 	float widened[WIDENED], pivot[V16];
 	v16_storef(pivot, v16_load_few(type, grad, first, 1));
 	const v16f zero = v16_set(0), middle = v16_set(pivot[0]);
-	double s1 = 0, s2 = 0;
+	double sum[2] = {0, 0};
 	struct sums s = {.worst = {zero, zero}};
-	for (size_t i = 0; i < m;) {
+	size_t i = 0;
+	for (; BESIDE && cached && type == CRUMB_F32 && m - i >= 2 * RNG_BLOCK; i += 2 * RNG_BLOCK)
+		sum_two_blocks(&s, sum, (const float *)grad + first + i, middle);
+	while (i < m) {
 		s.one = s.two = zero;
 		for (size_t left = m - i < RNG_BLOCK ? m - i : RNG_BLOCK, size; left;
 		     i += size, left -= size) {
@@ -93,14 +120,14 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 				widened[k] = pivot[0]; /* which adds nothing */
 			sum_groups(&s, widened, whole, middle);
 		}
-		s1 += v16_fold(s.one);
-		s2 += v16_fold(s.two);
+		sum[0] += v16_fold(s.one);
+		sum[1] += v16_fold(s.two);
 	}
 	const v16f worst = v16_worst_abs(s.worst[0], s.worst[1]);
 	if (!v16_usable(worst))
 		return (struct scale){INFINITY, INFINITY};
 	const float most = v16_top(worst);
-	const double mean = s1 / (double)m, variance = s2 / (double)m - mean * mean;
+	const double mean = sum[0] / (double)m, variance = sum[1] / (double)m - mean * mean;
 	const float at = variance > 0 && isfinite(variance) ? (float)(clip * sqrt(variance)) : 0;
 	const bool clips = at > 0 && at < INFINITY;
 	return (struct scale){clips ? at : INFINITY, clips && at < most ? at : most};
@@ -132,28 +159,37 @@ V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t, const bool carefu
 	return v16_gt(size, v16_mul(u, t->unit));
 }
 
+enum draw { ALONE, WITH_NEXT, DRAWN };
+
 /* What is ternarised: elements in order, with the generator's numbers in order. */
 struct source {
 	const float *at;
 	const void *grad;   /* of which the byte at ahead will be wanted soon, and so many bytes after it */
 	size_t ahead, step; /* for each group */
-	rng chance;
+	rng chance, next;   /* next: of the next block, whose numbers go to drawn, or have been there */
+	float *drawn;
 	struct ternary t;
 };
 
 /* Which of the next sixteen elements are sent, and these. */
-V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
+V16_FN v16m next_sent(struct source *s, const bool careful, const enum draw draw, v16f *g)
 {
-	prefetch(s->grad, s->ahead);
+	if (draw == ALONE) /* else all is in a cache */
+		prefetch(s->grad, s->ahead);
 	s->ahead += s->step;
 	*g = v16_loadf(s->at);
 	s->at += V16;
-	return ternarise(*g, rng_next(&s->chance), &s->t, careful);
+	const v16f u = draw == DRAWN ? v16_loadf(s->drawn) : rng_next(&s->chance);
+	if (draw == WITH_NEXT)
+		v16_storef(s->drawn, rng_next(&s->next));
+	s->drawn += draw == ALONE ? 0 : V16;
+	return ternarise(*g, u, &s->t, careful);
 }
 
 /* The digits of the elements up to end, which have one generator and one scaler. Five groups at once have a
  * loop of their own: beside a way for single ones AVX2's registers would not hold the generator. */
-V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful)
+V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful,
+                    const enum draw draw)
 {
 	struct source s = *source;
 	const bool fives = V16_LANES >= 8 && out->coding == TRITS;
@@ -162,17 +198,19 @@ V16_FN void put_run(struct digits *out, struct source *source, const float *end,
 		for (; fives && !out->groups && end - s.at >= TRITS_ELEMENTS; out->dst += V16) {
 			v16b x = v16_to_bytes(v16_seti(0));
 			for (unsigned number = 0; number < 5; number++) {
-				const v16m sent = next_sent(&s, careful, &g);
+				const v16m sent = next_sent(&s, careful, draw, &g);
 				x = v16_add_trit(x, number, sent, g);
 			}
 			put_trits(out->dst, v16_of_bytes(x));
 		}
 		if (s.at == end)
 			break;
-		const v16m sent = next_sent(&s, careful, &g);
+		const v16m sent = next_sent(&s, careful, draw, &g);
 		digits_put(out, sent, g);
 	}
 	source->chance = s.chance;
+	source->next = s.next;
+	source->drawn = s.drawn;
 }
 
 /* Writes all but the digits to dst, and these, trits or bits, to digits; returns their bytes. */
@@ -186,15 +224,18 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
 	struct digits out = {digits, coding, 0, v16_to_bytes(v16_seti(0))};
 	/* The next bucket comes from memory while this one, which is in a cache, is computed. */
-	const size_t ahead = bucket <= MOST_AHEAD ? v16_width(type) * bucket + AHEAD / 4 : AHEAD;
+	const size_t next = v16_width(type) * bucket + AHEAD / 4;
+	const bool cached = n <= CACHED, beside = BESIDE && coding == TRITS && cached;
 	struct source s = {.grad = grad, .step = v16_width(type) * V16};
-	float widened[WIDENED];
+	float widened[WIDENED], drawn[RNG_BLOCK];
+	enum draw draw = ALONE;
 	const size_t most = type == CRUMB_F32 ? RNG_BLOCK : WIDENED;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
-		const struct scale own = shared ? (struct scale){bounds[b], agreed[b]}
-		                                : scale_of(grad, type, i, end - i, value[TERNARY_CLIP]);
+		const struct scale own =
+		        shared ? (struct scale){bounds[b], agreed[b]}
+		               : scale_of(grad, type, i, end - i, value[TERNARY_CLIP], cached);
 		s.t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
 		for (size_t size; i < end; i += size) {
@@ -202,18 +243,32 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 			if (type == CRUMB_F32 && size > V16)
 				size -= size % V16; /* what is left is widened */
 			const size_t whole = V16 * divide_up(size, V16);
-			if (i % RNG_BLOCK == 0)
-				s.chance = rng_at(p->seed, p->step, i);
-			s.ahead = v16_width(type) * i + ahead;
+			if (i % RNG_BLOCK == 0) {
+				const bool two = end == n ? n - i > RNG_BLOCK : end - i >= 2 * RNG_BLOCK;
+				draw = draw == WITH_NEXT               ? DRAWN
+				       : beside && two && !s.t.careful ? WITH_NEXT
+				                                       : ALONE;
+				s.drawn = drawn;
+				if (draw != DRAWN)
+					s.chance = rng_at(p->seed, p->step, i);
+				if (draw == WITH_NEXT)
+					s.next = rng_at(p->seed, p->step, i + RNG_BLOCK);
+			}
+			s.ahead = v16_width(type) * i + (bucket > CACHED ? AHEAD : end < n ? next : 0);
 			s.at = widened;
 			if (type == CRUMB_F32 && size == whole)
 				s.at = (const float *)grad + i;
 			else
 				v16_widen(widened, whole, type, grad, i, size);
+			const float *const stop = s.at + whole;
 			if (s.t.careful || V16_LANES < 8) /* short registers: one loop for both */
-				put_run(&out, &s, s.at + whole, true);
+				put_run(&out, &s, stop, true, ALONE);
+			else if (beside && draw == WITH_NEXT)
+				put_run(&out, &s, stop, false, WITH_NEXT);
+			else if (beside && draw == DRAWN)
+				put_run(&out, &s, stop, false, DRAWN);
 			else
-				put_run(&out, &s, s.at + whole, false);
+				put_run(&out, &s, stop, false, ALONE);
 		}
 	}
 	digits_end(&out);
@@ -285,7 +340,7 @@ static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype t
 	float *bounds = packer_floats(p);
 	for (size_t b = 0, i = 0; i < n; b++, i += bucket) {
 		const struct scale own = scale_of(grad, type, i, n - i < bucket ? n - i : bucket,
-		                                  p->codec.value[TERNARY_CLIP]);
+		                                  p->codec.value[TERNARY_CLIP], n <= CACHED);
 		bounds[b] = own.bound < INFINITY
 		                    ? own.bound
 		                    : 0x1p120f; /* above every |g|; a packer holds finite floats */

@@ -68,17 +68,19 @@ static const uint8_t *take(const struct floats *f, size_t first, float room[SOME
 	return (const uint8_t *)room;
 }
 
-/* Of the floats' magnitudes whose bits above shift + width are those of prefix, counts the next width bits.
- */
-static void count_digits(const struct floats *f, uint32_t prefix, unsigned shift, unsigned width,
-                         size_t *count)
+enum { DIGIT = 12 /* bits */ };
+
+/* Of the floats' magnitudes, as bits less base, whose bits above shift + width are those of prefix, counts
+ * the next width bits. */
+static void count_digits(const struct floats *f, uint32_t base, uint32_t prefix, unsigned shift,
+                         unsigned width, size_t count[1 << DIGIT])
 {
 	float room[SOME];
 	memset(count, 0, sizeof *count << width);
 	for (size_t first = 0; first < f->count; first += SOME) {
 		const uint8_t *const x = take(f, first, room);
 		for (size_t i = 0; i < some(f, first); i++) {
-			const uint32_t bits = get_u32(x + 4 * i) & 0x7FFFFFFF;
+			const uint32_t bits = (get_u32(x + 4 * i) & 0x7FFFFFFF) - base;
 			if (bits >> shift >> width == prefix)
 				count[bits >> shift & ((1u << width) - 1)]++;
 		}
@@ -86,22 +88,36 @@ static void count_digits(const struct floats *f, uint32_t prefix, unsigned shift
 }
 
 /* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
- * lies. */
-static float greatest_of_many(const struct floats *f, size_t k)
+ * lies. No magnitude is below base's; 0 if it is so many bits above. */
+static float greatest_above(const struct floats *f, size_t k, uint32_t base, unsigned bits)
 {
-	static const unsigned width[3] = {11, 10, 10};
-	size_t count[1 << 11];
+	size_t count[1 << DIGIT];
 	uint32_t found = 0;
-	unsigned shift = 31;
-	for (int pass = 0; pass < 3; pass++) {
-		shift -= width[pass];
-		count_digits(f, found, shift, width[pass], count);
-		uint32_t digit = 1u << width[pass];
+	for (unsigned shift = bits; shift;) {
+		const unsigned width = shift < DIGIT ? shift : DIGIT;
+		uint32_t digit = 1u << width;
+		shift -= width;
+		count_digits(f, base, found, shift, width, count);
+		if (shift + width == bits) {
+			size_t greater = f->count;
+			for (uint32_t d = 0; d < digit; d++)
+				greater -= count[d];
+			if (greater >= k)
+				return 0;
+			k -= greater;
+		}
 		while (k > count[--digit])
 			k -= count[digit];
-		found = found << width[pass] | digit;
+		found = found << width | digit;
 	}
-	return float_of_bits(found);
+	return float_of_bits(base + found);
+}
+
+/* Of candidates, which are from a magnitude on, it is mostly within an octave or two of that. */
+static float greatest_of_many(const struct floats *f, size_t k, float from)
+{
+	const float near = from > 0 ? greatest_above(f, k, bits_of_float(from), 2 * DIGIT) : 0;
+	return near > 0 ? near : greatest_above(f, k, 0, 31);
 }
 
 /* How many floats are of magnitude m > 0 or more, the least of these, and the greatest of all. */
@@ -153,11 +169,29 @@ static float greatest_of_few(const struct floats *f, size_t k, size_t most)
 	return in.count >= k ? in.least : float_of_bits(low);
 }
 
-/* The k-th greatest magnitude, or one below it that no more than most reach. */
-static __attribute__((noinline)) float greatest(const struct floats *f, size_t k, size_t most)
+/* The k-th greatest magnitude, or one below it that no more than most reach. None is below from. */
+static __attribute__((noinline)) float greatest(const struct floats *f, size_t k, size_t most, float from)
 {
 	enum { FEW = 4096 };
-	return f->count <= FEW ? greatest_of_few(f, k, most) : greatest_of_many(f, k);
+	return f->count <= FEW ? greatest_of_few(f, k, most) : greatest_of_many(f, k, from);
+}
+
+/* How many are of magnitude m or more, and how many above it. */
+static void rank(const struct floats *f, float m, size_t *least, size_t *above)
+{
+	float room[SOME];
+	*least = *above = 0;
+	for (size_t first = 0; first < f->count; first += SOME) {
+		const uint8_t *const x = take(f, first, room);
+		uint32_t not_below = 0, greater = 0;
+		for (size_t i = 0; i < some(f, first); i++) {
+			const float size = fabsf(get_f32(x + 4 * i));
+			not_below += size >= m;
+			greater += size > m;
+		}
+		*least += not_below;
+		*above += greater;
+	}
 }
 
 /* ---- candidates: the few that may be among the k greatest ------------------------------------ */
@@ -172,6 +206,7 @@ struct candidates {
 	size_t k;
 	float from;  /* magnitudes below this are not candidates */
 	size_t most; /* that there may be until some are dropped */
+	bool cached; /* memory is not waited for, which would hide how they are noted */
 };
 
 static struct floats values_of(const struct candidates *c)
@@ -202,7 +237,8 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
 	const double share = (double)all * (double)c->k / (double)n;
 	const size_t rank = (size_t)(share + 6 * sqrt(share)) + 4;
-	const float m = rank < all ? greatest(&(struct floats){sample, NULL, all}, rank, rank + rank / 4) : 0;
+	const float m =
+	        rank < all ? greatest(&(struct floats){sample, NULL, all}, rank, rank + rank / 4, 0) : 0;
 	return m > LEAST ? m : LEAST;
 }
 
@@ -234,27 +270,53 @@ static __attribute__((noinline)) bool drop(struct candidates *c)
 {
 	const struct floats values = values_of(c);
 	const size_t most = c->room / 4 * 3, near = c->k + c->k / 4;
-	c->from = greatest(&values, c->k, near < most ? near : most);
+	c->from = greatest(&values, c->k, near < most ? near : most, c->from);
 	keep_from(c, c->from);
 	c->most = 4 * c->count + SPARE;
 	return c->count <= most;
 }
 
-/* Adds what is shown of the turn that begins with element first. False if there is too little room. */
-static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
+/* Notes those shown of 32 elements from element i on, behind count others; returns how many there are then.
+ */
+V16_FN size_t note_run(const struct candidates *c, size_t i, uint32_t shown, size_t count)
+{
+	static const uint32_t lane[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	for (size_t k = 0; k < SHOWN_RUN; k += V16, i += V16) {
+		const v16m noted = v16_mask((uint16_t)(shown >> k));
+		if (c->value)
+			v16_list(c->value + 4 * count, noted, v16_bits_of(v16_loadf(c->r + i)));
+		if (c->number)
+			v16_list(c->number + 4 * count, noted,
+			         v16_addi(v16_seti((uint32_t)i), v16_loadi(lane)));
+		count += (size_t)__builtin_popcount(v16_bits(noted));
+	}
+	return count;
+}
+
+/* The same, one by one. */
+static size_t note_each(const struct candidates *c, size_t i, uint32_t shown, size_t count)
+{
+	for (; shown; shown &= shown - 1, count++) {
+		const size_t at = i + (size_t)__builtin_ctz(shown);
+		if (c->value)
+			put_f32(c->value + 4 * count, c->r[at]);
+		if (c->number)
+			put_u32(c->number + 4 * count, (uint32_t)at);
+	}
+	return count;
+}
+
+/* Adds what is shown of the turn of elements from first to end - 1. False if there is too little room. */
+static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first, size_t end,
                                                      const struct shown *shown)
 {
-	uint8_t *const value = c->value, *const number = c->number;
-	const float *const r = c->r;
 	size_t count = c->count;
 	for (size_t k = 0; k < shown->count; k++) {
-		for (uint32_t left = shown->bits[k]; left; left &= left - 1, count++) {
-			const size_t i = first + shown->from[k] + (size_t)__builtin_ctz(left);
-			if (value)
-				put_f32(value + 4 * count, r[i]);
-			if (number)
-				put_u32(number + 4 * count, (uint32_t)i);
-		}
+		const size_t i = first + shown->from[k];
+		if (V16_LANES == 16 && c->cached && i + SHOWN_RUN <= end)
+			count = note_run(c, i, shown->bits[k], count);
+		else
+			count = note_each(c, i, shown->bits[k], count);
 		if (count + SHOWN_RUN > c->room || count > c->most) {
 			c->count = count;
 			if (!drop(c))
@@ -276,8 +338,8 @@ static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, str
 	for (size_t first = 0, end; first < n; first = end) {
 		end = n - first < SHOWN_TURN ? n : first + SHOWN_TURN;
 		PER_ISA(shown_add)
-		(r, grad, type, first, end, c->from, &shown);
-		fits = fits && add_candidates(c, first, &shown);
+		(r, grad, type, first, end, c->from, c->cached, &shown);
+		fits = fits && add_candidates(c, first, end, &shown);
 	}
 	return fits;
 }
@@ -468,7 +530,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
 	float *r = packer_floats(p);
 	uint32_t own[2][OWN_ROOM];
-	struct candidates c = {.r = r, .k = k};
+	struct candidates c = {.r = r, .k = k, .cached = n <= CACHED};
 	if (exact && 2 * k <= OWN_ROOM) {
 		c.room = OWN_ROOM;
 		c.value = (uint8_t *)own[0];
@@ -489,12 +551,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const bool fits = add(r, grad, type, n, &c),
 	           few = fits && (c.count >= k || c.from == LEAST); /* that is all that is not 0 */
 	const struct floats all = {(const uint8_t *)r, NULL, n}, among = few ? values_of(&c) : all;
-	const float kth = among.count < k ? 0 : greatest(&among, k, k);
+	const float kth = among.count < k ? 0 : greatest(&among, k, k, few ? c.from : 0);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
-		const size_t least = range_from(&among, m).count,
-		             above = range_from(&among, float_of_bits(bits_of_float(m) + 1)).count,
-		             count = least < k ? least : k;
+		size_t least, above;
+		rank(&among, m, &least, &above);
+		const size_t count = least < k ? least : k;
 		*flags = FLAG_EXACT;
 		return few && c.number ? pack_exact_few(r, m, count, above, &c, dst)
 		                       : pack_exact(r, n, m, count, above, dst);

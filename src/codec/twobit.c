@@ -27,12 +27,16 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + code_bytes(n);
 }
 
-enum { PAIR = 2 * V16, RUN = 4096 }; /* elements whose codes are made, and turned around, together */
+enum { PAIR = 2 * V16, RUN = 4096 }; /* elements whose codes are made together */
 
-/* The codes of two groups. The first of a byte's four elements is in its least significant bits. */
-V16_FN uint64_t codes_of(struct sent a, struct sent b)
+/* Of a run, a bit an element: whether it sends threshold, and -threshold. */
+struct run {
+	uint8_t plus[RUN / 8], minus[RUN / 8];
+};
+
+/* Of 32 elements, the first of a byte's four in its least significant bits. */
+static inline uint64_t code_of(uint32_t plus, uint32_t minus)
 {
-	const uint32_t plus = v16_bits_of_two(a.plus, b.plus), minus = v16_bits_of_two(a.minus, b.minus);
 	return v16_spread(plus) | v16_spread(plus | minus) << 1;
 }
 
@@ -46,7 +50,34 @@ static void turn(uint8_t *codes, size_t size)
 	}
 }
 
-V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
+/* The codes of a run of so many groups. */
+static __attribute__((noinline)) void put_codes(uint8_t *codes, const struct run *run, size_t groups)
+{
+	size_t g = 0;
+#ifdef P_HAS_PAIRS
+	static const uint8_t three[16] = {0x00, 0xC0, 0x30, 0xF0, 0x0C, 0xCC, 0x3C, 0xFC,
+	                                  0x03, 0xC3, 0x33, 0xF3, 0x0F, 0xCF, 0x3F, 0xFF},
+	                     two[16] = {0x00, 0x80, 0x20, 0xA0, 0x08, 0x88, 0x28, 0xA8,
+	                                0x02, 0x82, 0x22, 0xA2, 0x0A, 0x8A, 0x2A, 0xAA};
+	for (; g + P_HAS_PAIRS / V16 <= groups; g += P_HAS_PAIRS / V16) {
+		const pi code = p_ori(p_pairs(run->plus + 2 * g, three), p_pairs(run->minus + 2 * g, two));
+		memcpy(codes + 4 * g, &code, sizeof code);
+	}
+#endif
+	uint8_t *const rest = codes + 4 * g;
+	for (; g + 2 <= groups; g += 2) {
+		const uint64_t code = code_of(get_u32(run->plus + 2 * g), get_u32(run->minus + 2 * g));
+		memcpy(codes + 4 * g, &code, sizeof code);
+	}
+	if (g < groups)
+		put_u32(codes + 4 * g,
+		        (uint32_t)code_of(get_u16(run->plus + 2 * g), get_u16(run->minus + 2 * g)));
+	turn(rest, (size_t)(codes + 4 * groups - rest));
+}
+
+/* cached: nothing has to be asked for. */
+V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
+                        const bool cached)
 {
 	float *r = packer_floats(p);
 	const size_t n = p->n;
@@ -54,27 +85,31 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *const codes = put_f32(dst, threshold);
-	for (size_t i = 0, end; i < n; i = end) {
-		uint8_t *const first = codes + i / 4;
-		end = n - i < RUN ? n : i + RUN;
+	struct run run;
+	for (size_t first = 0, end; first < n; first = end) {
+		size_t i = first;
+		end = n - first < RUN ? n : first + RUN;
 		for (; i + PAIR <= end; i += PAIR) {
 			struct sent sent[2];
 			for (size_t k = 0; k < 2; k++) {
 				const size_t at = i + V16 * k;
-				const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+				const v16f x =
+				        cached ? v16_add(v16_loadf(r + at), v16_load(type, grad, at))
+				               : v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
 				v16_storef(r + at, threshold_take(x, t, minus_t, &sent[k]));
 			}
-			const uint64_t code = codes_of(sent[0], sent[1]);
-			memcpy(codes + i / 4, &code, sizeof code);
+			put_u32(run.plus + (i - first) / 8, v16_bits_of_two(sent[0].plus, sent[1].plus));
+			put_u32(run.minus + (i - first) / 8, v16_bits_of_two(sent[0].minus, sent[1].minus));
 		}
 		for (; i < end; i += V16) {
 			const size_t few = end - i < V16 ? end - i : V16;
 			struct sent sent;
 			const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
 			v16_storef_few(r + i, threshold_take(x, t, minus_t, &sent), few);
-			put_u32(codes + i / 4, (uint32_t)codes_of(sent, sent));
+			put_u16(run.plus + (i - first) / 8, (uint16_t)v16_bits(sent.plus));
+			put_u16(run.minus + (i - first) / 8, (uint16_t)v16_bits(sent.minus));
 		}
-		turn(first, (size_t)(codes + code_bytes(end) - first));
+		put_codes(codes + first / 4, &run, divide_up(end - first, V16));
 	}
 	return 4 + code_bytes(n);
 }
@@ -83,7 +118,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
                    uint16_t *flags)
 {
 	(void)flags;
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
+	if (V16_LANES == 16 && type == CRUMB_F32 && p->n <= CACHED)
+		return pack_type(p, grad, CRUMB_F32, dst, true);
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst, false)
 	V16_BY_TYPE(type, PACK);
 }
 
