@@ -8,7 +8,8 @@
  * whose elements, and how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe,
  * unpack, and in the same turns r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks
  * symbols of four bits at fixed width, an element each, with so many bits of entropy. One operation is
- * what packing would make if it were an instruction on vectors for sixteen elements, and no memory.
+ * what packing would make if it were an instruction on vectors for sixteen elements, and no memory; folding
+ * and CRC are of a checksum's bytes, if it were done by one kind of its instructions alone.
  *
  * SPDX-License-Identifier: MIT */
 #include "coders.h"
@@ -271,11 +272,16 @@ static int measure_coders(struct speed *speed, bool quick)
 
 enum { TIMES = 64 }; /* or looking at the clock would count */
 
+struct peak_subject {
+	peak_function *run;
+	size_t n;
+};
+
 static int64_t operate(void *self, const float *grad, bool safe)
 {
-	const struct speed *speed = self;
+	const struct peak_subject *peak = self;
 	(void)grad, (void)safe;
-	peak_run(crumb_isa(), speed->n * TIMES);
+	peak->run(crumb_isa(), sizeof *grad * peak->n * TIMES);
 	return 0;
 }
 
@@ -287,18 +293,25 @@ static int64_t nothing(void *self, float *acc, size_t n)
 
 static int measure_operations(struct speed *speed, const char *data, bool quick)
 {
+	static const struct {
+		const char *what;
+		peak_function *run;
+	} peaks[] = {{"one operation", peak_operation}, {"folding", peak_fold}, {"CRC", peak_crc}};
 	int status = STATUS_OK;
-	for (size_t i = 0; command_isa(i) && !status; i++) {
-		double gbps[SPEED_KERNELS];
-		crumb_set_isa(command_isa(i));
-		if (!peak_run(crumb_isa(), 0) || (quick && command_isa(i + 1)))
-			continue;
-		status = speed_measure(speed, &(struct speed_subject){operate, nothing, speed, 1}, gbps);
-		if (!status) {
-			gbps[SPEED_UNPACK] = gbps[SPEED_PACK] *= TIMES;
-			print_row(data, speed->n, crumb_isa(), "one operation", false, gbps);
+	for (size_t i = 0; command_isa(i) && !status; i++)
+		for (size_t k = 0; k < sizeof peaks / sizeof *peaks && !status; k++) {
+			struct peak_subject peak = {peaks[k].run, speed->n};
+			double gbps[SPEED_KERNELS];
+			crumb_set_isa(command_isa(i));
+			if (!peak.run(crumb_isa(), 0) || (quick && command_isa(i + 1)))
+				continue;
+			status = speed_measure(speed, &(struct speed_subject){operate, nothing, &peak, 1},
+			                       gbps);
+			if (!status) {
+				gbps[SPEED_UNPACK] = gbps[SPEED_PACK] *= TIMES;
+				print_row(data, speed->n, crumb_isa(), peaks[k].what, false, gbps);
+			}
 		}
-	}
 	return status;
 }
 

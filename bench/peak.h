@@ -1,5 +1,4 @@
-/* How many operations on vectors the CPU carries out, whatever they are: the arithmetic's side of the
- * roofline.
+/* How much a CPU computes where there is no memory: the arithmetic's side of the roofline.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PEAK_H
@@ -8,8 +7,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Carries out an instruction on vectors of that set for every sixteen of n elements, eight side by side,
- * without memory; false if it is a set of no such vectors. */
-bool peak_run(const char *isa, size_t n);
+/* Each carries instructions of that set out, as many as stand for bytes bytes, independent of each other;
+ * false if the set has none. */
+typedef bool peak_function(const char *isa, size_t bytes);
+
+/* An addition of vectors for sixteen elements of f32: what more of a CPU's units do than anything else. */
+peak_function peak_operation;
+/* What folds a checksum: two carry-less products for a vector. */
+peak_function peak_fold;
+/* The instruction of the checksum's CRC. */
+peak_function peak_crc;
 
 #endif
