@@ -1,5 +1,5 @@
-"""The tables of bench/results/codecs.csv, codecs-zen5.csv, codecs-zen4.csv, codecs-zen3.csv, codecs-zen3-before.csv, operations.csv,
-scaling.csv, scaling-2.csv, scaling-3.csv and share.csv: how fast codecs are, against the roofline and the goals. SPDX-License-Identifier: MIT"""
+"""The tables of bench/results/codecs.csv, codecs-xeon.csv, codecs-zen4.csv, operations.csv, scaling.csv, scaling-2.csv, scaling-3.csv and
+share.csv: how fast codecs are, against the roofline and the goals. SPDX-License-Identifier: MIT"""
 from functools import cache
 from statistics import median
 
@@ -43,8 +43,15 @@ LOOPS_CACHED = LOOPS | {"terngrad:bucket=16384": ["terngrad: scale", "terngrad: 
                         "qsgd:bucket=8192,norm=max": ["levels: max norm", "levels: evenly spaced, up to four bits"],
                         "nuqsgd:bucket=8192": ["levels: L2 norm", "levels: 0 and powers of 1/2"], "alq": ["levels: L2 norm", "levels: a table"],
                         "qsgd:bucket=8192,coding=entropy,norm=max": ["levels: max norm", "levels: evenly spaced, up to four bits", "rANS: encode"],
-                        "alq:coding=entropy": ["levels: L2 norm", "levels: a table", "rANS: encode"]}
+                        "alq:coding=entropy": ["levels: L2 norm", "levels: a table", "rANS: encode"],
+                        "strom:threshold=0.01": ["strom: drawn"], "seide": ["seide: sums", "seide: sides"]}
+# What adding computes, where that is more than a look at a table.
+ADDS = {"terngrad:bucket=16384": "trits", "seide": "seide", "alq": "levels", "amq": "levels", "zipml": "levels"} | dict.fromkeys(
+    ("qsgd", "nuqsgd", "natural", "qsgd:bucket=8192,norm=max", "nuqsgd:bucket=8192"), "four bits")
 AGAIN = ("sign", "seide", "topk", "topk:value=exact", "topk:fraction=0.001")
+# Bytes of a frame for an element, where these take long enough to check; a coded one's are its symbols.
+FRAME = {"raw": 4, "half": 2, "qsgd": 0.5, "nuqsgd": 0.5, "natural": 0.5, "alq": 0.375, "amq": 0.375, "zipml": 0.375, "terngrad": 0.2,
+         "terngrad:coding=bits": 0.25, "strom:threshold=0.01": 0.25, "sign": 0.125, "onebit": 0.125, "seide": 0.125}
 HALF = 50
 # From the second cache, where memory does not count, goals are GB/s, on AVX-512.
 CACHED = [("twobit:threshold=0.01", 70), ("terngrad", 35), ("adacomp:bin=50", 18), ("adacomp", 22), ("topk:fraction=0.01", 10)]
@@ -93,7 +100,7 @@ def against_goals(wanted, *elsewhere):
 
 
 def goals():
-    return against_goals(GOALS, *((name, isa, f"codecs-{name.lower().replace(' ', '')}.csv") for name in ("Zen 5", "Zen 4")
+    return against_goals(GOALS, *((name, isa, f"codecs-{name.lower().replace(' ', '')}.csv") for name in ("Xeon", "Zen 4")
                                   for isa in ("avx512", "avx2")))
 
 
@@ -151,11 +158,33 @@ def tenths(value, goal):
 PACK_FLOORS = {what: floor for what, key, floor, *_ in GOALS if key == "pack"} | OTHERS
 
 
+def frame_bytes(what):
+    return FRAME.get(what, 0 if what.startswith(("terngrad:coding=e", "strom")) else FRAME.get(what.split(":")[0], 0))
+
+
+def checksum(isa):
+    """GB/s of frames if the CPU did nothing but a checksum's instructions, of both kinds side by side."""
+    return sum(float(made_up(1 << 20)[what, isa]["pack_gbps"]) for what in ("folding", "CRC"))
+
+
+def adding_cached(what, isa):
+    """What the roofline allows of adding from the second cache, in GB/s: a frame is checked before any of it is added."""
+    row = made_up(CACHED_N)[what, isa]
+    floor = float(row["floor_gbps" if PACK_FLOORS[what] == "copy" else "scale_gbps"])
+    if what in ADDS:
+        operations, loop = operations_for_sixteen(), f"{ADDS[what]}: adding" if ADDS[what] != "four bits" else "levels: adding four bits"
+        loop = loop if (isa, loop) in operations else "levels: adding"
+        floor = min(floor, float(made_up(1 << 20)["one operation", isa]["pack_gbps"]) / operations[isa, loop])
+    return 4 / (4 / floor + frame_bytes(what) / checksum(isa))
+
+
 def allowed_cached(what, isa):
     """What the roofline allows of packing from the second cache, in GB/s: the lesser of its two sides."""
     row = {key: float(made_up(CACHED_N)[what, isa][f"{key}_gbps"]) for key in ("floor", "read", "copy", "scale")}
     floor = row[PACK_FLOORS[what]]
     memory = floor / 2 if what in TWICE else 1 / (1 / row["floor"] + 1 / row["scale"]) if what in AGAIN else floor
+    if frame_bytes(what):
+        memory = min(memory, 4 / frame_bytes(what) * checksum(isa))
     if what not in LOOPS_CACHED:
         return memory
     operations = operations_for_sixteen()
@@ -165,7 +194,7 @@ def allowed_cached(what, isa):
 def others_cached():
     """A row a codec without a stated goal from the second cache: GB/s of packing, beside the roofline's and half of it, and of adding."""
     by, lines = made_up(CACHED_N), []
-    for what, floor in PACK_FLOORS.items():
+    for what in PACK_FLOORS:
         if what in dict(CACHED):
             continue
         packed, added = [], []
@@ -174,34 +203,14 @@ def others_cached():
                 packed += ["-"] * 3
                 added += ["-"] * 2
                 continue
-            row = {key: float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "unpack", "floor", "scale")}
+            row = {key: float(by[what, isa][f"{key}_gbps"]) for key in ("pack", "unpack")}
             limit = allowed_cached(what, isa)
             packed += [f"{limit:.1f}", f"{HALF / 100 * limit:.1f}", tenths(row["pack"], HALF / 100 * limit)]
-            goal = HALF / 100 * row["floor" if floor == "copy" else "scale"]
+            goal = HALF / 100 * adding_cached(what, isa)
             added += [f"{goal:.1f}", tenths(row["unpack"], goal)]
         lines.append([f"`{what}`", *packed, *added])
     return table(["codec", "pack: roofline, AVX-512", "goal", "reached", "roofline, AVX2", "goal", "reached", "unpack: goal, AVX-512", "reached",
                   "goal, AVX2", "reached"], lines)
-
-
-# What became faster after codecs.csv was measured, with AVX2.
-SINCE = {"pack": ("strom", "strom:threshold=0.01", "topk", "topk:fraction=0.001", "topk:value=exact", "raw", "half"),
-         "unpack": ("onebit", "qsgd", "nuqsgd", "natural", "qsgd:bucket=8192,norm=max", "nuqsgd:bucket=8192", "raw", "half")}
-
-
-def since():
-    """A row for each of SINCE: GB/s from the second cache of another CPU, before and now, each the fastest of several runs; how often more
-    that is; and how often more the goal in others_cached() is than what codecs.csv has."""
-    rows = {when: read(f"codecs-zen3{name}.csv", "bench") for when, name in (("before", "-before"), ("now", ""))}
-    by, lines = made_up(CACHED_N), []
-    for key, names in SINCE.items():
-        for what in names:
-            before, now = (max(float(row[f"{key}_gbps"]) for row in rows[when] if row["what"] == what) for when in ("before", "now"))
-            row = by[what, "avx2"]
-            floor = "floor" if PACK_FLOORS[what] == "copy" else "scale"
-            goal = HALF / 100 * (allowed_cached(what, "avx2") if key == "pack" else float(row[f"{floor}_gbps"]))
-            lines.append([f"`{what}`", key, f"{before:.1f}", f"{now:.1f}", f"{now / before:.2f}", f"{goal / float(row[f'{key}_gbps']):.2f}"])
-    return table(["codec", "what", "before", "now", "times", "goal by reached, the Xeon's file"], lines)
 
 
 def safe_goal(what, goal):

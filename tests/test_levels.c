@@ -512,6 +512,31 @@ static void levels_of_a_frame_ascend(void **state)
 	free(p);
 }
 
+/* A frame is checked in parts of 16 KiB, of which the first here has norms alone. */
+static void norms_may_be_longer_than_a_part(void **state)
+{
+	(void)state;
+	enum { N = 4200 * 128 + 5 };
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	crumb_codec codec;
+	float *const g = malloc(N * sizeof *g), *const acc = calloc(N, sizeof *acc);
+	case_fill(g, N, CASE_GAUSS, 4);
+	assert_int_equal(crumb_parse(&codec, "qsgd:bucket=128", NULL), 0);
+	for (size_t i = 0; i < isas; i++) {
+		size_t len;
+		crumb_packer *const p = case_packer(&codec, N, 1);
+		assert_int_equal(crumb_set_isa(isa[i]), 0);
+		uint8_t *const frame = case_pack(p, g, CRUMB_F32, &len);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, acc, N), len);
+		free(frame);
+		free(p);
+	}
+	crumb_set_isa(NULL);
+	free(acc);
+	free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -526,6 +551,7 @@ int main(void)
 	        cmocka_unit_test(levels_that_judge_worse_are_not_taken),
 	        cmocka_unit_test(what_has_no_spread_is_defined),
 	        cmocka_unit_test(levels_of_a_frame_ascend),
+	        cmocka_unit_test(norms_may_be_longer_than_a_part),
 	};
 	return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
 }
