@@ -88,7 +88,7 @@ static void count_digits(const struct floats *f, uint32_t base, uint32_t prefix,
 }
 
 /* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
- * lies. No magnitude is below base's; 0 if it is so many bits above. */
+ * lies. None is below base; 0 if the k-th greatest is 2^bits or more above it. */
 static float greatest_above(const struct floats *f, size_t k, uint32_t base, unsigned bits)
 {
 	size_t count[1 << DIGIT];
@@ -113,10 +113,11 @@ static float greatest_above(const struct floats *f, size_t k, uint32_t base, uns
 	return float_of_bits(base + found);
 }
 
-/* Of candidates, which are from a magnitude on, it is mostly within an octave or two of that. */
+/* Of candidates, which are from a magnitude on, it is mostly within an octave or two of that. Zeros, too, are
+ * from LEAST on where subnormal numbers are taken for zeros. */
 static float greatest_of_many(const struct floats *f, size_t k, float from)
 {
-	const float near = from > 0 ? greatest_above(f, k, bits_of_float(from), 2 * DIGIT) : 0;
+	const float near = from > LEAST ? greatest_above(f, k, bits_of_float(from), 2 * DIGIT) : 0;
 	return near > 0 ? near : greatest_above(f, k, 0, 31);
 }
 
