@@ -46,8 +46,8 @@ LOOPS_CACHED = LOOPS | {"terngrad:bucket=16384": ["terngrad: scale", "terngrad: 
                         "alq:coding=entropy": ["levels: L2 norm", "levels: a table", "rANS: encode"],
                         "strom:threshold=0.01": ["strom: drawn"], "seide": ["seide: sums", "seide: sides"]}
 # What adding computes, where that is more than a look at a table.
-ADDS = {"terngrad:bucket=16384": "trits", "seide": "seide", "alq": "levels", "amq": "levels", "zipml": "levels"} | dict.fromkeys(
-    ("qsgd", "nuqsgd", "natural", "qsgd:bucket=8192,norm=max", "nuqsgd:bucket=8192"), "four bits")
+ADDS = {"terngrad:bucket=16384": "trits: adding", "seide": "seide: adding"} | dict.fromkeys(("alq", "amq", "zipml"), "levels: adding") | dict.fromkeys(
+    ("qsgd", "nuqsgd", "natural", "qsgd:bucket=8192,norm=max", "nuqsgd:bucket=8192"), "levels: adding four bits")
 AGAIN = ("sign", "seide", "topk", "topk:value=exact", "topk:fraction=0.001")
 # Bytes of a frame for an element, where these take long enough to check; a coded one's are its symbols.
 FRAME = {"raw": 4, "half": 2, "qsgd": 0.5, "nuqsgd": 0.5, "natural": 0.5, "alq": 0.375, "amq": 0.375, "zipml": 0.375, "terngrad": 0.2,
@@ -172,9 +172,9 @@ def adding_cached(what, isa):
     row = made_up(CACHED_N)[what, isa]
     floor = float(row["floor_gbps" if PACK_FLOORS[what] == "copy" else "scale_gbps"])
     if what in ADDS:
-        operations, loop = operations_for_sixteen(), f"{ADDS[what]}: adding" if ADDS[what] != "four bits" else "levels: adding four bits"
-        loop = loop if (isa, loop) in operations else "levels: adding"
-        floor = min(floor, float(made_up(1 << 20)["one operation", isa]["pack_gbps"]) / operations[isa, loop])
+        operations = operations_for_sixteen() # four bits have a loop of their own with AVX2
+        count = operations.get((isa, ADDS[what])) or operations[isa, "levels: adding"]
+        floor = min(floor, float(made_up(1 << 20)["one operation", isa]["pack_gbps"]) / count)
     return 4 / (4 / floor + frame_bytes(what) / checksum(isa))
 
 

@@ -311,21 +311,15 @@ V16_FN uint16_t v16_first(size_t count) { return (uint16_t)((1u << count) - 1); 
 /* Whether no magnitude is above 2^120, or a NaN. */
 V16_FN bool v16_usable(v16f size) { return v16_bits(v16_ge(v16_set(0x1p120f), size)) == 0xFFFF; }
 
-/* Lists the lanes of the mask; sixteen words may be written, of which those behind the list mean nothing.
+#ifdef P_HAS_LIST
+/* Lists the lanes of the mask; sixteen words are written, of which those behind the list mean nothing.
  * Returns the list's end. */
 V16_FN uint8_t *v16_list(uint8_t *dst, v16m m, v16i a)
 {
-#ifdef P_HAS_LIST
 	p_list(dst, m.p[0], a.p[0]);
 	return dst + 4 * __builtin_popcount(v16_bits(m));
-#else
-	uint32_t lane[V16];
-	v16_storei(lane, a);
-	for (uint32_t left = v16_bits(m); left; left &= left - 1, dst += 4)
-		memcpy(dst, &lane[__builtin_ctz(left)], 4);
-	return dst;
-#endif
 }
+#endif
 
 /* A table of 16 (lookup) or 8 (lookup8) f32 and its entries by number; with P_HAS_NIBBLES lookup sees the
  * lower four bits of a lane alone. */

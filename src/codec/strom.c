@@ -30,25 +30,25 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + signs_bound(n);
 }
 
-/* Takes a quantum of those shown of 32 elements from element i on, and lists them. */
-V16_FN uint8_t *take_run(float *r, v16f t, size_t i, uint32_t shown, uint8_t *word)
+/* Takes a quantum of those shown of 32 elements from element i on, and lists them. groups: sixteen at a time,
+ * where there are all 32. */
+static inline uint8_t *take_run(float *r, float t, size_t i, uint32_t shown, bool groups, uint8_t *word)
 {
+#ifdef P_HAS_LIST
 	static const uint32_t lane[V16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-	for (size_t k = 0; k < SHOWN_RUN; k += V16, i += V16) {
+	for (size_t k = 0; groups && k < SHOWN_RUN; k += V16) {
 		const v16m sent = v16_mask((uint16_t)(shown >> k));
-		const v16f x = v16_loadf(r + i);
+		const v16f x = v16_loadf(r + i + k);
 		const v16i sign = v16_andi(v16_bits_of(x), v16_seti(0x80000000));
-		v16_storef(r + i, v16_sub_where(sent, x, v16_of_bits(v16_ori(sign, v16_bits_of(t)))));
-		const v16i number = v16_addi(v16_seti((uint32_t)(2 * i)), v16_loadi(lane));
+		const v16f quantum = v16_of_bits(v16_ori(sign, v16_bits_of(v16_set(t))));
+		v16_storef(r + i + k, v16_sub_where(sent, x, quantum));
+		const v16i number = v16_addi(v16_seti((uint32_t)(2 * (i + k))), v16_loadi(lane));
 		word = v16_list(word, sent, v16_subi(number, v16_shr(sign, 31)));
 	}
-	return word;
-}
-
-/* The same, one by one. */
-static uint8_t *take_each(float *r, float t, size_t i, uint32_t shown, uint8_t *word)
-{
-	for (; shown; shown &= shown - 1) {
+#else
+	groups = false;
+#endif
+	for (; !groups && shown; shown &= shown - 1) {
 		const size_t at = i + (size_t)__builtin_ctz(shown);
 		const float x = r[at];
 		r[at] = x - copysignf(t, x);
@@ -65,10 +65,7 @@ static void take_shown(float *r, float t, size_t first, size_t end, const struct
 	uint8_t list[4 * (SHOWN_TURN + V16)], *word = list;
 	for (size_t k = 0; k < shown->count; k++) {
 		const size_t i = first + shown->from[k];
-		if (V16_LANES == 16 && cached && i + SHOWN_RUN <= end)
-			word = take_run(r, v16_set(t), i, shown->bits[k], word);
-		else
-			word = take_each(r, t, i, shown->bits[k], word);
+		word = take_run(r, t, i, shown->bits[k], cached && i + SHOWN_RUN <= end, word);
 	}
 	memcpy(words, list, (size_t)(word - list));
 }

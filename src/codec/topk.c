@@ -2,6 +2,7 @@
  * sent is exact (Dryden et al., MLHPC 2016).
  *
  * SPDX-License-Identifier: MIT */
+#include "greatest.h"
 #include "shown.h"
 #include "signs.h"
 #include <math.h>
@@ -10,7 +11,6 @@ enum { FRACTION, VALUE, CODING }; /* the keys */
 enum { MEAN, EXACT };
 enum { FLAG_EXACT = 2 };
 enum { SUM_BLOCK = 4096 };
-#define LEAST 0x1p-149f /* of the magnitudes that are not 0 */
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -35,164 +35,6 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	if (codec->value[VALUE] != EXACT)
 		return 8 + signs_bound(n);
 	return n <= UINT32_MAX ? 8 * kept(codec, n) : 0; /* elements are numbered in 32 bits */
-}
-
-/* ---- which: the k-th greatest magnitude ----------------------------------------------------- */
-
-/* Floats one after another; or, of those at x, the ones with these numbers. */
-struct floats {
-	const uint8_t *x, *number;
-	size_t count;
-};
-
-enum { SOME = 1024 };
-
-/* How many there are from number first on, SOME at most. */
-static size_t some(const struct floats *f, size_t first)
-{
-	return f->count - first < SOME ? f->count - first : SOME;
-}
-
-/* These: where they stand, or taken to room. */
-static const uint8_t *take(const struct floats *f, size_t first, float room[SOME])
-{
-	enum { AHEAD = 64 };
-	const size_t last = f->count - 1;
-	if (!f->number)
-		return f->x + 4 * first;
-	for (size_t j = 0; j < some(f, first); j++) {
-		const size_t ahead = first + j + AHEAD < last ? first + j + AHEAD : last;
-		__builtin_prefetch(f->x + 4 * (size_t)get_u32(f->number + 4 * ahead));
-		room[j] = get_f32(f->x + 4 * (size_t)get_u32(f->number + 4 * (first + j)));
-	}
-	return (const uint8_t *)room;
-}
-
-enum { DIGIT = 12 /* bits */ };
-
-/* Of the floats' magnitudes, as bits less base, whose bits above shift + width are those of prefix, counts
- * the next width bits. */
-static void count_digits(const struct floats *f, uint32_t base, uint32_t prefix, unsigned shift,
-                         unsigned width, size_t count[1 << DIGIT])
-{
-	float room[SOME];
-	memset(count, 0, sizeof *count << width);
-	for (size_t first = 0; first < f->count; first += SOME) {
-		const uint8_t *const x = take(f, first, room);
-		for (size_t i = 0; i < some(f, first); i++) {
-			const uint32_t bits = (get_u32(x + 4 * i) & 0x7FFFFFFF) - base;
-			if (bits >> shift >> width == prefix)
-				count[bits >> shift & ((1u << width) - 1)]++;
-		}
-	}
-}
-
-/* Magnitudes are ordered as their bits: digit after digit, from the top, the one in which the k-th greatest
- * lies. None is below base; 0 if the k-th greatest is 2^bits or more above it. */
-static float greatest_above(const struct floats *f, size_t k, uint32_t base, unsigned bits)
-{
-	size_t count[1 << DIGIT];
-	uint32_t found = 0;
-	for (unsigned shift = bits; shift;) {
-		const unsigned width = shift < DIGIT ? shift : DIGIT;
-		uint32_t digit = 1u << width;
-		shift -= width;
-		count_digits(f, base, found, shift, width, count);
-		if (shift + width == bits) {
-			size_t greater = f->count;
-			for (uint32_t d = 0; d < digit; d++)
-				greater -= count[d];
-			if (greater >= k)
-				return 0;
-			k -= greater;
-		}
-		while (k > count[--digit])
-			k -= count[digit];
-		found = found << width | digit;
-	}
-	return float_of_bits(base + found);
-}
-
-/* Of candidates, which are from a magnitude on, it is mostly within an octave or two of that. Zeros, too, are
- * from LEAST on where subnormal numbers are taken for zeros. */
-static float greatest_of_many(const struct floats *f, size_t k, float from)
-{
-	const float near = from > LEAST ? greatest_above(f, k, bits_of_float(from), 2 * DIGIT) : 0;
-	return near > 0 ? near : greatest_above(f, k, 0, 31);
-}
-
-/* How many floats are of magnitude m > 0 or more, the least of these, and the greatest of all. */
-struct range {
-	size_t count;
-	float least, most;
-};
-
-static __attribute__((noinline)) struct range range_from(const struct floats *f, float m)
-{
-	const v16f from = v16_set(m), none = v16_set(INFINITY);
-	v16f least = none, most = v16_set(0);
-	float room[SOME], lane[V16];
-	struct range range = {0, INFINITY, 0};
-	for (size_t first = 0; first < f->count; first += SOME) {
-		const uint8_t *const x = take(f, first, room);
-		const size_t n = some(f, first);
-		for (size_t i = 0; i < n; i += V16) {
-			const v16f size = v16_abs(n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i)
-			                                      : v16_load(CRUMB_F32, x, i));
-			const v16m in = v16_ge(size, from);
-			range.count += (size_t)__builtin_popcount(v16_bits(in));
-			least = v16_min(v16_pick(in, size, none), least);
-			most = v16_max(size, most);
-		}
-	}
-	v16_storef(lane, least);
-	for (int k = 0; k < V16; k++)
-		range.least = lane[k] < range.least ? lane[k] : range.least;
-	range.most = v16_top(most);
-	return range;
-}
-
-/* Halves the range in which it lies, a pass of comparisons for each time. */
-static float greatest_of_few(const struct floats *f, size_t k, size_t most)
-{
-	struct range in = range_from(f, LEAST);
-	if (in.count < k)
-		return 0;
-	uint32_t low = bits_of_float(in.least), high = bits_of_float(in.most) + 1;
-	while ((in.count < k || in.count > most) && high - low > 1) {
-		const uint32_t middle = low + (high - low) / 2;
-		in = range_from(f, float_of_bits(middle));
-		if (in.count < k)
-			high = middle;
-		else
-			low = middle;
-	}
-	return in.count >= k ? in.least : float_of_bits(low);
-}
-
-/* The k-th greatest magnitude, or one below it that no more than most reach. None is below from. */
-static __attribute__((noinline)) float greatest(const struct floats *f, size_t k, size_t most, float from)
-{
-	enum { FEW = 4096 };
-	return f->count <= FEW ? greatest_of_few(f, k, most) : greatest_of_many(f, k, from);
-}
-
-/* How many are of magnitude m or more, and how many above it. */
-static void rank(const struct floats *f, float m, size_t *least, size_t *above)
-{
-	float room[SOME];
-	*least = *above = 0;
-	for (size_t first = 0; first < f->count; first += SOME) {
-		const uint8_t *const x = take(f, first, room);
-		uint32_t not_below = 0, greater = 0;
-		for (size_t i = 0; i < some(f, first); i++) {
-			const float size = fabsf(get_f32(x + 4 * i));
-			not_below += size >= m;
-			greater += size > m;
-		}
-		*least += not_below;
-		*above += greater;
-	}
 }
 
 /* ---- candidates: the few that may be among the k greatest ------------------------------------ */
@@ -278,26 +120,24 @@ static __attribute__((noinline)) bool drop(struct candidates *c)
 }
 
 /* Notes those shown of 32 elements from element i on, behind count others; returns how many there are then.
- */
-V16_FN size_t note_run(const struct candidates *c, size_t i, uint32_t shown, size_t count)
+ * groups: sixteen at a time, where there are all 32. */
+static inline size_t note_run(const struct candidates *c, size_t i, uint32_t shown, bool groups, size_t count)
 {
+#ifdef P_HAS_LIST
 	static const uint32_t lane[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-	for (size_t k = 0; k < SHOWN_RUN; k += V16, i += V16) {
+	for (size_t k = 0; groups && k < SHOWN_RUN; k += V16) {
 		const v16m noted = v16_mask((uint16_t)(shown >> k));
+		const v16i number = v16_addi(v16_seti((uint32_t)(i + k)), v16_loadi(lane));
 		if (c->value)
-			v16_list(c->value + 4 * count, noted, v16_bits_of(v16_loadf(c->r + i)));
+			v16_list(c->value + 4 * count, noted, v16_bits_of(v16_loadf(c->r + i + k)));
 		if (c->number)
-			v16_list(c->number + 4 * count, noted,
-			         v16_addi(v16_seti((uint32_t)i), v16_loadi(lane)));
+			v16_list(c->number + 4 * count, noted, number);
 		count += (size_t)__builtin_popcount(v16_bits(noted));
 	}
-	return count;
-}
-
-/* The same, one by one. */
-static size_t note_each(const struct candidates *c, size_t i, uint32_t shown, size_t count)
-{
-	for (; shown; shown &= shown - 1, count++) {
+#else
+	groups = false;
+#endif
+	for (; !groups && shown; shown &= shown - 1, count++) {
 		const size_t at = i + (size_t)__builtin_ctz(shown);
 		if (c->value)
 			put_f32(c->value + 4 * count, c->r[at]);
@@ -314,10 +154,7 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
 	size_t count = c->count;
 	for (size_t k = 0; k < shown->count; k++) {
 		const size_t i = first + shown->from[k];
-		if (V16_LANES == 16 && c->cached && i + SHOWN_RUN <= end)
-			count = note_run(c, i, shown->bits[k], count);
-		else
-			count = note_each(c, i, shown->bits[k], count);
+		count = note_run(c, i, shown->bits[k], c->cached && i + SHOWN_RUN <= end, count);
 		if (count + SHOWN_RUN > c->room || count > c->most) {
 			c->count = count;
 			if (!drop(c))
