@@ -93,7 +93,33 @@ static float greatest_of_many(const struct floats *f, size_t k, float from)
 	return near > 0 ? near : greatest_above(f, k, 0, 31);
 }
 
-/* How many floats are of magnitude m > 0 or more, the least of these, and the greatest of all. */
+V16_FN v16f sizes(const uint8_t *x, size_t i, size_t n)
+{
+	return v16_abs(n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i) : v16_load(CRUMB_F32, x, i));
+}
+
+/* How many floats are of magnitude m > 0 or more. */
+static __attribute__((noinline)) size_t count_from(const struct floats *f, float m)
+{
+	const v16f from = v16_set(m);
+	size_t count = 0;
+	float room[SOME];
+	for (size_t first = 0; first < f->count; first += SOME) {
+		const uint8_t *const x = take(f, first, room);
+		const size_t n = some(f, first);
+		size_t i = 0;
+		for (; i + 2 * V16 <= n; i += 2 * V16) {
+			const v16m in = v16_ge(sizes(x, i, n), from),
+			           next = v16_ge(sizes(x, i + V16, n), from);
+			count += (size_t)__builtin_popcount(v16_bits_of_two(in, next));
+		}
+		for (; i < n; i += V16)
+			count += (size_t)__builtin_popcount(v16_bits(v16_ge(sizes(x, i, n), from)));
+	}
+	return count;
+}
+
+/* The same, with the least of these, and the greatest of all. */
 struct range {
 	size_t count;
 	float least, most;
@@ -103,43 +129,47 @@ static __attribute__((noinline)) struct range range_from(const struct floats *f,
 {
 	const v16f from = v16_set(m), none = v16_set(INFINITY);
 	v16f least = none, most = v16_set(0);
-	float room[SOME], lane[V16];
-	struct range range = {0, INFINITY, 0};
+	float room[SOME];
+	size_t count = 0;
 	for (size_t first = 0; first < f->count; first += SOME) {
 		const uint8_t *const x = take(f, first, room);
 		const size_t n = some(f, first);
 		for (size_t i = 0; i < n; i += V16) {
-			const v16f size = v16_abs(n - i < V16 ? v16_load_few(CRUMB_F32, x, i, n - i)
-			                                      : v16_load(CRUMB_F32, x, i));
+			const v16f size = sizes(x, i, n);
 			const v16m in = v16_ge(size, from);
-			range.count += (size_t)__builtin_popcount(v16_bits(in));
+			count += (size_t)__builtin_popcount(v16_bits(in));
 			least = v16_min(v16_pick(in, size, none), least);
 			most = v16_max(size, most);
 		}
 	}
-	v16_storef(lane, least);
-	for (int k = 0; k < V16; k++)
-		range.least = lane[k] < range.least ? lane[k] : range.least;
-	range.most = v16_top(most);
-	return range;
+	return (struct range){count, fabsf(v16_top(v16_sub(v16_set(0), least))), v16_top(most)};
 }
 
-/* Halves the range in which it lies, a pass of comparisons for each time. */
+/* A pass of comparisons narrows the range in which it lies: to half, or, every other time, where it would be
+ * if magnitudes were evenly spread. */
 static float greatest_of_few(const struct floats *f, size_t k, size_t most)
 {
-	struct range in = range_from(f, LEAST);
-	if (in.count < k)
+	const struct range all = range_from(f, LEAST);
+	uint32_t low = bits_of_float(all.least), high = bits_of_float(all.most) + 1;
+	size_t from_low = all.count, from_high = 0;
+	if (from_low < k)
 		return 0;
-	uint32_t low = bits_of_float(in.least), high = bits_of_float(in.most) + 1;
-	while ((in.count < k || in.count > most) && high - low > 1) {
-		const uint32_t middle = low + (high - low) / 2;
-		in = range_from(f, float_of_bits(middle));
-		if (in.count < k)
+	for (unsigned pass = 0; from_low > most && high - low > 1; pass++) {
+		const uint32_t range = high - low;
+		const uint32_t part =
+		        pass % 2 ? range / 2
+		                 : (uint32_t)((uint64_t)range * (from_low - k) / (from_low - from_high));
+		const uint32_t middle = low + (part ? part : 1);
+		const size_t count = count_from(f, float_of_bits(middle));
+		if (count < k) {
 			high = middle;
-		else
+			from_high = count;
+		} else {
 			low = middle;
+			from_low = count;
+		}
 	}
-	return in.count >= k ? in.least : float_of_bits(low);
+	return range_from(f, float_of_bits(low)).least;
 }
 
 /* The k-th greatest magnitude, or one below it that no more than most reach. None is below from. */

@@ -2,65 +2,73 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "shown.h"
-#include "v16.h"
 
-V16_FN void note(struct shown *shown, size_t *count, size_t from, uint32_t bits)
+/* Notes which of the first so many groups have some that are great. */
+V16_FN void note(struct shown *shown, size_t groups)
 {
-	shown->from[*count] = (uint16_t)from;
-	shown->bits[*count] = bits;
-	*count += bits != 0;
-}
-
-/* From a cache, runs are looked through when all bits of the turn are known, which is faster; from memory,
- * that would be time in which nothing is asked for. */
-V16_FN size_t add_type(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
-                       float m, const bool cached, struct shown *shown)
-{
-	const v16f least = v16_set(m);
-	uint32_t bits[SHOWN_TURN / SHOWN_RUN];
-	size_t i = first, count = 0;
-	for (; i + SHOWN_RUN <= end; i += SHOWN_RUN) {
-		v16m in[2];
-		for (size_t k = 0; k < 2; k++) {
-			const size_t at = i + V16 * k;
-			const v16f x = cached ? v16_add(v16_loadf(r + at), v16_load(type, grad, at))
-			                      : v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
-			v16_storef(r + at, x);
-			in[k] = v16_ge(v16_abs(x), least);
-		}
-		if (cached)
-			bits[(i - first) / SHOWN_RUN] = v16_bits_of_two(in[0], in[1]);
-		else
-			note(shown, &count, i - first, v16_bits(in[0]) | v16_bits(in[1]) << V16);
+	size_t count = 0, i = 0;
+#ifdef P_HAS_LIST
+	static const uint32_t lane[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+	const v16i none = v16_seti(0), step = v16_seti(V16);
+	v16i number = v16_loadi(lane);
+	for (; i + V16 <= groups; i += V16, number = v16_addi(number, step)) {
+		const v16m some = v16_lti(none, v16_load_u16(shown->bits + i));
+		v16_list((uint8_t *)(shown->group + count), some, number);
+		count += (size_t)__builtin_popcount(v16_bits(some));
 	}
-	for (size_t from = 0; cached && from < i - first; from += SHOWN_RUN)
-		note(shown, &count, from, bits[from / SHOWN_RUN]);
-	if (i < end) {
-		shown->from[count] = (uint16_t)(i - first);
-		shown->bits[count] = 0;
-		for (size_t at = i; at < end; at += V16) {
-			const size_t few = end - at < V16 ? end - at : V16;
-			const v16f x = v16_add(v16_loadf_few(r + at, few), v16_load_few(type, grad, at, few));
-			v16_storef_few(r + at, x, few);
-			/* Zeros, too, reach the least magnitude where subnormal numbers are taken for zeros.
-			 */
-			const uint32_t in = v16_bits(v16_ge(v16_abs(x), least)) & v16_first(few);
-			shown->bits[count] |= in << (at - i);
-		}
-		count += shown->bits[count] != 0;
+#endif
+	for (; i < groups; i++) {
+		shown->group[count] = (uint32_t)i;
+		count += shown->bits[i] != 0;
 	}
 	shown->count = count;
-	size_t elements = 0;
-	for (size_t k = 0; k < count; k++)
-		elements += (size_t)__builtin_popcount(shown->bits[k]);
-	return elements;
 }
 
-size_t PER_ISA(shown_add)(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t end,
-                          float m, bool cached, struct shown *shown)
+V16_FN void add_type(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t n, float m,
+                     size_t most, const bool cached, struct shown *shown)
 {
-	if (V16_LANES >= 8 && type == CRUMB_F32 && cached)
-		return add_type(r, grad, CRUMB_F32, first, end, m, true, shown);
-#define ADD(TYPE) add_type(r, grad, TYPE, first, end, m, false, shown)
+	enum { PAIR = 2 * V16, RUN = 512, TURN_OF_MEMORY = 1024 };
+	const v16f least = v16_set(m);
+	const size_t turn = cached ? SHOWN_TURN : TURN_OF_MEMORY, end = n - first < turn ? n : first + turn;
+	uint16_t *bits = shown->bits;
+	size_t i = first, great = 0;
+	while (end - i >= PAIR && great <= most) {
+		const size_t stop = end - i < RUN ? end - (end - i) % PAIR : i + RUN;
+		for (; i < stop; i += PAIR, bits += 2) {
+			v16m in[2];
+			for (size_t k = 0; k < 2; k++) {
+				const size_t at = i + V16 * k;
+				const v16f x =
+				        cached ? v16_add(v16_loadf(r + at), v16_load(type, grad, at))
+				               : v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+				v16_storef(r + at, x);
+				in[k] = v16_ge(v16_abs(x), least);
+			}
+			const uint32_t both = v16_bits_of_two(in[0], in[1]);
+			put_u32((uint8_t *)bits, both);
+			great += (size_t)__builtin_popcount(both);
+		}
+	}
+	for (; i < end && end - i < PAIR; i += V16) {
+		const size_t few = end - i < V16 ? end - i : V16;
+		const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
+		v16_storef_few(r + i, x, few);
+		/* Zeros, too, reach the least magnitude where subnormal numbers are taken for zeros. */
+		*bits = (uint16_t)(v16_bits(v16_ge(v16_abs(x), least)) & v16_first(few));
+		great += (size_t)__builtin_popcount(*bits++);
+	}
+	shown->end = i < end ? i : end;
+	shown->great = great;
+	note(shown, (size_t)(bits - shown->bits));
+}
+
+void PER_ISA(shown_add)(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float m,
+                        size_t most, bool cached, struct shown *shown)
+{
+	if (V16_LANES >= 8 && type == CRUMB_F32 && cached) {
+		add_type(r, grad, CRUMB_F32, first, n, m, most, true, shown);
+		return;
+	}
+#define ADD(TYPE) add_type(r, grad, TYPE, first, n, m, most, false, shown)
 	V16_BY_TYPE(type, ADD);
 }

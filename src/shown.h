@@ -1,6 +1,6 @@
 /* A turn of packing in which few elements matter: r += g, and which are then great.
  *
- * Most runs of 32 have none, and those that have are found by a loop without a branch that could be
+ * Most groups of sixteen have none, and those that have are found by a loop without a branch that could be
  * mispredicted.
  *
  * SPDX-License-Identifier: MIT */
@@ -8,19 +8,22 @@
 #define SHOWN_H
 
 #include "codec.h"
+#include "v16.h"
 
-enum { SHOWN_TURN = 1024, SHOWN_RUN = 32 };
+enum { SHOWN_TURN = 4096, SHOWN_GROUPS = SHOWN_TURN / V16 };
 
-/* Of a turn, the runs in which some are great, and which these are. */
+/* Which elements of a turn's groups are great, and the numbers of the groups in which some are. */
 struct shown {
-	size_t count;
-	uint16_t from[SHOWN_TURN / SHOWN_RUN]; /* the turn's first element on */
-	uint32_t bits[SHOWN_TURN / SHOWN_RUN];
+	size_t end;   /* of the turn */
+	size_t great; /* elements */
+	size_t count; /* groups in which some are */
+	uint16_t bits[SHOWN_GROUPS];
+	uint32_t group[SHOWN_GROUPS];
 };
 
-/* r += grad of elements first to end - 1, a turn, and shows what is then of magnitude m > 0 or more; returns
- * how many elements these are. cached: memory has not to be asked for any. */
-size_t PER_ISA(shown_add)(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t end,
-                          float m, bool cached, struct shown *shown);
+/* r += grad of elements first to n - 1 or less, a turn, and shows what is then of magnitude m > 0 or more.
+ * The turn ends early where more than most are. cached: memory has not to be asked for any. */
+void PER_ISA(shown_add)(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float m,
+                        size_t most, bool cached, struct shown *shown);
 
 #endif

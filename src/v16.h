@@ -316,8 +316,8 @@ V16_FN bool v16_usable(v16f size) { return v16_bits(v16_ge(v16_set(0x1p120f), si
  * Returns the list's end. */
 V16_FN uint8_t *v16_list(uint8_t *dst, v16m m, v16i a)
 {
-	p_list(dst, m.p[0], a.p[0]);
-	return dst + 4 * __builtin_popcount(v16_bits(m));
+	EACH_PART(p_list(dst, m.p[k], a.p[k]); dst += 4 * __builtin_popcount(p_bits(m.p[k])))
+	return dst;
 }
 #endif
 

@@ -157,6 +157,12 @@ P_FN const uint8_t *p_expand_u16(const uint8_t *src, pm m, pi *a)
 	*a = _mm256_cvtepu16_epi32(p_words(_mm_loadu_si128((const __m128i *)src), rank | ~here));
 	return src + 2 * _mm_popcnt_u32(bits);
 }
+#define P_HAS_LIST
+P_FN void p_list(uint8_t *dst, pm m, pi a)
+{
+	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(p_bits(m)));
+	_mm256_storeu_si256((__m256i *)dst, _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(lanes)));
+}
 P_FN v16t p_table(const float *entries)
 {
 	return (v16t){_mm256_loadu_ps(entries), _mm256_loadu_ps(entries + 8)};

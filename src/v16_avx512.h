@@ -167,6 +167,7 @@ P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 	return end - 2 * _mm_popcnt_u32(m);
 }
 #define P_HAS_LIST
+#define P_LISTS_QUICKLY /* than one by one, where mostly there is one */
 P_FN void p_list(uint8_t *dst, pm m, pi a) { _mm512_storeu_si512(dst, _mm512_maskz_compress_epi32(m, a)); }
 P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 {

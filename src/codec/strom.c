@@ -30,25 +30,24 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + signs_bound(n);
 }
 
-/* Takes a quantum of those shown of 32 elements from element i on, and lists them. groups: sixteen at a time,
- * where there are all 32. */
-static inline uint8_t *take_run(float *r, float t, size_t i, uint32_t shown, bool groups, uint8_t *word)
+/* Takes a quantum of those shown of the group from element i on, of which left are there, and lists them. */
+static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, size_t left, uint8_t *word)
 {
-#ifdef P_HAS_LIST
+#ifdef P_LISTS_QUICKLY
 	static const uint32_t lane[V16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-	for (size_t k = 0; groups && k < SHOWN_RUN; k += V16) {
-		const v16m sent = v16_mask((uint16_t)(shown >> k));
-		const v16f x = v16_loadf(r + i + k);
+	if (left >= V16) {
+		const v16m sent = v16_mask((uint16_t)shown);
+		const v16f x = v16_loadf(r + i);
 		const v16i sign = v16_andi(v16_bits_of(x), v16_seti(0x80000000));
 		const v16f quantum = v16_of_bits(v16_ori(sign, v16_bits_of(v16_set(t))));
-		v16_storef(r + i + k, v16_sub_where(sent, x, quantum));
-		const v16i number = v16_addi(v16_seti((uint32_t)(2 * (i + k))), v16_loadi(lane));
-		word = v16_list(word, sent, v16_subi(number, v16_shr(sign, 31)));
+		const v16i number = v16_addi(v16_seti((uint32_t)(2 * i)), v16_loadi(lane));
+		v16_storef(r + i, v16_sub_where(sent, x, quantum));
+		return v16_list(word, sent, v16_subi(number, v16_shr(sign, 31)));
 	}
 #else
-	groups = false;
+	(void)left;
 #endif
-	for (; !groups && shown; shown &= shown - 1) {
+	for (; shown; shown &= shown - 1) {
 		const size_t at = i + (size_t)__builtin_ctz(shown);
 		const float x = r[at];
 		r[at] = x - copysignf(t, x);
@@ -57,15 +56,13 @@ static inline uint8_t *take_run(float *r, float t, size_t i, uint32_t shown, boo
 	return word;
 }
 
-/* Takes what is shown of the turn of elements from first to end - 1. cached: memory is not waited for, which
- * would hide how that is done. */
-static void take_shown(float *r, float t, size_t first, size_t end, const struct shown *shown, bool cached,
-                       uint8_t *words)
+/* Takes what is shown of the turn from element first on. */
+static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *words)
 {
 	uint8_t list[4 * (SHOWN_TURN + V16)], *word = list;
 	for (size_t k = 0; k < shown->count; k++) {
-		const size_t i = first + shown->from[k];
-		word = take_run(r, t, i, shown->bits[k], cached && i + SHOWN_RUN <= end, word);
+		const size_t group = shown->group[k], i = first + V16 * group;
+		word = take_group(r, t, i, shown->bits[group], shown->end - i, word);
 	}
 	memcpy(words, list, (size_t)(word - list));
 }
@@ -111,13 +108,14 @@ static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, 
  * at hand, which has its gradient, and all after it are drawn. */
 static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct signs *signs)
 {
+	enum { SOON = 1024 };
 	const size_t n = signs->n;
 	const bool cached = n <= CACHED;
-	for (size_t i = 0, end; i < n; i = end) {
-		struct shown shown;
-		end = n - i < SHOWN_TURN ? n : i + SHOWN_TURN;
-		const size_t count = PER_ISA(shown_add)(r, grad, type, i, end, t, cached, &shown);
-		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, count);
+	struct shown shown;
+	for (size_t i = 0; i < n; i = shown.end) {
+		PER_ISA(shown_add)(r, grad, type, i, n, t, signs_listable(signs, i + SOON), cached, &shown);
+		const size_t end = shown.end;
+		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, shown.great);
 		if (!word) {
 			const float added[SHOWN_TURN] = {0};
 			signs->count +=
@@ -126,7 +124,7 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 			                     n - end, t, signs->map + signs_map_bytes(end));
 			return;
 		}
-		take_shown(r, t, i, end, &shown, cached, word);
+		take_shown(r, t, i, &shown, word);
 	}
 }
 

@@ -95,7 +95,20 @@ static __attribute__((noinline)) void keep_from(struct candidates *c, float m)
 	for (size_t first = 0; first < values.count; first += SOME) {
 		const uint8_t *const value = take(&values, first, room);
 		const size_t n = some(&values, first);
-		for (size_t j = 0; j < n; j++) { /* no branch that could be mispredicted */
+		size_t j = 0;
+#ifdef P_HAS_LIST
+		for (; j + V16 <= n; j += V16) {
+			const v16f x = v16_load(CRUMB_F32, value, j);
+			const v16m in = v16_ge(v16_abs(x), v16_set(m));
+			if (numbers)
+				v16_list(numbers + 4 * count, in,
+				         v16_bits_of(v16_load(CRUMB_F32, numbers, first + j)));
+			if (kept)
+				v16_list(kept + 4 * count, in, v16_bits_of(x));
+			count += (size_t)__builtin_popcount(v16_bits(in));
+		}
+#endif
+		for (; j < n; j++) { /* no branch that could be mispredicted */
 			const float x = get_f32(value + 4 * j);
 			if (numbers)
 				put_u32(numbers + 4 * count, get_u32(numbers + 4 * (first + j)));
@@ -119,43 +132,53 @@ static __attribute__((noinline)) bool drop(struct candidates *c)
 	return c->count <= most;
 }
 
-/* Notes those shown of 32 elements from element i on, behind count others; returns how many there are then.
- * groups: sixteen at a time, where there are all 32. */
-static inline size_t note_run(const struct candidates *c, size_t i, uint32_t shown, bool groups, size_t count)
+/* Notes those shown of the group from element i on, of which left are there, behind count others; returns how
+ * many there are then. */
+static inline size_t note_group(const struct candidates *c, size_t i, uint32_t shown, size_t left,
+                                size_t count)
 {
-#ifdef P_HAS_LIST
+#ifdef P_LISTS_QUICKLY
 	static const uint32_t lane[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-	for (size_t k = 0; groups && k < SHOWN_RUN; k += V16) {
-		const v16m noted = v16_mask((uint16_t)(shown >> k));
-		const v16i number = v16_addi(v16_seti((uint32_t)(i + k)), v16_loadi(lane));
+	if (left >= V16) {
+		const v16m noted = v16_mask((uint16_t)shown);
+		const v16i number = v16_addi(v16_seti((uint32_t)i), v16_loadi(lane));
 		if (c->value)
-			v16_list(c->value + 4 * count, noted, v16_bits_of(v16_loadf(c->r + i + k)));
+			v16_list(c->value + 4 * count, noted, v16_bits_of(v16_loadf(c->r + i)));
 		if (c->number)
 			v16_list(c->number + 4 * count, noted, number);
-		count += (size_t)__builtin_popcount(v16_bits(noted));
+		return count + (size_t)__builtin_popcount(shown);
 	}
 #else
-	groups = false;
+	(void)left;
 #endif
-	for (; !groups && shown; shown &= shown - 1, count++) {
-		const size_t at = i + (size_t)__builtin_ctz(shown);
-		if (c->value)
+	const size_t all = count + (size_t)__builtin_popcount(shown);
+	/* Two are noted, whether there is a second one or not: a branch on that would be mispredicted. */
+	for (; shown; count += 2) {
+		const uint32_t rest = shown & (shown - 1);
+		const size_t at = i + (size_t)__builtin_ctz(shown),
+		             next = i + (size_t)__builtin_ctz(rest | 1u << V16) % V16;
+		if (c->value) {
 			put_f32(c->value + 4 * count, c->r[at]);
-		if (c->number)
+			put_f32(c->value + 4 * (count + 1), c->r[next]);
+		}
+		if (c->number) {
 			put_u32(c->number + 4 * count, (uint32_t)at);
+			put_u32(c->number + 4 * (count + 1), (uint32_t)next);
+		}
+		shown = rest & (rest - 1);
 	}
-	return count;
+	return all;
 }
 
-/* Adds what is shown of the turn of elements from first to end - 1. False if there is too little room. */
-static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first, size_t end,
+/* Adds what is shown of the turn from element first on. False if there is too little room. */
+static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
                                                      const struct shown *shown)
 {
 	size_t count = c->count;
 	for (size_t k = 0; k < shown->count; k++) {
-		const size_t i = first + shown->from[k];
-		count = note_run(c, i, shown->bits[k], c->cached && i + SHOWN_RUN <= end, count);
-		if (count + SHOWN_RUN > c->room || count > c->most) {
+		const size_t group = shown->group[k], i = first + V16 * group;
+		count = note_group(c, i, shown->bits[group], shown->end - i, count);
+		if (count + V16 > c->room || count > c->most) {
 			c->count = count;
 			if (!drop(c))
 				return false;
@@ -173,11 +196,10 @@ static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, str
 	struct shown shown;
 	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
 	c->most = 4 * c->k + SPARE;
-	for (size_t first = 0, end; first < n; first = end) {
-		end = n - first < SHOWN_TURN ? n : first + SHOWN_TURN;
-		PER_ISA(shown_add)
-		(r, grad, type, first, end, c->from, c->cached, &shown);
-		fits = fits && add_candidates(c, first, end, &shown);
+	for (size_t first = 0; first < n; first = shown.end) {
+		const size_t most = fits ? c->most - c->count : n;
+		PER_ISA(shown_add)(r, grad, type, first, n, c->from, most, c->cached, &shown);
+		fits = fits && add_candidates(c, first, &shown);
 	}
 	return fits;
 }
@@ -295,15 +317,16 @@ static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candida
 {
 	enum { AHEAD = 16 };
 	keep_from(c, m);
-	const struct means mean = means_of(r, n, m, c);
+	const struct means means = means_of(r, n, m, c);
+	const float mean[2] = {means.plus, means.minus};
 	for (size_t j = 0; j < c->count; j++) {
 		const size_t i = get_u32(c->number + 4 * j);
 		const float x = get_f32(c->value + 4 * j);
 		__builtin_prefetch(r + get_u32(c->number + 4 * (j + AHEAD < c->count ? j + AHEAD : j)), 1);
-		r[i] = x - (x < 0 ? mean.minus : mean.plus);
+		r[i] = x - mean[x < 0]; /* no branch */
 		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
 	}
-	uint8_t *const list = put_f32(put_f32(dst, mean.plus), mean.minus);
+	uint8_t *const list = put_f32(put_f32(dst, mean[0]), mean[1]);
 	return 8 + PER_ISA(signs_close_list)(list, c->number, n, c->count, entropy, flags);
 }
 
@@ -333,32 +356,44 @@ static size_t pack_exact(float *r, size_t n, float m, size_t count, size_t above
 	return 8 * count;
 }
 
-/* The same of candidates, whose numbers may stand at dst. */
-static size_t pack_exact_few(float *r, float m, size_t count, size_t above, const struct candidates *c,
-                             uint8_t *dst)
+/* Of candidates of magnitude m or more, drops the last that equal m, so that k are left. */
+static __attribute__((noinline)) void drop_equal(struct candidates *c, float m, size_t k)
 {
 	const struct floats values = values_of(c);
 	float room[SOME];
-	size_t equal = count - above;
-	uint8_t *at = dst;
-	for (size_t first = 0; first < c->count; first += SOME) {
+	size_t least, above, count = 0;
+	rank(&values, m, &least, &above);
+	for (size_t first = 0; first < values.count; first += SOME) {
 		const uint8_t *const value = take(&values, first, room);
 		for (size_t j = 0; j < some(&values, first); j++) {
-			const float size = fabsf(get_f32(value + 4 * j));
-			if (size > m || (size == m && equal)) {
-				at = put_u32(at, get_u32(c->number + 4 * (first + j)));
-				equal -= size == m;
-			}
+			const float x = get_f32(value + 4 * j);
+			if (fabsf(x) == m && above++ >= k)
+				continue;
+			put_u32(c->number + 4 * count, get_u32(c->number + 4 * (first + j)));
+			if (c->value)
+				put_f32(c->value + 4 * count, x);
+			count++;
 		}
 	}
-	const struct floats sent = {(const uint8_t *)r, dst, count};
-	for (size_t first = 0; first < count; first += SOME) {
-		const size_t here = some(&sent, first);
-		memcpy(dst + 4 * (count + first), take(&sent, first, room), 4 * here);
+	c->count = count;
+}
+
+/* The same of candidates, whose numbers may stand at dst. */
+static size_t pack_exact_few(float *r, float m, size_t k, struct candidates *c, uint8_t *dst)
+{
+	keep_from(c, m);
+	if (c->count > k)
+		drop_equal(c, m, k);
+	const struct floats values = values_of(c);
+	float room[SOME];
+	memmove(dst, c->number, 4 * c->count);
+	for (size_t first = 0; first < c->count; first += SOME) {
+		const size_t here = some(&values, first);
+		memcpy(dst + 4 * (c->count + first), take(&values, first, room), 4 * here);
 		for (size_t j = first; j < first + here; j++)
 			r[get_u32(dst + 4 * j)] = 0;
 	}
-	return 8 * count;
+	return 8 * c->count;
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -392,12 +427,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const float kth = among.count < k ? 0 : greatest(&among, k, k, few ? c.from : 0);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
+		*flags = FLAG_EXACT;
+		if (few && c.number)
+			return pack_exact_few(r, m, k, &c, dst);
 		size_t least, above;
 		rank(&among, m, &least, &above);
-		const size_t count = least < k ? least : k;
-		*flags = FLAG_EXACT;
-		return few && c.number ? pack_exact_few(r, m, count, above, &c, dst)
-		                       : pack_exact(r, n, m, count, above, dst);
+		return pack_exact(r, n, m, least < k ? least : k, above, dst);
 	}
 	return few ? pack_few(r, n, m, entropy, &c, dst, flags) : pack_mean(r, n, m, entropy, dst, flags);
 }
