@@ -26,7 +26,7 @@ static size_t some(const struct floats *f, size_t first)
 }
 
 /* These: where they stand, or taken to room. */
-static const uint8_t *take(const struct floats *f, size_t first, float room[SOME])
+static __attribute__((noinline)) const uint8_t *take(const struct floats *f, size_t first, float room[SOME])
 {
 	enum { AHEAD = 64 };
 	const size_t last = f->count - 1;

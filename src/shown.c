@@ -4,7 +4,7 @@
 #include "shown.h"
 
 /* Notes which of the first so many groups have some that are great. */
-V16_FN void note(struct shown *shown, size_t groups)
+static __attribute__((noinline)) void note(struct shown *shown, size_t groups)
 {
 	size_t count = 0, i = 0;
 #ifdef P_HAS_LIST
