@@ -42,6 +42,13 @@ P_FN void p_store_u8(uint8_t *dst, pi a)
 	const __m128i x = p_narrow(a);
 	_mm_storel_epi64((__m128i *)dst, _mm_packus_epi16(x, x));
 }
+#define P_HAS_STORE_UPPER
+/* The upper halves of a's lanes and then of b's. */
+P_FN void p_store_upper(uint8_t *dst, pi a, pi b)
+{
+	const __m256i mixed = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
+	_mm256_storeu_si256((__m256i *)dst, _mm256_permute4x64_epi64(mixed, 0xD8));
+}
 P_FN pf p_load_f16(const uint8_t *src) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)src)); }
 P_FN void p_store_f16(uint8_t *dst, pf a)
 {

@@ -34,7 +34,13 @@ V16_FN void store(bool f16, uint8_t *dst, v16f x)
 V16_FN size_t put_type(bool f16, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
                        bool cached, uint8_t *dst)
 {
+	enum { PAIR = 2 * V16 };
 	size_t i = first;
+	for (; type == CRUMB_F32 && !f16 && i + PAIR <= end; i += PAIR, dst += 2 * PAIR) {
+		const v16f x = cached ? v16_load(type, grad, i) : v16_stream(type, grad, i);
+		const v16f y = cached ? v16_load(type, grad, i + V16) : v16_stream(type, grad, i + V16);
+		v16_store_bf16_two(dst, x, y);
+	}
 	for (; i + V16 <= end; i += V16, dst += 2 * V16)
 		store(f16, dst, cached ? v16_load(type, grad, i) : v16_stream(type, grad, i));
 	uint8_t few[2 * V16];
