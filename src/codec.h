@@ -89,10 +89,11 @@ struct codec {
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
 	               uint16_t *flags);
 	/* In place of pack and gates, where a payload is bound / n bytes an element, one after another:
-	 * writes those of elements first to end - 1 to dst, returns how many, and sets the flags. Ranges come
-	 * in order, and but for the last one are 16 KiB of payload; the API has looked at each before. */
+	 * writes those of elements first to end - 1 to dst, returns how many, sets the flags and goes on with
+	 * the payload's checksum. Ranges come in order, and but for the last one are 16 KiB of payload; the
+	 * API has looked at each before. */
 	size_t (*put)(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
-	              size_t end, uint8_t *dst, uint16_t *flags);
+	              size_t end, uint8_t *dst, uint16_t *flags, uint32_t *sum);
 	/* Whether pack itself looks for what is not usable: it then returns UNUSABLE, and has written to dst
 	 * at most. NULL or false: the API has looked before, and pack cannot fail. */
 	bool (*gates)(const crumb_codec *codec);
@@ -142,7 +143,7 @@ struct isa {
 	uint32_t (*crc)(const uint8_t *data, size_t size);
 	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1); it goes on from that of the blocks
 	 * before, or 0. */
-	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size);
+	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy);
 };
 
 extern const struct isa crumb_isa_portable, crumb_isa_sse2, crumb_isa_avx2, crumb_isa_avx512, crumb_isa_neon;

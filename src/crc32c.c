@@ -184,9 +184,11 @@ static inline __m128i times(uint32_t crc, uint32_t by)
 	return _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)by), 0);
 }
 
-/* Goes on with a CRC by ALL bytes. */
-static inline uint32_t go_on_all(uint32_t crc, const uint8_t *data)
+/* Goes on with a CRC by ALL bytes, which are copied unless copy is NULL. */
+static inline __attribute__((always_inline)) uint32_t go_on_all(uint32_t crc, const uint8_t *data,
+                                                                uint8_t *copy)
 {
+	enum { TAKEN = 4 * PART / STEPS };
 	/* From the ends of what is folded and of three parts, and from the end before, to this one. */
 	static const uint32_t move[5] = MOVES;
 	const vector far = FAR;
@@ -194,13 +196,20 @@ static inline uint32_t go_on_all(uint32_t crc, const uint8_t *data)
 	vector x[4];
 	for (size_t k = 0; k < 4; k++)
 		x[k] = load(data + WIDE * k);
+	if (copy)
+		memcpy(copy, data, FOUR);
 	for (size_t step = 0; step < STEPS; step++) {
-		const uint8_t *const next = data + FOUR * (step + 1);
-		const uint8_t *const word = data + FOLDED + 8 * WORDS * step;
+		const size_t next_at = FOUR * (step + 1), taken_at = FOLDED + TAKEN * step;
+		const uint8_t *const next = data + next_at, *const taken = data + taken_at,
+		                     *const word = data + FOLDED + 8 * WORDS * step;
 		for (size_t i = 0; i < FOUR; i += LINE)
 			prefetch(next + i, 2 * crumb_stream_ahead);
-		for (size_t i = 0; i < 4 * PART / STEPS; i += LINE)
-			prefetch(data + FOLDED + 4 * PART / STEPS * step + i, 2 * crumb_stream_ahead);
+		for (size_t i = 0; i < TAKEN; i += LINE)
+			prefetch(taken + i, 2 * crumb_stream_ahead);
+		if (copy) {
+			memcpy(copy + next_at, next, FOUR);
+			memcpy(copy + taken_at, taken, TAKEN);
+		}
 		for (size_t k = 0; k < 4; k++)
 			x[k] = fold(x[k], far, load(next + WIDE * k));
 		for (size_t i = 0; i < 4 * WORDS; i++)
@@ -231,23 +240,25 @@ static size_t go_on_fours(uint32_t *crc, const uint8_t *data, size_t size)
 	return i;
 }
 
-static uint32_t block_crc(const uint8_t *data, size_t size)
+static uint32_t block_crc(const uint8_t *data, size_t size, uint8_t *copy)
 {
 	uint32_t crc = ~0u;
 	size_t i = 0;
 	for (; i + ALL <= size; i += ALL)
-		crc = go_on_all(crc, data + i);
+		crc = copy ? go_on_all(crc, data + i, copy + i) : go_on_all(crc, data + i, NULL);
+	if (copy)
+		memcpy(copy + i, data + i, size - i);
 	if (i + FOUR <= size)
 		i += go_on_fours(&crc, data + i, size - i);
 	return go_on(~crc, data + i, size - i);
 }
 
-uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
+uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy)
 {
 	uint32_t all = ~before;
-	for (size_t here; size; data += here, size -= here) {
-		here = size < BLOCK ? size : BLOCK;
-		all = append(all, block_crc(data, here));
+	for (size_t i = 0, here; i < size; i += here) {
+		here = size - i < BLOCK ? size - i : BLOCK;
+		all = append(all, block_crc(data + i, here, copy ? copy + i : NULL));
 	}
 	return ~all;
 }
@@ -275,9 +286,11 @@ static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all
 	return all;
 }
 
-uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size)
+uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy)
 {
 	uint32_t all = ~before;
+	if (copy)
+		memcpy(copy, data, size);
 	for (size_t here; size; data += here, size -= here) {
 		if (size >= SIDE * BLOCK) {
 			here = SIDE * BLOCK;

@@ -8,7 +8,7 @@
 uint32_t PER_ISA(crc)(const uint8_t *data, size_t size);
 
 /* Of a payload: the CRC of the CRCs of its 4 KiB blocks (doc/FORMAT.md, 1). It goes on from that of the whole
- * blocks before, or 0. */
-uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size);
+ * blocks before, or 0. The bytes are copied meanwhile, unless copy is NULL. */
+uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy);
 
 #endif

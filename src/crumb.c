@@ -121,9 +121,7 @@ static size_t put_ranges(const struct codec *c, const crumb_packer *packer, cons
 		end = n - first < range ? n : first + range;
 		if (look && !isa->finite((const uint8_t *)grad + width * first, end - first, dtype))
 			return UNUSABLE;
-		const size_t size = c->put(packer, grad, dtype, first, end, at, flags);
-		*sum = isa->checksum(*sum, at, size);
-		at += size;
+		at += c->put(packer, grad, dtype, first, end, at, flags, sum);
 	}
 	return (size_t)(at - dst);
 }
@@ -156,7 +154,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	packer->step++;
 	packer->agreed = packer->measured = 0;
 	if (!c->put)
-		sum = crumb_isa_now()->checksum(0, payload, size);
+		sum = crumb_isa_now()->checksum(0, payload, size, NULL);
 	return crumb_frame_seal_summed(dst, c->info->id, frame_flags, n, size, sum);
 }
 

@@ -23,7 +23,7 @@ static uint32_t header_crc(const struct header *h)
 
 int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size)
 {
-	const uint32_t sum = crumb_isa_now()->checksum(0, dst + CRUMB_HEADER_BYTES, size);
+	const uint32_t sum = crumb_isa_now()->checksum(0, dst + CRUMB_HEADER_BYTES, size, NULL);
 	return crumb_frame_seal_summed(dst, id, flags, n, size, sum);
 }
 
@@ -71,7 +71,7 @@ static crumb_part look(const struct frame *frame, size_t i, size_t parts)
 	uint32_t sum = 0;
 	for (const uint8_t *from = part.from, *to; from < part.to; from = to) {
 		to = part.to - from < PART ? part.to : from + PART;
-		sum = crumb_isa_now()->checksum(sum, from, (size_t)(to - from));
+		sum = crumb_isa_now()->checksum(sum, from, (size_t)(to - from), NULL);
 		formed = formed && (!codec->clean || codec->clean(frame, from, to));
 	}
 	return (crumb_part){part.bins, sum, formed};

@@ -449,18 +449,15 @@ V16_FN v16i v16_round_bf16(v16f a)
 	return v16_addi(x, v16_addi(odd, v16_seti(0x7FFF)));
 }
 V16_FN void v16_store_bf16(void *dst, v16f a) { v16_store_u16(dst, v16_shr(v16_round_bf16(a), 16)); }
+#ifdef P_HAS_STORE_UPPER
 V16_FN void v16_store_bf16_two(uint8_t *dst, v16f a, v16f b)
 {
-#ifdef P_HAS_STORE_UPPER
 	pi part[2 * V16_PARTS];
 	EACH_PART(part[k] = v16_round_bf16(a).p[k]; part[V16_PARTS + k] = v16_round_bf16(b).p[k])
 	for (size_t k = 0; k < 2 * V16_PARTS; k += 2)
 		p_store_upper(dst + 2 * k * V16_LANES, part[k], part[k + 1]);
-#else
-	v16_store_bf16(dst, a);
-	v16_store_bf16(dst + 2 * V16, b);
-#endif
 }
+#endif
 
 #ifdef P_HAS_F16
 V16_FN v16f v16_load_f16(const void *src)

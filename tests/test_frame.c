@@ -39,7 +39,7 @@ static void checksums_are_the_documents(void **state)
 	assert_int_equal(crc((const uint8_t *)"123456789", 9), 0xE3069283u);
 	static const size_t size[] = {0,   1,    9,    28,   63,   64,    65,    130,   255,  256,
 	                              600, 4095, 4096, 4097, 8190, 16383, 16384, 16385, 54152};
-	uint8_t *data = malloc(60000);
+	uint8_t *data = malloc(60000), *copy = malloc(60000);
 	uint64_t chance = 1;
 	for (size_t i = 0; i < 60000; i++)
 		data[i] = (uint8_t)(case_random(&chance) >> 30);
@@ -51,13 +51,19 @@ static void checksums_are_the_documents(void **state)
 				const size_t first = size[s] / 2 / 4096 * 4096;
 				const struct isa *now = crumb_isa_now();
 				assert_int_equal(now->crc(data + at, size[s]), crc(data + at, size[s]));
-				assert_int_equal(now->checksum(0, data + at, size[s]), right);
-				assert_int_equal(now->checksum(now->checksum(0, data + at, first),
-				                               data + at + first, size[s] - first),
+				assert_int_equal(now->checksum(0, data + at, size[s], NULL), right);
+				assert_int_equal(now->checksum(now->checksum(0, data + at, first, NULL),
+				                               data + at + first, size[s] - first, NULL),
 				                 right);
+				memset(copy, 0xA5, 60000);
+				assert_int_equal(now->checksum(0, data + at, size[s], copy + 1), right);
+				assert_memory_equal(copy + 1, data + at, size[s]);
+				assert_int_equal(copy[0], 0xA5);
+				assert_int_equal(copy[1 + size[s]], 0xA5);
 			}
 	}
 	crumb_set_isa(NULL);
+	free(copy);
 	free(data);
 }
 

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "codec.h"
+#include "crc32c.h"
 #include "gate.h"
 #include "v16.h"
 
@@ -31,31 +32,36 @@ V16_FN void store(bool f16, uint8_t *dst, v16f x)
 }
 
 /* cached: nothing has to be asked for. */
-V16_FN size_t put_type(bool f16, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
-                       bool cached, uint8_t *dst)
+V16_FN void put_type(bool f16, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
+                     bool cached, uint8_t *dst)
 {
-	enum { PAIR = 2 * V16 };
 	size_t i = first;
+#ifdef P_HAS_STORE_UPPER
+	enum { PAIR = 2 * V16 };
 	for (; type == CRUMB_F32 && !f16 && i + PAIR <= end; i += PAIR, dst += 2 * PAIR) {
 		const v16f x = cached ? v16_load(type, grad, i) : v16_stream(type, grad, i);
 		const v16f y = cached ? v16_load(type, grad, i + V16) : v16_stream(type, grad, i + V16);
 		v16_store_bf16_two(dst, x, y);
 	}
+#endif
 	for (; i + V16 <= end; i += V16, dst += 2 * V16)
 		store(f16, dst, cached ? v16_load(type, grad, i) : v16_stream(type, grad, i));
 	uint8_t few[2 * V16];
 	store(f16, few, v16_load_few(type, grad, i, end - i));
 	memcpy(dst, few, 2 * (end - i));
-	return 2 * (end - first);
 }
 
 static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
-                  size_t end, uint8_t *dst, uint16_t *flags)
+                  size_t end, uint8_t *dst, uint16_t *flags, uint32_t *sum)
 {
-	const bool f16 = p->codec.value[TYPE] != 0;
+	const bool f16 = p->codec.value[TYPE] != 0, cached = p->n <= CACHED;
 	*flags = f16 ? FLAG_F16 : 0;
-#define PUT(T) put_type(f16, grad, T, first, end, p->n <= CACHED, dst)
-	V16_BY_TYPE(type, PUT);
+	if (type == CRUMB_F32)
+		put_type(f16, grad, CRUMB_F32, first, end, cached, dst);
+	else
+		put_type(f16, grad, type, first, end, cached, dst);
+	*sum = PER_ISA(checksum)(*sum, dst, 2 * (end - first), NULL);
+	return 2 * (end - first);
 }
 
 static enum crumb_dtype type_of(const struct frame *frame)
