@@ -1,8 +1,8 @@
 /* CRC-32C of many blocks at once.
  *
  * One CRC is a chain of dependent steps, three cycles each with the CPU's instruction. Where there is a
- * carry-less product, most of a block is folded instead with AVX-512, and three eighths of each KiB with
- * AVX2, whose vectors are shorter: four vectors on to the next four, until four are left (Gopal et al., Fast
+ * carry-less product, most of a block is folded instead with AVX-512, and three tenths with AVX2, whose
+ * vectors are shorter: four vectors on to the next four, until four are left (Gopal et al., Fast
  * CRC Computation Using PCLMULQDQ, 2009). Meanwhile four parts of the rest go side by side by the
  * instruction, and such products move all five CRCs to the end. Elsewhere blocks, which are independent, go
  * four side by side, or two of what is left.
@@ -95,6 +95,7 @@ uint32_t PER_ISA(crc)(const uint8_t *data, size_t size) { return go_on(0, data, 
 
 typedef __m512i vector;
 enum { WIDE = 64, STEPS = 12, WORDS = 2 };
+static const uint32_t moves[5] = {0xd7a4825c, 0x271d9844, 0xd270f1a2, 0xab7aff2a, 0x82f89c77};
 
 static inline vector load(const uint8_t *data) { return _mm512_loadu_si512(data); }
 static inline void store(uint8_t *data, vector x) { _mm512_storeu_si512(data, x); }
@@ -116,15 +117,13 @@ static inline vector with_crc(vector x, uint32_t crc)
 
 #define FAR  factor(0xb9e02b86, 0xdcb17aa4)
 #define NEAR factor(0x9e4addf8, 0x740eef02)
-#define MOVES                                                              \
-	{                                                                  \
-		0xd7a4825c, 0x271d9844, 0xd270f1a2, 0xab7aff2a, 0x82f89c77 \
-	}
 
 #else
 
 typedef __m128i vector;
-enum { WIDE = 16, STEPS = 5, WORDS = 4 };
+enum { WIDE = 16, STEPS = 18, WORDS = 5, SHORT = 1024, SHORT_STEPS = 5, SHORT_WORDS = 4 };
+static const uint32_t moves[5] = {0x465a4eee, 0x8e1450f7, 0x2342001e, 0x8227bb8a, 0x82f89c77},
+                      short_moves[5] = {0x6b749fb2, 0xb3e32c28, 0xbac2fd7b, 0x878a92a7, 0x170076fa};
 
 static inline vector load(const uint8_t *data) { return _mm_loadu_si128((const __m128i *)data); }
 static inline void store(uint8_t *data, vector x) { _mm_storeu_si128((__m128i *)data, x); }
@@ -145,22 +144,10 @@ static inline vector with_crc(vector x, uint32_t crc)
 
 #define FAR  factor(0x9e4addf8, 0x740eef02)
 #define NEAR factor(0x14cd00bd6, 0xf20c0dfe)
-#define MOVES                                                              \
-	{                                                                  \
-		0x6b749fb2, 0xb3e32c28, 0xbac2fd7b, 0x878a92a7, 0x170076fa \
-	}
 
 #endif
 
-/* A step folds the next four vectors and takes some words of each of four parts, which follow what is folded.
- */
-enum {
-	FOUR = 4 * WIDE,
-	FOLDED = FOUR * (STEPS + 1),
-	PART = 8 * WORDS * STEPS,
-	ALL = FOLDED + 4 * PART,
-	LINE = 64
-};
+enum { FOUR = 4 * WIDE, LINE = 64 };
 
 /* What four vectors are worth. */
 static inline uint32_t crc_of(const vector x[4])
@@ -184,13 +171,14 @@ static inline __m128i times(uint32_t crc, uint32_t by)
 	return _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)by), 0);
 }
 
-/* Goes on with a CRC by ALL bytes, which are copied unless copy is NULL. */
-static inline __attribute__((always_inline)) uint32_t go_on_all(uint32_t crc, const uint8_t *data,
-                                                                uint8_t *copy)
+/* Goes on with a CRC by as many bytes as these steps take, which are copied unless copy is NULL. A step folds
+ * the next four vectors and takes some words of each of four parts, which follow what is folded. move: from
+ * the ends of what is folded and of three parts, and from the end before, to this one. */
+static inline __attribute__((always_inline)) uint32_t go_on_by(const size_t steps, const size_t words,
+                                                               const uint32_t move[5], uint32_t crc,
+                                                               const uint8_t *data, uint8_t *copy)
 {
-	enum { TAKEN = 4 * PART / STEPS };
-	/* From the ends of what is folded and of three parts, and from the end before, to this one. */
-	static const uint32_t move[5] = MOVES;
+	const size_t folded = FOUR * (steps + 1), part_size = 8 * words * steps, taken = 4 * 8 * words;
 	const vector far = FAR;
 	uint64_t part[4] = {0};
 	vector x[4];
@@ -198,22 +186,23 @@ static inline __attribute__((always_inline)) uint32_t go_on_all(uint32_t crc, co
 		x[k] = load(data + WIDE * k);
 	if (copy)
 		memcpy(copy, data, FOUR);
-	for (size_t step = 0; step < STEPS; step++) {
-		const size_t next_at = FOUR * (step + 1), taken_at = FOLDED + TAKEN * step;
-		const uint8_t *const next = data + next_at, *const taken = data + taken_at,
-		                     *const word = data + FOLDED + 8 * WORDS * step;
+	for (size_t step = 0; step < steps; step++) {
+		const size_t next_at = FOUR * (step + 1), taken_at = folded + taken * step;
+		const uint8_t *const next = data + next_at, *const word = data + folded + 8 * words * step;
 		for (size_t i = 0; i < FOUR; i += LINE)
 			prefetch(next + i, 2 * crumb_stream_ahead);
-		for (size_t i = 0; i < TAKEN; i += LINE)
-			prefetch(taken + i, 2 * crumb_stream_ahead);
+		for (size_t i = 0; i < taken; i += LINE)
+			prefetch(data + taken_at + i, 2 * crumb_stream_ahead);
 		if (copy) {
 			memcpy(copy + next_at, next, FOUR);
-			memcpy(copy + taken_at, taken, TAKEN);
+			memcpy(copy + taken_at, data + taken_at, taken);
 		}
 		for (size_t k = 0; k < 4; k++)
 			x[k] = fold(x[k], far, load(next + WIDE * k));
-		for (size_t i = 0; i < 4 * WORDS; i++)
-			part[i % 4] = _mm_crc32_u64(part[i % 4], word_at(word + i % 4 * PART + i / 4 * 8));
+#pragma GCC unroll 20
+		for (size_t i = 0; i < 4 * words; i++)
+			part[i % 4] =
+			        _mm_crc32_u64(part[i % 4], word_at(word + i % 4 * part_size + i / 4 * 8));
 	}
 	__m128i moved = _mm_xor_si128(times(crc, move[4]), times(crc_of(x), move[0]));
 	for (size_t k = 0; k < 3; k++)
@@ -244,10 +233,15 @@ static uint32_t block_crc(const uint8_t *data, size_t size, uint8_t *copy)
 {
 	uint32_t crc = ~0u;
 	size_t i = 0;
-	for (; i + ALL <= size; i += ALL)
-		crc = copy ? go_on_all(crc, data + i, copy + i) : go_on_all(crc, data + i, NULL);
+	if (size == BLOCK)
+		return ~(copy ? go_on_by(STEPS, WORDS, moves, crc, data, copy)
+		              : go_on_by(STEPS, WORDS, moves, crc, data, NULL));
 	if (copy)
-		memcpy(copy + i, data + i, size - i);
+		memcpy(copy, data, size);
+#ifndef __AVX512F__
+	for (; i + SHORT <= size; i += SHORT)
+		crc = go_on_by(SHORT_STEPS, SHORT_WORDS, short_moves, crc, data + i, NULL);
+#endif
 	if (i + FOUR <= size)
 		i += go_on_fours(&crc, data + i, size - i);
 	return go_on(~crc, data + i, size - i);
