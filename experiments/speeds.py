@@ -44,7 +44,7 @@ LOOPS_CACHED = LOOPS | {"terngrad:bucket=16384": ["terngrad: scale", "terngrad: 
                         "nuqsgd:bucket=8192": ["levels: L2 norm", "levels: 0 and powers of 1/2"], "alq": ["levels: L2 norm", "levels: a table"],
                         "qsgd:bucket=8192,coding=entropy,norm=max": ["levels: max norm", "levels: evenly spaced, up to four bits", "rANS: encode"],
                         "alq:coding=entropy": ["levels: L2 norm", "levels: a table", "rANS: encode"],
-                        "strom:threshold=0.01": ["strom: drawn"], "seide": ["seide: sums", "seide: sides"]}
+                        "strom:threshold=0.01": ["strom: drawn"], "half": ["half: rounding"], "seide": ["seide: sums", "seide: sides"]}
 # What adding computes, where that is more than a look at a table.
 ADDS = {"terngrad:bucket=16384": "trits: adding", "seide": "seide: adding"} | dict.fromkeys(("alq", "amq", "zipml"), "levels: adding") | dict.fromkeys(
     ("qsgd", "nuqsgd", "natural", "qsgd:bucket=8192,norm=max", "nuqsgd:bucket=8192"), "levels: adding four bits")

@@ -4,8 +4,8 @@
  * carry-less product, most of a block is folded instead with AVX-512, and three tenths with AVX2, whose
  * vectors are shorter: four vectors on to the next four, until four are left (Gopal et al., Fast
  * CRC Computation Using PCLMULQDQ, 2009). Meanwhile four parts of the rest go side by side by the
- * instruction, and such products move all five CRCs to the end. Elsewhere blocks, which are independent, go
- * four side by side, or two of what is left.
+ * instruction, or eight on a CPU that has more of those, and such products move all CRCs to the end.
+ * Elsewhere blocks, which are independent, go four side by side, or two of what is left.
  *
  * SPDX-License-Identifier: MIT */
 #include "crc32c.h"
@@ -91,11 +91,26 @@ uint32_t PER_ISA(crc)(const uint8_t *data, size_t size) { return go_on(0, data, 
 /* fold: what 128 bits are worth so many bits further on, added to what stands there. A factor has x^(bits +
  * 32) and, above it, x^(bits - 32) modulo the polynomial, their 32 bits in reverse and shifted up by one. */
 
+/* A step folds the next four vectors and takes some words of each of the parts, which follow what is folded.
+ * move: to the end of all, from the ends of what is folded and of all parts but the last, and from the end
+ * before. */
+enum { PARTS = 8 /* at most */ };
+struct split {
+	size_t steps, parts, words;
+	uint32_t move[PARTS + 1];
+};
+
 #if defined(__VPCLMULQDQ__) && defined(__AVX512F__)
 
 typedef __m512i vector;
-enum { WIDE = 64, STEPS = 12, WORDS = 2 };
-static const uint32_t moves[5] = {0xd7a4825c, 0x271d9844, 0xd270f1a2, 0xab7aff2a, 0x82f89c77};
+enum { WIDE = 64 };
+static const struct split block = {12, 4, 2, {0xd7a4825c, 0x271d9844, 0xd270f1a2, 0xab7aff2a, 0x82f89c77}};
+static const struct split block_in_pairs = {.steps = 6,
+                                            .parts = 8,
+                                            .words = 6,
+                                            .move = {0xbedc6ba1, 0x45cddf4e, 0x00bcf5f6, 0x2342001e,
+                                                     0x86d8e4d2, 0x98d8d9cb, 0x271d9844, 0xb6dd949b,
+                                                     0x82f89c77}};
 
 static inline vector load(const uint8_t *data) { return _mm512_loadu_si512(data); }
 static inline void store(uint8_t *data, vector x) { _mm512_storeu_si512(data, x); }
@@ -121,9 +136,16 @@ static inline vector with_crc(vector x, uint32_t crc)
 #else
 
 typedef __m128i vector;
-enum { WIDE = 16, STEPS = 18, WORDS = 5, SHORT = 1024, SHORT_STEPS = 5, SHORT_WORDS = 4 };
-static const uint32_t moves[5] = {0x465a4eee, 0x8e1450f7, 0x2342001e, 0x8227bb8a, 0x82f89c77},
-                      short_moves[5] = {0x6b749fb2, 0xb3e32c28, 0xbac2fd7b, 0x878a92a7, 0x170076fa};
+enum { WIDE = 16 };
+static const struct split block = {18, 4, 5, {0x465a4eee, 0x8e1450f7, 0x2342001e, 0x8227bb8a, 0x82f89c77}};
+static const struct split block_in_pairs = {.steps = 9,
+                                            .parts = 8,
+                                            .words = 6,
+                                            .move = {0x7f47463d, 0x47972100, 0xb3a6da94, 0x8e1450f7,
+                                                     0x00bcf5f6, 0x4597456a, 0x98d8d9cb, 0x65863b64,
+                                                     0x82f89c77}};
+enum { KIB = 1024 };
+static const struct split kib = {5, 4, 4, {0x6b749fb2, 0xb3e32c28, 0xbac2fd7b, 0x878a92a7, 0x170076fa}};
 
 static inline vector load(const uint8_t *data) { return _mm_loadu_si128((const __m128i *)data); }
 static inline void store(uint8_t *data, vector x) { _mm_storeu_si128((__m128i *)data, x); }
@@ -171,43 +193,53 @@ static inline __m128i times(uint32_t crc, uint32_t by)
 	return _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)by), 0);
 }
 
-/* Goes on with a CRC by as many bytes as these steps take, which are copied unless copy is NULL. A step folds
- * the next four vectors and takes some words of each of four parts, which follow what is folded. move: from
- * the ends of what is folded and of three parts, and from the end before, to this one. */
-static inline __attribute__((always_inline)) uint32_t go_on_by(const size_t steps, const size_t words,
-                                                               const uint32_t move[5], uint32_t crc,
+/* memcpy, which compilers make slow for some sizes. */
+static inline __attribute__((always_inline)) void copy_vectors(uint8_t *to, const uint8_t *from,
+                                                               const size_t size)
+{
+	for (size_t i = 0; i < size; i += WIDE)
+		store(to + i, load(from + i));
+}
+
+/* Goes on with a CRC by as many bytes as are split, which are copied unless copy is NULL. */
+static inline __attribute__((always_inline)) uint32_t go_on_by(const struct split split, uint32_t crc,
                                                                const uint8_t *data, uint8_t *copy)
 {
-	const size_t folded = FOUR * (steps + 1), part_size = 8 * words * steps, taken = 4 * 8 * words;
+	const size_t taken = 8 * split.words * split.parts, part_size = 8 * split.words * split.steps,
+	             folded = FOUR * (split.steps + 1);
 	const vector far = FAR;
-	uint64_t part[4] = {0};
+	uint64_t part[PARTS] = {0};
 	vector x[4];
 	for (size_t k = 0; k < 4; k++)
 		x[k] = load(data + WIDE * k);
 	if (copy)
-		memcpy(copy, data, FOUR);
-	for (size_t step = 0; step < steps; step++) {
+		copy_vectors(copy, data, FOUR);
+	for (size_t step = 0; step < split.steps; step++) {
 		const size_t next_at = FOUR * (step + 1), taken_at = folded + taken * step;
-		const uint8_t *const next = data + next_at, *const word = data + folded + 8 * words * step;
+		const uint8_t *const next = data + next_at, *const word =
+		                                                    data + folded + 8 * split.words * step;
 		for (size_t i = 0; i < FOUR; i += LINE)
 			prefetch(next + i, 2 * crumb_stream_ahead);
 		for (size_t i = 0; i < taken; i += LINE)
 			prefetch(data + taken_at + i, 2 * crumb_stream_ahead);
 		if (copy) {
-			memcpy(copy + next_at, next, FOUR);
-			memcpy(copy + taken_at, data + taken_at, taken);
+			copy_vectors(copy + next_at, next, FOUR);
+			copy_vectors(copy + taken_at, data + taken_at, taken);
 		}
 		for (size_t k = 0; k < 4; k++)
 			x[k] = fold(x[k], far, load(next + WIDE * k));
-#pragma GCC unroll 20
-		for (size_t i = 0; i < 4 * words; i++)
-			part[i % 4] =
-			        _mm_crc32_u64(part[i % 4], word_at(word + i % 4 * part_size + i / 4 * 8));
+#pragma GCC unroll 48
+		for (size_t i = 0; i < split.parts * split.words; i++) {
+			const size_t k = i % split.parts;
+			part[k] = _mm_crc32_u64(part[k], word_at(word + k * part_size + i / split.parts * 8));
+		}
 	}
-	__m128i moved = _mm_xor_si128(times(crc, move[4]), times(crc_of(x), move[0]));
-	for (size_t k = 0; k < 3; k++)
-		moved = _mm_xor_si128(moved, times((uint32_t)part[k], move[k + 1]));
-	return (uint32_t)part[3] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(moved));
+	__m128i moved = _mm_xor_si128(times(crc, split.move[split.parts]), times(crc_of(x), split.move[0]));
+#pragma GCC unroll 8
+	for (size_t k = 0; k + 1 < split.parts; k++)
+		moved = _mm_xor_si128(moved, times((uint32_t)part[k], split.move[k + 1]));
+	return (uint32_t)part[split.parts - 1] ^
+	       (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(moved));
 }
 
 /* Goes on with a CRC by whole fours of vectors, at least one; returns how many bytes these are. */
@@ -233,14 +265,18 @@ static uint32_t block_crc(const uint8_t *data, size_t size, uint8_t *copy)
 {
 	uint32_t crc = ~0u;
 	size_t i = 0;
-	if (size == BLOCK)
-		return ~(copy ? go_on_by(STEPS, WORDS, moves, crc, data, copy)
-		              : go_on_by(STEPS, WORDS, moves, crc, data, NULL));
+#ifdef __AVX512F__ /* with short vectors, a copy by itself is faster */
+	if (size == BLOCK && copy)
+		return ~go_on_by(block, crc, data, copy);
+#endif
 	if (copy)
 		memcpy(copy, data, size);
+	if (size == BLOCK)
+		return ~(crumb_crc_in_pairs ? go_on_by(block_in_pairs, crc, data, NULL)
+		                            : go_on_by(block, crc, data, NULL));
 #ifndef __AVX512F__
-	for (; i + SHORT <= size; i += SHORT)
-		crc = go_on_by(SHORT_STEPS, SHORT_WORDS, short_moves, crc, data + i, NULL);
+	for (; i + KIB <= size; i += KIB)
+		crc = go_on_by(kib, crc, data + i, NULL);
 #endif
 	if (i + FOUR <= size)
 		i += go_on_fours(&crc, data + i, size - i);

@@ -4,6 +4,9 @@
 
 #include "codec.h"
 
+/* isa.c: whether the CPU carries out two of its CRC instructions a cycle. Set before there are threads. */
+extern bool crumb_crc_in_pairs;
+
 /* Of the few bytes of a header. */
 uint32_t PER_ISA(crc)(const uint8_t *data, size_t size);
 

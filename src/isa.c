@@ -7,6 +7,7 @@
 
 #include "ahead.h"
 #include "codec.h"
+#include "crc32c.h"
 #include <stdatomic.h>
 #include <string.h>
 #ifdef CRUMB_HAVE_AVX2
@@ -54,16 +55,18 @@ static bool has_neon(void)
 
 /* Set before there are threads. */
 size_t crumb_stream_ahead;
+bool crumb_crc_in_pairs;
 
 #ifdef CRUMB_HAVE_AVX2
-__attribute__((constructor)) static void look_ahead(void)
+__attribute__((constructor)) static void look_at_cpu(void)
 {
 	unsigned version = 0, maker = 0, b, c, d;
 	__get_cpuid(0, &version, &maker, &c, &d);
 	__get_cpuid(1, &version, &b, &c, &d);
-	const unsigned family = (version >> 8 & 15) + (version >> 20 & 255); /* of AMD's; 26 is Zen 5 */
-	const bool gains = maker == signature_INTEL_ebx || (maker == signature_AMD_ebx && family >= 26);
-	crumb_stream_ahead = gains ? AHEAD : 0;
+	const unsigned family = (version >> 8 & 15) + (version >> 20 & 255); /* of AMD's */
+	const bool zen5 = maker == signature_AMD_ebx && family >= 26;
+	crumb_stream_ahead = zen5 || maker == signature_INTEL_ebx ? AHEAD : 0;
+	crumb_crc_in_pairs = zen5;
 }
 #endif
 
