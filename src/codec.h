@@ -142,7 +142,7 @@ struct isa {
 	/* The CRC-32C of a few bytes. */
 	uint32_t (*crc)(const uint8_t *data, size_t size);
 	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1); it goes on from that of the blocks
-	 * before, or 0. */
+	 * before, or 0. The bytes are copied meanwhile, unless copy is NULL. */
 	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy);
 };
 

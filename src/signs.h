@@ -43,7 +43,7 @@ static inline struct signs signs_open(uint8_t *dst, size_t n, bool listed, bool 
 {
 	return (struct signs){dst, signs_map(dst, n), n, 0, listed, entropy};
 }
-/* How many more may be listed at element end, at most. */
+/* How many more may be listed at element end, or one more. */
 static inline size_t signs_listable(const struct signs *signs, size_t end)
 {
 	const size_t most = signs_map_bytes(end) / 4;

@@ -417,8 +417,7 @@ V16_FN const uint8_t *v16_refill(const uint8_t *src, v16m m, v16i x, v16i *to)
 #endif
 }
 
-/* The lanes added from lane 0 to lane 15, starting with lane 0; and the greatest lane, of lanes not below 0.
- */
+/* The lanes added from lane 0 to lane 15, starting with lane 0; and the greatest lane, all of one sign. */
 V16_FN float v16_fold(v16f a)
 {
 	float lane[V16];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, MISLEADING = CASE_KINDS, RISING, KINDS };
+enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, MISLEADING = CASE_KINDS, RISING, ROWS, KINDS };
 
 /* Sampled; too short for that, but with room for candidates; too short for those. */
 static const size_t lengths[] = {LONG, 4101, 1021};
@@ -17,7 +17,7 @@ static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction
                                     /* more candidates than there is room for */
                                     "topk:fraction=0.03", "topk:fraction=0.03,value=exact",
                                     /* candidates in the frame, where there are not too many */
-                                    "topk:fraction=0.2,value=exact"};
+                                    "topk:fraction=0.2,value=exact", "topk:fraction=0.08,value=exact"};
 
 /* Great where topk looks first, so that it expects too many others to be as great. */
 static void mislead(float *g, size_t n)
@@ -80,6 +80,15 @@ static void grow(float *g, size_t n)
 		g[i] *= (float)(i * i);
 }
 
+/* Rows of very different size, so that more are great in a turn than the sample said. */
+static void scale_rows(float *g, size_t n, uint64_t seed)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t chance = seed ^ i / 64 * 0x9E3779B97F4A7C15u;
+		g[i] *= exp2f((float)(case_random(&chance) >> 60) + (float)(case_random(&chance) >> 60) - 15);
+	}
+}
+
 static void fill(float *g, size_t n, int kind, int step)
 {
 	case_fill(g, n, kind < CASE_KINDS ? (enum case_kind)kind : CASE_GAUSS, (uint64_t)step);
@@ -87,6 +96,8 @@ static void fill(float *g, size_t n, int kind, int step)
 		mislead(g, n);
 	if (kind == RISING)
 		grow(g, n);
+	if (kind == ROWS)
+		scale_rows(g, n, (uint64_t)step + 1);
 }
 
 /* One codec on gradients of one kind, with all instruction sets. */

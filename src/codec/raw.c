@@ -27,8 +27,7 @@ V16_FN void put_type(const void *grad, const enum crumb_dtype type, size_t first
 	v16_storef_few(out, v16_load_few(type, grad, i, end - i), end - i);
 }
 
-/* From a cache, copying is hidden behind the checksum; from memory, pieces of the first cache's size are
- * faster. */
+/* From a cache, it is copied with its checksum; from memory, pieces of the first cache's size are faster. */
 static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
                   size_t end, uint8_t *dst, uint16_t *flags, uint32_t *sum)
 {

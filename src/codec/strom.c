@@ -117,7 +117,9 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 		const size_t end = shown.end;
 		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, shown.great);
 		if (!word) {
-			const float added[SHOWN_TURN] = {0};
+			float added[SHOWN_TURN];
+			for (size_t k = 0; k < SHOWN_TURN; k++)
+				added[k] = -0.0f; /* changes nothing, not even -0 */
 			signs->count +=
 			        draw(r + i, added, CRUMB_F32, end - i, t, signs->map + signs_map_bytes(i));
 			signs->count += draw(r + end, (const uint8_t *)grad + v16_width(type) * end, type,

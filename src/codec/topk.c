@@ -47,9 +47,10 @@ struct candidates {
 	uint8_t *number, *value;
 	size_t room, count;
 	size_t k;
-	float from;  /* magnitudes below this are not candidates */
+	float from;  /* magnitudes below this are not candidates, */
+	float least; /* but for some in a turn in which others were dropped, and none below this */
 	size_t most; /* that there may be until some are dropped */
-	bool cached; /* memory is not waited for, which would hide how they are noted */
+	bool cached; /* memory has not to be asked for any */
 };
 
 static struct floats values_of(const struct candidates *c)
@@ -126,7 +127,7 @@ static __attribute__((noinline)) bool drop(struct candidates *c)
 {
 	const struct floats values = values_of(c);
 	const size_t most = c->room / 4 * 3, near = c->k + c->k / 4;
-	c->from = greatest(&values, c->k, near < most ? near : most, c->from);
+	c->from = greatest(&values, c->k, near < most ? near : most, c->least);
 	keep_from(c, c->from);
 	c->most = 4 * c->count + SPARE;
 	return c->count <= most;
@@ -174,6 +175,7 @@ static inline size_t note_group(const struct candidates *c, size_t i, uint32_t s
 static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
                                                      const struct shown *shown)
 {
+	const float from = c->from;
 	size_t count = c->count;
 	for (size_t k = 0; k < shown->count; k++) {
 		const size_t group = shown->group[k], i = first + V16 * group;
@@ -182,6 +184,7 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
 			c->count = count;
 			if (!drop(c))
 				return false;
+			c->least = from; /* the rest of the turn was shown by that */
 			count = c->count;
 		}
 	}
@@ -420,11 +423,11 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		c.value = dst + 8;
 		c.number = signs_map(dst + 8, n);
 	}
-	c.from = guess(r, grad, type, n, &c);
+	c.from = c.least = guess(r, grad, type, n, &c);
 	const bool fits = add(r, grad, type, n, &c),
 	           few = fits && (c.count >= k || c.from == LEAST); /* that is all that is not 0 */
 	const struct floats all = {(const uint8_t *)r, NULL, n}, among = few ? values_of(&c) : all;
-	const float kth = among.count < k ? 0 : greatest(&among, k, k, few ? c.from : 0);
+	const float kth = among.count < k ? 0 : greatest(&among, k, k, few ? c.least : 0);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
 		*flags = FLAG_EXACT;
