@@ -1,5 +1,5 @@
-/* The k-th greatest magnitude of many floats, and how many reach one. Few are compared, a pass for each
- * halving of the range in which it lies; many are counted by the digits of their bits.
+/* The k-th greatest magnitude of many floats, and how many reach one. Few are compared, each pass
+ * with a value in the range in which it lies; many are counted by the digits of their bits.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef GREATEST_H

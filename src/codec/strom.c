@@ -108,7 +108,7 @@ static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, 
  * at hand, which has its gradient, and all after it are drawn. */
 static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct signs *signs)
 {
-	enum { SOON = 1024 };
+	enum { SOON = 1024 }; /* a turn ends where it has more than a list could hold so soon */
 	const size_t n = signs->n;
 	const bool cached = n <= CACHED;
 	struct shown shown;

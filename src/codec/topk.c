@@ -184,7 +184,7 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
 			c->count = count;
 			if (!drop(c))
 				return false;
-			c->least = from; /* the rest of the turn was shown by that */
+			c->least = fminf(from, c->from); /* the rest of the turn was shown by the former */
 			count = c->count;
 		}
 	}
