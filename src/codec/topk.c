@@ -184,7 +184,8 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
 			c->count = count;
 			if (!drop(c))
 				return false;
-			c->least = fminf(from, c->from); /* the rest of the turn was shown by the former */
+			/* The rest of the turn was shown by the bound from before. */
+			c->least = from < c->from ? from : c->from;
 			count = c->count;
 		}
 	}
