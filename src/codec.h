@@ -66,6 +66,14 @@ static inline bool part_leads(const struct part *part, const struct frame *frame
 	return part->from == frame->payload && part->from < part->to;
 }
 
+/* What pack says of a payload, beside its size. What is written in order can be summed while a cache has it.
+ */
+struct packed {
+	uint16_t flags;
+	uint32_t sum;          /* the checksum of the bytes before summed: */
+	const uint8_t *summed; /* whole blocks, or all */
+};
+
 #define UNUSABLE SIZE_MAX /* pack's answer to an element that is not finite or above 2^120 */
 enum { FRAMES_FEW = 8 };  /* that are added at once */
 
@@ -87,13 +95,12 @@ struct codec {
 	size_t (*bound)(const crumb_codec *codec, size_t n);
 	/* Writes the payload, moves the residual on, returns the payload's size; n > 0. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-	               uint16_t *flags);
+	               struct packed *out);
 	/* In place of pack and gates, where a payload is bound / n bytes an element, one after another:
-	 * writes those of elements first to end - 1 to dst, returns how many, sets the flags and goes on with
-	 * the payload's checksum. Ranges come in order, and but for the last one are 16 KiB of payload; the
-	 * API has looked at each before. */
+	 * writes those of elements first to end - 1 to dst and returns how many. Ranges come in order, and
+	 * but for the last one are 16 KiB of payload; the API has looked at each before. */
 	size_t (*put)(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
-	              size_t end, uint8_t *dst, uint16_t *flags, uint32_t *sum);
+	              size_t end, uint8_t *dst, struct packed *out);
 	/* Whether pack itself looks for what is not usable: it then returns UNUSABLE, and has written to dst
 	 * at most. NULL or false: the API has looked before, and pack cannot fail. */
 	bool (*gates)(const crumb_codec *codec);

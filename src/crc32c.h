@@ -14,4 +14,15 @@ uint32_t PER_ISA(crc)(const uint8_t *data, size_t size);
  * blocks before, or 0. The bytes are copied meanwhile, unless copy is NULL. */
 uint32_t PER_ISA(checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy);
 
+/* The same of a payload that is written in order, up to end, once it is worth it. */
+static inline void packed_to(struct packed *out, const uint8_t *end)
+{
+	enum { ENOUGH = 1 << 14 }; /* blocks that go side by side, or do not wait long for the first */
+	const size_t size = (size_t)(end - out->summed) / ENOUGH * ENOUGH;
+	if (size) {
+		out->sum = PER_ISA(checksum)(out->sum, out->summed, size, NULL);
+		out->summed += size;
+	}
+}
+
 #endif

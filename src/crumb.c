@@ -108,9 +108,9 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
 }
 
-/* What put writes, and its checksum; UNUSABLE if an element is to be looked at and is not usable. */
+/* What put writes; UNUSABLE if an element is to be looked at and is not usable. */
 static size_t put_ranges(const struct codec *c, const crumb_packer *packer, const void *grad,
-                         enum crumb_dtype dtype, bool look, uint8_t *dst, uint16_t *flags, uint32_t *sum)
+                         enum crumb_dtype dtype, bool look, uint8_t *dst, struct packed *out)
 {
 	enum { PART = 1 << 14 }; /* whole blocks of the checksum, which the first cache holds */
 	const size_t n = (size_t)packer->n, width = dtype == CRUMB_F32 ? 4 : 2,
@@ -121,7 +121,7 @@ static size_t put_ranges(const struct codec *c, const crumb_packer *packer, cons
 		end = n - first < range ? n : first + range;
 		if (look && !isa->finite((const uint8_t *)grad + width * first, end - first, dtype))
 			return UNUSABLE;
-		at += c->put(packer, grad, dtype, first, end, at, flags, sum);
+		at += c->put(packer, grad, dtype, first, end, at, out);
 	}
 	return (size_t)(at - dst);
 }
@@ -144,18 +144,17 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 		return CRUMB_ENONFINITE;
 
 	uint8_t *const payload = (uint8_t *)dst + CRUMB_HEADER_BYTES;
-	uint16_t frame_flags = 0;
-	uint32_t sum = 0;
-	const size_t size = c->put ? put_ranges(c, packer, grad, dtype, look, payload, &frame_flags, &sum)
-	                    : n    ? c->pack(packer, grad, dtype, payload, &frame_flags)
+	struct packed out = {.summed = payload};
+	const size_t size = c->put ? put_ranges(c, packer, grad, dtype, look, payload, &out)
+	                    : n    ? c->pack(packer, grad, dtype, payload, &out)
 	                           : 0;
 	if (size == UNUSABLE)
 		return CRUMB_ENONFINITE;
 	packer->step++;
 	packer->agreed = packer->measured = 0;
-	if (!c->put)
-		sum = crumb_isa_now()->checksum(0, payload, size, NULL);
-	return crumb_frame_seal_summed(dst, c->info->id, frame_flags, n, size, sum);
+	const size_t rest = size - (size_t)(out.summed - payload);
+	const uint32_t sum = crumb_isa_now()->checksum(out.sum, out.summed, rest, NULL);
+	return crumb_frame_seal_summed(dst, c->info->id, out.flags, n, size, sum);
 }
 
 /* ---- unpack --------------------------------------------------------------------------------- */

@@ -380,7 +380,8 @@ void PER_ISA(levels_survey)(const void *grad, enum crumb_dtype type, size_t n, s
 struct symbols PER_ISA(levels_symbols)(uint32_t count) { return symbols_with(count); }
 
 size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                            const struct levels *levels, enum levels_norm norm, uint8_t *dst, uint16_t *flags)
+                            const struct levels *levels, enum levels_norm norm, uint8_t *dst,
+                            struct packed *out)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
@@ -391,14 +392,14 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
 	const struct symbols symbols = symbols_with(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
-	uint8_t *const out = norms + 4 * divide_up(n, bucket);
-	uint8_t *low = out;
+	uint8_t *const first = norms + 4 * divide_up(n, bucket);
+	uint8_t *low = first;
 	if (coding != LEVELS_FIXED) {
 		low += symbols_marks(&symbols, symbol_count(n));
 		memset(low + symbols_fixed(&symbols, symbol_count(n)) - V16 * bits, 0, V16 * bits);
 	}
 	const struct codes codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
-	*flags = (uint16_t)coding;
+	out->flags = (uint16_t)coding;
 #define PACK(KIND) pack_kind(p, grad, type, &r, KIND, norm, norms, codes)
 	if (kind == EVEN)
 		PACK(EVEN);
@@ -410,10 +411,10 @@ size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb
 		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
-	return (size_t)(out - dst) +
+	return (size_t)(first - dst) +
 	       (coding == LEVELS_FIXED
 	                ? code_bytes(bits, n)
-	                : PER_ISA(symbols_encode)(out, low, symbol_count(n), &symbols, coder_of(coding)));
+	                : PER_ISA(symbols_encode)(first, low, symbol_count(n), &symbols, coder_of(coding)));
 }
 
 size_t PER_ISA(levels_bound)(const crumb_codec *codec, size_t n, enum levels_form form)

@@ -87,7 +87,7 @@ struct symbols PER_ISA(levels_symbols)(uint32_t count);
 /* The codec's pack, which gates, check, clean, unpack_add, divides; describe returns the number of levels. */
 size_t PER_ISA(levels_pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                             const struct levels *levels, enum levels_norm norm, uint8_t *dst,
-                            uint16_t *flags);
+                            struct packed *out);
 bool PER_ISA(levels_check)(const struct frame *frame, struct part *part);
 bool PER_ISA(levels_clean)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc, size_t first,

@@ -15,10 +15,10 @@ static size_t bound(const crumb_codec *codec, size_t n)
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	return bins_pack(p, grad, type, p->codec.value[FACTOR], p->codec.value[CODING] != BINS_SYMBOLS, dst,
-	                 flags);
+	                 &out->flags);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out)

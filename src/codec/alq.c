@@ -38,11 +38,11 @@ static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	struct levels levels = {LEVELS_TABLE, levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0), {0}};
 	__builtin_memcpy(levels.at, packer_floats(p), levels.count * sizeof *levels.at);
-	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
+	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
 
 CODEC_INFO(alq, .id = 15, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "alq",

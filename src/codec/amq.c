@@ -21,12 +21,12 @@ static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	const uint32_t count = levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0);
 	struct levels levels;
 	PER_ISA(levels_powers)(&levels, count, packer_floats(p)[count - 2]);
-	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
+	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
 
 CODEC_INFO(amq, .id = 16, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "amq",

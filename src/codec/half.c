@@ -52,15 +52,15 @@ V16_FN void put_type(bool f16, const void *grad, const enum crumb_dtype type, si
 }
 
 static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
-                  size_t end, uint8_t *dst, uint16_t *flags, uint32_t *sum)
+                  size_t end, uint8_t *dst, struct packed *out)
 {
 	const bool f16 = p->codec.value[TYPE] != 0, cached = p->n <= CACHED;
-	*flags = f16 ? FLAG_F16 : 0;
+	out->flags = f16 ? FLAG_F16 : 0;
 	if (type == CRUMB_F32)
 		put_type(f16, grad, CRUMB_F32, first, end, cached, dst);
 	else
 		put_type(f16, grad, type, first, end, cached, dst);
-	*sum = PER_ISA(checksum)(*sum, dst, 2 * (end - first), NULL);
+	packed_to(out, dst + 2 * (end - first));
 	return 2 * (end - first);
 }
 

@@ -80,9 +80,9 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
-	(void)flags;
+	(void)out;
 #define PACK(TYPE) pack_type(p, grad, TYPE, dst)
 	V16_BY_TYPE(type, PACK);
 }

@@ -12,12 +12,11 @@ static size_t bound(const crumb_codec *codec, size_t n)
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	struct levels levels;
 	PER_ISA(levels_even)(&levels, levels_count(&p->codec, p->codec.value[ZERO] != 0));
-	return PER_ISA(levels_pack)(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst,
-	                            flags);
+	return PER_ISA(levels_pack)(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
 }
 
 CODEC_INFO(qsgd, .id = 12, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "qsgd",

@@ -29,19 +29,19 @@ V16_FN void put_type(const void *grad, const enum crumb_dtype type, size_t first
 
 /* From a cache, it is copied with its checksum; from memory, pieces of the first cache's size are faster. */
 static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
-                  size_t end, uint8_t *dst, uint16_t *flags, uint32_t *sum)
+                  size_t end, uint8_t *dst, struct packed *out)
 {
-	(void)flags;
 	const size_t size = 4 * (end - first);
 	if (type == CRUMB_F32 && p->n <= CACHED) {
-		*sum = PER_ISA(checksum)(*sum, (const uint8_t *)grad + 4 * first, size, dst);
+		out->sum = PER_ISA(checksum)(out->sum, (const uint8_t *)grad + 4 * first, size, dst);
+		out->summed = dst + size;
 		return size;
 	}
 	if (type == CRUMB_F32)
 		put_type(grad, CRUMB_F32, first, end, dst);
 	else
 		put_type(grad, type, first, end, dst);
-	*sum = PER_ISA(checksum)(*sum, dst, size, NULL);
+	packed_to(out, dst + size);
 	return size;
 }
 

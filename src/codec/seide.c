@@ -127,9 +127,9 @@ V16_FN struct levels levels_of(float *r, const void *g, enum crumb_dtype type, s
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
-	(void)flags;
+	(void)out;
 	const size_t n = p->n, column = column_of((size_t)p->run, n);
 	const unsigned mode = (unsigned)p->codec.value[SPLIT];
 	float *r = packer_floats(p);

@@ -63,9 +63,9 @@ V16_FN uint8_t *put_signs(uint8_t *dst, uint16_t negative)
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
-	(void)flags;
+	(void)out;
 	const size_t n = p->n;
 	float *r = packer_floats(p);
 	double sum = 0;

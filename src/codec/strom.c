@@ -131,14 +131,14 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	float *r = packer_floats(p);
 	const float t =
 	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, p->n);
 	struct signs signs = signs_open(put_f32(dst, t), p->n, true, p->codec.value[CODING] != SIGNS_PLAIN);
 	take(r, grad, type, t, &signs);
-	return 4 + PER_ISA(signs_close)(&signs, flags);
+	return 4 + PER_ISA(signs_close)(&signs, &out->flags);
 }
 
 static bool check(const struct frame *frame, struct part *part)

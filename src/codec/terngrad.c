@@ -277,7 +277,7 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 
 /* Codes the bits that stand before_bits(n) behind dst; returns the size and sets the flags. Where most is
  * sent of many elements, gaps would take long and gain nothing. */
-static size_t code_bits(uint8_t *dst, size_t n, uint16_t *flags)
+static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 {
 	const size_t trits = digit_bytes(TRITS, n);
 	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + gaps_room(n);
@@ -290,14 +290,14 @@ static size_t code_bits(uint8_t *dst, size_t n, uint16_t *flags)
 	if (gaps < trits) {
 		const size_t size =
 		        PER_ISA(symbols_encode)(blocks, bits, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY);
-		*flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
+		out->flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
 		if (size < gaps)
 			memmove(dst, blocks, size);
 		return size < gaps ? size : gaps;
 	}
 	const size_t size = PER_ISA(symbols_encode)(dst, bits, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY);
 	if (size < trits) {
-		*flags |= TERNARY_BLOCKS;
+		out->flags |= TERNARY_BLOCKS;
 		return size;
 	}
 	trits_of_bits(dst, bits, n);
@@ -305,7 +305,7 @@ static size_t code_bits(uint8_t *dst, size_t n, uint16_t *flags)
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	const size_t n = p->n, head = 8 + 4 * ternary_scalers((size_t)p->codec.value[TERNARY_BUCKET], n);
 	const unsigned coding = (unsigned)p->codec.value[TERNARY_CODING];
@@ -315,10 +315,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                                    : pack_coding(p, grad, type, BITS, dst, at);
 	if (!no_infinity(dst + 8, (head - 8) / 4))
 		return UNUSABLE;
-	*flags = p->codec.value[TERNARY_SHARED] != 0 ? TERNARY_FLAG_SHARED : 0;
+	out->flags = p->codec.value[TERNARY_SHARED] != 0 ? TERNARY_FLAG_SHARED : 0;
 	if (coding == TERNARY_ENTROPY)
-		return head + code_bits(digits, n, flags);
-	*flags |= (uint16_t)coding;
+		return head + code_bits(digits, n, out);
+	out->flags |= (uint16_t)coding;
 	return head + size;
 }
 

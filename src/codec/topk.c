@@ -401,7 +401,7 @@ static size_t pack_exact_few(float *r, float m, size_t k, struct candidates *c, 
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	const size_t n = p->n, k = kept(&p->codec, n);
 	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
@@ -431,14 +431,15 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const float kth = among.count < k ? 0 : greatest(&among, k, k, few ? c.least : 0);
 	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
 	if (exact) {
-		*flags = FLAG_EXACT;
+		out->flags = FLAG_EXACT;
 		if (few && c.number)
 			return pack_exact_few(r, m, k, &c, dst);
 		size_t least, above;
 		rank(&among, m, &least, &above);
 		return pack_exact(r, n, m, least < k ? least : k, above, dst);
 	}
-	return few ? pack_few(r, n, m, entropy, &c, dst, flags) : pack_mean(r, n, m, entropy, dst, flags);
+	return few ? pack_few(r, n, m, entropy, &c, dst, &out->flags)
+	           : pack_mean(r, n, m, entropy, dst, &out->flags);
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest.
  *
  * SPDX-License-Identifier: MIT */
+#include "crc32c.h"
 #include "threshold.h"
 #include "v16.h"
 
@@ -27,7 +28,8 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + code_bytes(n);
 }
 
-enum { PAIR = 2 * V16, RUN = 4096 }; /* elements whose codes are made together */
+/* Elements whose codes are made together. Memory would wait for those of a long run. */
+enum { PAIR = 2 * V16, RUN = 4096, RUN_OF_MEMORY = 512 };
 
 /* Of a run, a bit an element: whether it sends threshold, and -threshold. */
 struct run {
@@ -77,10 +79,10 @@ static __attribute__((noinline)) void put_codes(uint8_t *codes, const struct run
 
 /* cached: nothing has to be asked for. */
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
-                        const bool cached)
+                        const bool cached, struct packed *out)
 {
 	float *r = packer_floats(p);
-	const size_t n = p->n;
+	const size_t n = p->n, most = n <= CACHED ? RUN : RUN_OF_MEMORY;
 	const float threshold =
 	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
@@ -88,7 +90,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	struct run run;
 	for (size_t first = 0, end; first < n; first = end) {
 		size_t i = first;
-		end = n - first < RUN ? n : first + RUN;
+		end = n - first < most ? n : first + most;
 		for (; i + PAIR <= end; i += PAIR) {
 			struct sent sent[2];
 			for (size_t k = 0; k < 2; k++) {
@@ -110,17 +112,17 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 			put_u16(run.minus + (i - first) / 8, (uint16_t)v16_bits(sent.minus));
 		}
 		put_codes(codes + first / 4, &run, divide_up(end - first, V16));
+		packed_to(out, codes + end / 4);
 	}
 	return 4 + code_bytes(n);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
-	(void)flags;
 	if (V16_LANES == 16 && type == CRUMB_F32 && p->n <= CACHED)
-		return pack_type(p, grad, CRUMB_F32, dst, true);
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst, false)
+		return pack_type(p, grad, CRUMB_F32, dst, true, out);
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst, false, out)
 	V16_BY_TYPE(type, PACK);
 }
 

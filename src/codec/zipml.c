@@ -40,7 +40,7 @@ static void see(void *arg, size_t block, bool first_of_bucket, float norm, const
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   uint16_t *flags)
+                   struct packed *out)
 {
 	struct levels levels;
 	const uint32_t count = levels_count(&p->codec, false);
@@ -55,7 +55,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const double psi = s.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
 	for (uint32_t k = 0; k < count && s.top > 0 && psi <= 1e300; k++)
 		levels.at[k] = (float)level[k];
-	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, flags);
+	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
 
 static void describe(const struct frame *frame, crumb_frame *out) { PER_ISA(levels_describe)(frame, out); }
