@@ -63,15 +63,26 @@ V16_FN void put_trits(uint8_t *dst, v16i v)
 	v16_store_u8(dst, v16_shr(v16_addi(v16_muli(v, v16_seti(8631)), v16_seti(8100)), 13));
 }
 
+V16_FN void put_sums(uint8_t *dst, v16b x)
+{
+#ifdef P_HAS_TRITS
+	p_put_trits(dst, x.words);
+#else
+	v16i v;
+	EACH_PART(v.p[k] = p_of_bytes(x.p[k]))
+	put_trits(dst, v);
+#endif
+}
+
 /* The digits of sixteen elements: not 0 where they are sent, and if so 2 where x has the sign bit. */
 V16_FN void digits_put(struct digits *d, v16m sent, v16f x)
 {
 	if (d->coding == TRITS) {
 		d->value = v16_add_trit(d->value, d->groups, sent, x);
 		if (++d->groups == 5) {
-			put_trits(d->dst, v16_of_bytes(d->value));
+			put_sums(d->dst, d->value);
 			d->dst += V16;
-			d->value = v16_to_bytes(v16_seti(0));
+			d->value = v16_no_trits();
 			d->groups = 0;
 		}
 	} else {

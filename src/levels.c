@@ -12,14 +12,14 @@
 
 void PER_ISA(levels_even)(struct levels *levels, uint32_t count)
 {
-	*levels = (struct levels){.form = LEVELS_EVEN, .count = count};
+	levels_begin(levels, LEVELS_EVEN, count);
 	for (uint32_t k = 0; k < count; k++)
 		levels->at[k] = (float)(2 * (int)k - (int)count + 1) / (float)(count - 1);
 }
 
 void PER_ISA(levels_powers)(struct levels *levels, uint32_t count, float p)
 {
-	*levels = (struct levels){.form = LEVELS_POWERS, .count = count};
+	levels_begin(levels, LEVELS_POWERS, count);
 	float power = 1;
 	for (uint32_t k = 0; k < count / 2; k++, power *= p) {
 		levels->at[k] = -power;

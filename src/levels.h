@@ -59,6 +59,14 @@ static inline uint32_t levels_count(const crumb_codec *codec, bool zero)
 	return (1u << (unsigned)codec->value[LEVELS_BITS]) - zero;
 }
 
+/* All zeros, as far as a table of sixteen goes. */
+static inline void levels_begin(struct levels *levels, enum levels_form form, uint32_t count)
+{
+	levels->form = form;
+	levels->count = count;
+	__builtin_memset(levels->at, 0, 16 * sizeof *levels->at);
+}
+
 /* Evenly spaced from -1 to 1 (QSGD); or plus and minus 1, p, p^2, ..., and 0 if count is odd (NUQSGD, AMQ).
  */
 void PER_ISA(levels_even)(struct levels *levels, uint32_t count);

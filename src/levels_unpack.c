@@ -54,7 +54,7 @@ static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels 
 	if (form == LEVELS_POWERS) {
 		PER_ISA(levels_powers)(levels, count, get_f32(src));
 	} else {
-		*levels = (struct levels){.form = LEVELS_TABLE, .count = count};
+		levels_begin(levels, LEVELS_TABLE, count);
 		memcpy(levels->at, src, 4 * count);
 	}
 	return ascending(levels) ? src + 4 * floats : NULL;
@@ -62,7 +62,7 @@ static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels 
 
 static bool parts_of(const struct frame *frame, struct parts *p)
 {
-	*p = (struct parts){.coding = frame->flags & FLAG_CODING};
+	p->coding = frame->flags & FLAG_CODING;
 	if (frame->flags > LEVELS_ENTROPY || frame->size < LEVELS_HEAD)
 		return false;
 	p->bucket = get_u32(frame->payload);
@@ -74,6 +74,8 @@ static bool parts_of(const struct frame *frame, struct parts *p)
 		return false;
 	const uint8_t *low = p->norm + 4 * p->buckets;
 	const unsigned bits = bits_of(p->levels.count - 1);
+	for (size_t k = (size_t)1 << bits; k < V16; k++) /* for v16_lookup_lowest */
+		p->levels.at[k] = p->levels.at[k - ((size_t)1 << bits)];
 	p->codes = (struct coded){bits, low, low + plane_bytes(4, frame->n)};
 	p->code_size = (size_t)(frame->payload + frame->size - low);
 	return p->coding == LEVELS_FIXED ? p->code_size == code_bytes(bits, frame->n) : bits <= 4;
@@ -207,9 +209,7 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 	for (; i < end; i += LEVELS_BLOCK, src += V16 * bits) {
 		v16i x = get_lanes(src, bits);
 		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16) {
-			const v16i code = v16_andi(x, v16_seti((1u << bits) - 1));
-			const v16f value = bits <= 3 ? v16_lookup8(table, code) : v16_lookup(table, code);
-			v16_storef(acc, v16_add(v16_streamf(acc), value));
+			v16_storef(acc, v16_add(v16_streamf(acc), v16_lookup_lowest(table, x, bits)));
 			x = v16_shr(x, (int)bits);
 		}
 	}

@@ -5,8 +5,8 @@
  * this file makes the sixteen-lane operations of them. Every operation gives the same bits on every
  * instruction set: there is no fused multiply-add, no reciprocal estimate, no flush to zero.
  *
- * v16f: 16 f32. v16i: 16 u32. v16b: 16 u8, of whatever width. v16m: a mask, of whatever shape the machine
- * compares into. v16t: a table of 16, 8 or 4 f32.
+ * v16f: 16 f32. v16i: 16 u32. v16b: 16 sums of trits, of whatever width. v16m: a mask, of whatever shape the
+ * machine compares into. v16t: a table of 16, 8 or 4 f32.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef V16_H
@@ -70,7 +70,6 @@ enum { V16 = 16 };
 
 /* What AVX-512 alone does in fewer instructions, or with numbers of a byte. */
 #ifndef P_HAS_FUSED
-typedef pi pb;
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
 P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }
 #ifndef P_HAS_LEAST_ABS
@@ -84,17 +83,21 @@ P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_keepi(m, p_b
 P_FN pi p_shrv_low(pi a, pi b) { return p_shrv(a, p_andi(b, p_seti(31))); }
 P_FN pi p_shr_where(pm m, pi a, int s) { return p_bits_of(p_pick(m, p_of_bits(p_shr(a, s)), p_of_bits(a))); }
 P_FN pi p_xor3(pi a, pi b, pi c) { return p_xori(a, p_xori(b, c)); }
-P_FN pb p_to_bytes(pi a) { return a; }
+#ifndef P_HAS_TRITS
+typedef pi pb;
 P_FN pi p_of_bytes(pb a) { return a; }
-#ifndef P_HAS_ONE_OR_TWO
-P_FN pi p_one_or_two(pf y, pi one) { return p_addi(one, p_keepi(p_negative(y), one)); }
-#endif
+P_FN pb p_no_trit(void) { return p_seti(0); }
 P_FN pb p_add_trit(pb x, unsigned number, pm m, pf y)
 {
 	static const uint32_t worth[5] = {81, 27, 9, 3, 1};
 	const pi one = p_seti(worth[number]);
-	return p_addi(x, p_keepi(m, p_one_or_two(y, one)));
+	return p_addi(x, p_keepi(m, p_addi(one, p_keepi(p_negative(y), one))));
 }
+#endif
+#endif
+
+#ifndef P_HAS_GT_SIZE
+P_FN pm p_gt_size(pf a, pf b) { return p_gt(a, b); }
 #endif
 
 enum { V16_PARTS = 16 / V16_LANES };
@@ -108,7 +111,11 @@ typedef struct {
 	pm p[V16_PARTS];
 } v16m;
 typedef struct {
+#ifdef P_HAS_TRITS
+	pi words;
+#else
 	pb p[V16_PARTS];
+#endif
 } v16b;
 
 #define V16_FN static inline V16_INLINE __attribute__((unused))
@@ -139,6 +146,7 @@ V16_BINARY(least_abs, v16f, v16f) /* min_abs, or b where a is 0; or, for |a|, th
 V16_BINARY(worst_abs, v16f, v16f) /* max_abs, and a NaN is the greatest */
 V16_BINARY(ge, v16m, v16f)   /* a >= b */
 V16_BINARY(gt, v16m, v16f)
+V16_BINARY(gt_size, v16m, v16f) /* of magnitudes */
 V16_BINARY(ne, v16m, v16f)
 V16_UNARY(negative, v16m, v16f) /* the sign bit, that of -0 too */
 V16_BINARY(both, v16m, v16m)    /* a and b */
@@ -162,8 +170,6 @@ V16_UNARY(trunc, v16i, v16f)    /* of a number in [0, 2^31), towards zero */
 V16_UNARY(ceil, v16i, v16f)     /* of a number in [0, 2^31], upwards */
 V16_UNARY(bits_of, v16i, v16f)  /* the same 32 bits */
 V16_UNARY(of_bits, v16f, v16i)
-V16_UNARY(to_bytes, v16b, v16i)    /* numbers below 256 */
-V16_UNARY(of_bytes, v16i, v16b)
 /* clang-format on */
 
 /* a + b, or a - b where y has the sign bit; b is 0 where y is. */
@@ -263,7 +269,22 @@ V16_FN v16i v16_keepi(v16m m, v16i a)
 V16_FN v16b v16_add_trit(v16b x, unsigned number, v16m m, v16f y)
 {
 	v16b r;
-	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], y.p[k])) return r;
+#ifdef P_HAS_TRITS
+	r.words = p_add_trits(x.words, number, m.p, y.p);
+#else
+	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], y.p[k]))
+#endif
+	return r;
+}
+V16_FN v16b v16_no_trits(void)
+{
+	v16b r;
+#ifdef P_HAS_TRITS
+	r.words = p_no_trits();
+#else
+	EACH_PART(r.p[k] = p_no_trit())
+#endif
+	return r;
 }
 /* m ? a >> s : a */
 V16_FN v16i v16_shr_where(v16m m, v16i a, int s)
@@ -306,6 +327,16 @@ V16_FN v16m v16_mask(uint16_t bits)
 	v16m r;
 	EACH_PART(r.p[k] = p_mask((bits >> (k * V16_LANES)) & ((1u << V16_LANES) - 1))) return r;
 }
+/* Where bits are set a, else b. */
+V16_FN v16f v16_pick_bits(uint16_t bits, v16f a, v16f b)
+{
+#ifdef P_HAS_PICK_BITS
+	v16f r;
+	EACH_PART(r.p[k] = p_pick_bits(bits, k, a.p[k], b.p[k])) return r;
+#else
+	return v16_pick(v16_mask(bits), a, b);
+#endif
+}
 V16_FN uint16_t v16_first(size_t count) { return (uint16_t)((1u << count) - 1); } /* count <= 16 */
 
 /* Whether no magnitude is above 2^120, or a NaN. */
@@ -333,6 +364,17 @@ V16_FN v16f v16_lookup8(v16t t, v16i at)
 {
 	v16f r;
 	EACH_PART(r.p[k] = p_lookup8(t, at.p[k])) return r;
+}
+
+/* An entry by a lane's lowest bits, at most four; entries repeat after as many as these tell apart. */
+V16_FN v16f v16_lookup_lowest(v16t t, v16i x, const unsigned bits)
+{
+#ifdef P_LOOKUP_BITS /* that a lookup looks at */
+	const v16i at = bits <= P_LOOKUP_BITS ? x : v16_andi(x, v16_seti((1u << bits) - 1));
+#else
+	const v16i at = v16_andi(x, v16_seti((1u << bits) - 1));
+#endif
+	return bits <= 3 ? v16_lookup8(t, at) : v16_lookup(t, at);
 }
 
 #ifdef P_HAS_BYTE_TABLES

@@ -83,6 +83,8 @@ P_FN pm p_negative(pf a) { return _mm256_srai_epi32(_mm256_castps_si256(a), 31);
 P_FN pm p_both(pm a, pm b) { return _mm256_and_si256(a, b); }
 P_FN pm p_either(pm a, pm b) { return _mm256_or_si256(a, b); }
 P_FN pm p_lti(pi a, pi b) { return _mm256_cmpgt_epi32(b, a); }
+#define P_HAS_GT_SIZE
+P_FN pm p_gt_size(pf a, pf b) { return p_lti(p_bits_of(b), p_bits_of(a)); } /* in twice as many places */
 P_FN pi p_addi(pi a, pi b) { return _mm256_add_epi32(a, b); }
 P_FN pi p_addi_signed(pi a, pi b, pf y)
 {
@@ -106,12 +108,6 @@ P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* 2^31 is what does not fit, too */
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
-#define P_HAS_ONE_OR_TWO
-P_FN pi p_one_or_two(pf y, pi one) /* twice one where y has the sign bit, else one */
-{
-	const __m256i two = _mm256_add_epi32(one, one);
-	return _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(one), _mm256_castsi256_ps(two), y));
-}
 P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
 #define P_HAS_BITS_OF_FOUR
@@ -126,6 +122,15 @@ P_FN pm p_mask(unsigned bits)
 {
 	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
 	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
+}
+/* What picks looks at a lane's sign alone, which is where this moves a bit. */
+#define P_HAS_PICK_BITS
+P_FN pf p_pick_bits(unsigned bits, unsigned part, pf a, pf b)
+{
+	const __m256i lane = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+	const __m256i up = _mm256_sub_epi32(lane, _mm256_set1_epi32(8 * (int)part));
+	return _mm256_blendv_ps(b, a,
+	                        _mm256_castsi256_ps(_mm256_sllv_epi32(_mm256_set1_epi32((int)bits), up)));
 }
 /* Bytes of two bits an element by the entry for each half of a byte of one bit an element. */
 #define P_HAS_PAIRS 128 /* elements */
@@ -170,6 +175,25 @@ P_FN void p_list(uint8_t *dst, pm m, pi a)
 	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(p_bits(m)));
 	_mm256_storeu_si256((__m256i *)dst, _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(lanes)));
 }
+/* Sums of sixteen trits are the upper bytes of words, of each eight words four of either part; the lower
+ * bytes are what rounds 256 v / 243 up. */
+#define P_HAS_TRITS
+P_FN pi p_no_trits(void) { return _mm256_set1_epi16(241); }
+P_FN pi p_add_trits(pi x, unsigned number, const pm m[2], const pf y[2])
+{
+	static const int worth[5] = {81 << 8, 27 << 8, 9 << 8, 3 << 8, 1 << 8};
+	const __m256i one = _mm256_set1_epi16((short)worth[number]), two = _mm256_add_epi16(one, one);
+	const __m256i sign = _mm256_packs_epi32(_mm256_castps_si256(y[0]), _mm256_castps_si256(y[1]));
+	return _mm256_add_epi16(
+	        x, _mm256_and_si256(_mm256_packs_epi32(m[0], m[1]), _mm256_blendv_epi8(one, two, sign)));
+}
+P_FN void p_put_trits(uint8_t *dst, pi x)
+{
+	const __m256i by = _mm256_set1_epi16((short)34522), order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
+	const __m256i v = _mm256_srli_epi16(_mm256_mulhi_epu16(x, by), 7);
+	const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(v, v), order);
+	_mm_storeu_si128((__m128i *)dst, _mm256_castsi256_si128(bytes));
+}
 P_FN v16t p_table(const float *entries)
 {
 	return (v16t){_mm256_loadu_ps(entries), _mm256_loadu_ps(entries + 8)};
@@ -184,6 +208,7 @@ P_FN pf p_lookup_pair(v16t t, pi x, pi place)
 {
 	return _mm256_permutevar8x32_ps(t.low, _mm256_srlv_epi32(x, place));
 }
+#define P_LOOKUP_BITS 3
 P_FN pf p_lookup8(v16t t, pi at) { return _mm256_permutevar8x32_ps(t.low, at); }
 #define P_HAS_BYTE_TABLES
 typedef struct {

@@ -147,8 +147,8 @@ P_FN pi p_to_each_byte(pi a, unsigned bits)
 }
 /* Small numbers take a byte each, a quarter of the work. */
 typedef __m128i pb;
-P_FN pb p_to_bytes(pi a) { return _mm512_cvtepi32_epi8(a); }
 P_FN pi p_of_bytes(pb a) { return _mm512_cvtepu8_epi32(a); }
+P_FN pb p_no_trit(void) { return _mm_setzero_si128(); }
 P_FN pb p_add_trit(pb x, unsigned number, pm m, pf y)
 {
 	static const uint32_t worth[5] = {0x51515151, 0x1B1B1B1B, 0x09090909, 0x03030303, 0x01010101};
@@ -162,6 +162,7 @@ P_FN pf p_lookup_pair(v16t t, pi x, pi place)
 {
 	return _mm512_permutexvar_ps(_mm512_srlv_epi32(x, place), t);
 }
+#define P_LOOKUP_BITS 4
 P_FN pf p_lookup(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 /* What is compressed is compressed in a register, and words are moved up to its end: a compressing or masked

@@ -107,7 +107,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 		const uint8_t *const at = frame->payload + i / 8;
 		uint64_t up = turn(get_u32(at) | (uint64_t)get_u32(at + 4) << 32);
 		for (size_t k = 0; k < TURNED; k += V16, up >>= V16) {
-			const v16f value = v16_pick(v16_mask((uint16_t)up), plus, minus);
+			const v16f value = v16_pick_bits((uint16_t)up, plus, minus);
 			v16_storef(acc + i + k, v16_add(v16_streamf(acc + i + k), value));
 		}
 	}

@@ -195,7 +195,7 @@ V16_FN void add_column(float *acc, const uint8_t *bits, size_t i, size_t m, floa
 		acc[i] += get_bits(bits + 2 * (i / V16)) >> i % V16 & 1 ? high : low;
 	const v16f lows = v16_set(low), highs = v16_set(high);
 	for (; i < m; i += V16) {
-		const v16f value = v16_pick(v16_mask(get_bits(bits + 2 * (i / V16))), highs, lows);
+		const v16f value = v16_pick_bits(get_bits(bits + 2 * (i / V16)), highs, lows);
 		put_group(acc, i, m, v16_add(group(acc, i, m), value));
 	}
 }

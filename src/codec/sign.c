@@ -114,12 +114,12 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	const v16f plus = v16_set(v), minus = v16_set(-v);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16) {
-		const v16f value = v16_pick(v16_mask(get_signs(frame, i)), minus, plus);
+		const v16f value = v16_pick_bits(get_signs(frame, i), minus, plus);
 		v16_storef(acc + i, v16_add(v16_streamf(acc + i), value));
 	}
 	const size_t rest = end - i;
 	if (rest) {
-		const v16f value = v16_pick(v16_mask(get_signs(frame, i)), minus, plus);
+		const v16f value = v16_pick_bits(get_signs(frame, i), minus, plus);
 		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
 	}
 }

@@ -156,7 +156,7 @@ V16_FN struct ternary ternary_of(float bound, float s)
 V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t, const bool careful)
 {
 	const v16f size = careful ? v16_mul(v16_min_abs(g, t->bound), t->lift) : v16_abs(g);
-	return v16_gt(size, v16_mul(u, t->unit));
+	return v16_gt_size(size, v16_mul(u, t->unit));
 }
 
 enum draw { ALONE, WITH_NEXT, DRAWN };
@@ -196,12 +196,12 @@ V16_FN void put_run(struct digits *out, struct source *source, const float *end,
 	v16f g;
 	while (s.at < end) {
 		for (; fives && !out->groups && end - s.at >= TRITS_ELEMENTS; out->dst += V16) {
-			v16b x = v16_to_bytes(v16_seti(0));
+			v16b x = v16_no_trits();
 			for (unsigned number = 0; number < 5; number++) {
 				const v16m sent = next_sent(&s, careful, draw, &g);
 				x = v16_add_trit(x, number, sent, g);
 			}
-			put_trits(out->dst, v16_of_bytes(x));
+			put_sums(out->dst, x);
 		}
 		if (s.at == end)
 			break;
@@ -222,7 +222,7 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	const bool shared = value[TERNARY_SHARED] != 0;
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
-	struct digits out = {digits, coding, 0, v16_to_bytes(v16_seti(0))};
+	struct digits out = {digits, coding, 0, v16_no_trits()};
 	/* The next bucket comes from memory while this one, which is in a cache, is computed. */
 	const size_t next = v16_width(type) * bucket + AHEAD / 4;
 	const bool cached = n <= CACHED, beside = BESIDE && coding == TRITS && cached;
@@ -279,13 +279,17 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
  * sent of many elements, gaps would take long and gain nothing. */
 static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 {
-	const size_t trits = digit_bytes(TRITS, n);
+	enum { TURN = 4096 /* bytes that are counted before it is asked whether more need be */ };
+	const size_t trits = digit_bytes(TRITS, n), all = digit_bytes(BITS, n);
 	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + gaps_room(n);
+	const size_t most = n <= symbols_block(&PER_ISA(ternary_symbols)) ? n : n / 16;
 	size_t count = 0;
-	for (size_t i = 0; i < digit_bytes(BITS, n); i += 4)
-		count += (size_t)__builtin_popcount(get_u32(bits + i));
-	const bool few =
-	        (n <= symbols_block(&PER_ISA(ternary_symbols)) || count <= n / 16) && count <= UINT32_MAX;
+	for (size_t i = 0, end; i < all && count <= most; i = end) {
+		end = all - i < TURN ? all : i + TURN;
+		for (; i < end; i += 4)
+			count += (size_t)__builtin_popcount(get_u32(bits + i));
+	}
+	const bool few = count <= most && count <= UINT32_MAX;
 	const size_t gaps = few ? crumb_gaps_of_map(dst, bits, n, count) : trits;
 	if (gaps < trits) {
 		const size_t size =
