@@ -208,8 +208,10 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 	const v16t table = v16_table(d->value);
 	for (; i < end; i += LEVELS_BLOCK, src += V16 * bits) {
 		v16i x = get_lanes(src, bits);
-		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16) {
-			v16_storef(acc, v16_add(v16_streamf(acc), v16_lookup_lowest(table, x, bits)));
+		float *const acc = d->acc + i;
+		for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
+			v16_storef(acc + at,
+			           v16_add(v16_streamf(acc + at), v16_lookup_lowest(table, x, bits)));
 			x = v16_shr(x, (int)bits);
 		}
 	}
@@ -290,11 +292,13 @@ bool PER_ISA(levels_check)(const struct frame *frame, struct part *part)
 	if (!parts_of(frame, &p))
 		return false;
 	const struct units own = crumb_part_units(part, p.norm, 4, p.buckets);
+	uint32_t most = 0;
 	for (size_t b = own.first; b < own.end; b++) {
-		const float norm = get_f32(p.norm + 4 * b);
-		if (!isfinite(norm) || signbit(norm))
-			return false;
+		const uint32_t norm = get_u32(p.norm + 4 * b);
+		most = norm > most ? norm : most;
 	}
+	if (most >= bits_of_float(INFINITY)) /* or negative, or a NaN */
+		return false;
 	struct decoding d = {.parts = &p, .n = frame->n, .ended = true};
 	if (p.coding == LEVELS_FIXED)
 		return check_fixed(&d, part) && d.ended;
@@ -322,7 +326,8 @@ bool PER_ISA(levels_divides)(const struct frame *frame) { return frame->flags ==
 void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	struct parts p;
-	parts_of(frame, &p);
+	if (!parts_of(frame, &p)) /* never: it passed the check */
+		return;
 	struct decoding d = {.parts = &p, .n = frame->n, .weight = weight, .acc = acc};
 	const struct symbols symbols = symbols_with(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
@@ -338,7 +343,8 @@ void PER_ISA(levels_unpack_add)(const struct frame *frame, float weight, float *
 uint32_t PER_ISA(levels_describe)(const struct frame *frame, crumb_frame *out)
 {
 	struct parts p;
-	parts_of(frame, &p);
+	if (!parts_of(frame, &p)) /* never */
+		return 0;
 	const uint32_t count = p.levels.count;
 	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
 	out->codec.value[LEVELS_BUCKET] = (float)p.bucket;
