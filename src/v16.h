@@ -68,7 +68,7 @@ enum { V16 = 16 };
 	}
 #endif
 
-/* What AVX-512 alone does in fewer instructions, or with numbers of a byte. */
+/* What AVX-512 alone does in fewer instructions; sums of trits, unless they have a shape of their own. */
 #ifndef P_HAS_FUSED
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
 P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }

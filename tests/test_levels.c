@@ -313,7 +313,7 @@ static struct levels levels_of(crumb_packer *p, const float *g)
 {
 	uint8_t frame[8192];
 	struct frame opened;
-	struct parts parts;
+	struct parts parts = {0}; /* levels are compared as bytes */
 	const int64_t len = crumb_pack(p, g, CRUMB_F32, 0, frame, sizeof frame);
 	assert_true(len > 0);
 	assert_int_equal(crumb_frame_open(&opened, frame, (size_t)len), len);
