@@ -234,7 +234,8 @@ static bool served(struct mpi *mpi, unsigned rank)
 	return gone;
 }
 
-/* Names the ranks that are waited for: that one hangs may be why another one does. */
+/* Names the ranks that are waited for: that one hangs may be why another one does. 0 if none is any more, as
+ * where this rank itself was held up. */
 static int time_out(struct mpi *mpi)
 {
 	struct transport *net = &mpi->net;
@@ -248,6 +249,8 @@ static int time_out(struct mpi *mpi)
 				snprintf(silent + at, sizeof silent - at, "%s%u", count ? ", " : "", r);
 			count++;
 		}
+	if (!count)
+		return 0;
 	mpi->dead = CRUMB_EPEER;
 	snprintf(net->why, sizeof net->why, "nothing from rank%s %s within %g s", count > 1 ? "s" : "",
 	         silent, net->timeout);
@@ -276,7 +279,7 @@ static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in
 		if (error || (come && taken))
 			break;
 		if (net->timeout > 0 && crumb_seconds() > deadline)
-			return time_out(mpi);
+			error = time_out(mpi);
 		rest(polls);
 	}
 	for (unsigned r = 0; r < net->ranks && !error; r++)
