@@ -12,7 +12,8 @@
  * gradient's frame are added side by side, up to eight, since the fastest of short times would be of shorter
  * disturbances. The columns: the CPU; how many elements; instruction set; codec; threads; and in GB/s of f32
  * the fastest of all rounds, since whoever shares the machine only ever slows one: pack, unpack, unpack of
- * one frame that is shared, of eight (the elements of all of them), r += g, the sum of g, acc *= s.
+ * one frame that is shared, of eight (the elements of all of them), r += g, the sum of g, acc *= s, and r +=
+ * g and then r *= s, as of codecs that go over what they owe twice.
  *
  * SPDX-License-Identifier: MIT */
 #include "command.h"
@@ -30,7 +31,7 @@
 
 enum { THREADS = 2, SLICES = 8, TURNS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
 
-enum kernel { PACK, READ, UNPACK, ADD, SHARED, SHARED_MANY, SCALE, KERNELS };
+enum kernel { PACK, READ, UNPACK, ADD, SHARED, SHARED_MANY, SCALE, TWICE, KERNELS };
 
 /* What all lengths share: the longest's gradients and sums, of which others take the beginning. */
 struct arrays {
@@ -148,6 +149,15 @@ static void scale_task(void *arg, size_t i, unsigned thread)
 	floor_scale(run->scaling->shared->scaled + first, 1.0f, end - first);
 }
 
+static void scale_residual_task(void *arg, size_t i, unsigned thread)
+{
+	const struct run *run = arg;
+	const size_t first = range_first(run->scaling->n, i, run->threads),
+	             end = range_first(run->scaling->n, i + 1, run->threads);
+	(void)thread;
+	floor_scale(run->scaling->shared->residual + first, 1.0f, end - first);
+}
+
 /* The first error of so many tasks, or 0. */
 static int64_t outcome(const struct run *run, size_t tasks)
 {
@@ -192,6 +202,10 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 		return 0;
 	case SCALE:
 		crumb_team_run(team, scale_task, &run, threads);
+		return 0;
+	case TWICE:
+		crumb_team_run(team, add_task, &run, threads);
+		crumb_team_run(team, scale_residual_task, &run, threads);
 		return 0;
 	case KERNELS:
 		break;
@@ -253,8 +267,8 @@ static void close_codec(struct scaling *s)
 		learner_close(&s->slice[i]);
 }
 
-/* Two kernels in a row never take the same gradient; and since those of a length that take one in a round are
- * a multiple of GRADIENTS, a turn more each round gives every kernel all of them. */
+/* Two kernels in a row never take the same gradient; and since those of a length that take a new one in a
+ * round are a multiple of GRADIENTS, a turn more each round gives every kernel all of them. */
 static int64_t measure_round(struct scaling *s, int round)
 {
 	int64_t result = 0;
@@ -283,7 +297,7 @@ static double fastest(const double *sample)
 
 static void print(struct scaling *s, const char *spec)
 {
-	static const enum kernel column[] = {PACK, UNPACK, SHARED, SHARED_MANY, ADD, READ, SCALE};
+	static const enum kernel column[] = {PACK, UNPACK, SHARED, SHARED_MANY, ADD, READ, SCALE, TWICE};
 	for (size_t threads = 1; threads <= THREADS; threads++) {
 		printf("%s,%zu,%s,\"%s\",%zu", subject_cpu(), s->n, crumb_isa(), spec, threads);
 		for (size_t i = 0; i < KERNELS; i++)
@@ -371,7 +385,7 @@ int main(int argc, char **argv)
 			status = command_fail("no threads");
 	if (!status) {
 		puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,shared_gbps,shared_8_gbps,floor_gbps,read_gbps,"
-		     "scale_gbps");
+		     "scale_gbps,twice_gbps");
 		status = measure_lengths(&a, n, (size_t)argc - 1);
 	}
 	for (unsigned threads = 2; threads <= THREADS; threads++)

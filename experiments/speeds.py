@@ -286,7 +286,7 @@ LINEAR = 10  # percent that costs an element may differ by
 
 
 def linear():
-    """The memory's row, the median of all codecs' runs, and a row a codec: nanoseconds an element on one thread by length, and by how
+    """The memory's rows, medians of all codecs' runs, and a row a codec: nanoseconds an element on one thread by length, and by how
     much they differ."""
     rows = [row for row in read("scaling.csv", "bench") if row["threads"] == "1"]
     sizes = sorted({int(row["n"]) for row in rows})
@@ -303,7 +303,8 @@ def linear():
         return cells([median(4 / float(row[f"{key}_gbps"]) for row in rows if int(row["n"]) == n) for n in sizes])
 
     return table(["codec"] + [title for key in ("pack", "unpack") for title in [f"{key}, {n >> 20} Mi" for n in sizes] + ["differ by, %"]],
-                 [["none: `r += g`; `acc *= s`"] + memory("floor") + memory("scale")] * bool(rows) +
+                 [["none: `r += g`; `acc *= s`"] + memory("floor") + memory("scale"),
+                  ["none: `r += g`, then `r *= s`"] + memory("twice") + ["-"] * (len(sizes) + 1)] * bool(rows) +
                  [[f"`{what}`"] + costs("pack", what) + costs("unpack", what) for what in distinct(rows, "what")])
 
 
