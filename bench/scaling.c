@@ -63,6 +63,7 @@ static size_t range_first(size_t n, size_t i, size_t ranges)
 struct run {
 	struct scaling *scaling;
 	const float *grad;
+	float *scaled;
 	size_t threads, frames;
 	crumb_part found[MANY][THREADS];
 	int64_t result[MANY * THREADS];
@@ -146,16 +147,7 @@ static void scale_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	floor_scale(run->scaling->shared->scaled + first, 1.0f, end - first);
-}
-
-static void scale_residual_task(void *arg, size_t i, unsigned thread)
-{
-	const struct run *run = arg;
-	const size_t first = range_first(run->scaling->n, i, run->threads),
-	             end = range_first(run->scaling->n, i + 1, run->threads);
-	(void)thread;
-	floor_scale(run->scaling->shared->residual + first, 1.0f, end - first);
+	floor_scale(run->scaled + first, 1.0f, end - first);
 }
 
 /* The first error of so many tasks, or 0. */
@@ -180,7 +172,8 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 	struct team *team = a->team[threads];
 	const size_t slices = threads == 1 ? 1 : SLICES, adds = threads == 1 ? s->places : SLICES;
 	a->turn += kernel == PACK || kernel == READ || kernel == ADD;
-	struct run run = {.scaling = s, .grad = a->grad[a->turn % GRADIENTS], .threads = threads};
+	struct run run = {
+	        .scaling = s, .grad = a->grad[a->turn % GRADIENTS], .scaled = a->scaled, .threads = threads};
 	switch (kernel) {
 	case PACK:
 		crumb_team_run(team, pack_task, &run, slices);
@@ -205,7 +198,8 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 		return 0;
 	case TWICE:
 		crumb_team_run(team, add_task, &run, threads);
-		crumb_team_run(team, scale_residual_task, &run, threads);
+		run.scaled = a->residual;
+		crumb_team_run(team, scale_task, &run, threads);
 		return 0;
 	case KERNELS:
 		break;

@@ -49,6 +49,36 @@ static inline bool bits_end(const uint8_t *src, size_t n)
 	return n % V16 == 0 || !(get_u32(src + digit_bytes(BITS, n) - 4) >> 2 * (n % V16));
 }
 
+/* Sixteen sums of trits, of whatever width. */
+typedef struct {
+#ifdef P_HAS_TRITS
+	pi words;
+#else
+	pb p[V16_PARTS];
+#endif
+} v16b;
+
+V16_FN v16b v16_add_trit(v16b x, unsigned number, v16m m, v16f y)
+{
+	v16b r;
+#ifdef P_HAS_TRITS
+	r.words = p_add_trits(x.words, number, m.p, y.p);
+#else
+	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], y.p[k]))
+#endif
+	return r;
+}
+V16_FN v16b v16_no_trits(void)
+{
+	v16b r;
+#ifdef P_HAS_TRITS
+	r.words = p_no_trits();
+#else
+	EACH_PART(r.p[k] = p_no_trit())
+#endif
+	return r;
+}
+
 /* Where digits go: five groups of sixteen to sixteen bytes of trits, or each group to four bytes of bits. */
 struct digits {
 	uint8_t *dst;

@@ -5,8 +5,8 @@
  * this file makes the sixteen-lane operations of them. Every operation gives the same bits on every
  * instruction set: there is no fused multiply-add, no reciprocal estimate, no flush to zero.
  *
- * v16f: 16 f32. v16i: 16 u32. v16b: 16 sums of trits, of whatever width. v16m: a mask, of whatever shape the
- * machine compares into. v16t: a table of 16, 8 or 4 f32.
+ * v16f: 16 f32. v16i: 16 u32. v16m: a mask, of whatever shape the machine compares into. v16t: a table of 16,
+ * 8 or 4 f32.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef V16_H
@@ -110,13 +110,6 @@ typedef struct {
 typedef struct {
 	pm p[V16_PARTS];
 } v16m;
-typedef struct {
-#ifdef P_HAS_TRITS
-	pi words;
-#else
-	pb p[V16_PARTS];
-#endif
-} v16b;
 
 #define V16_FN static inline V16_INLINE __attribute__((unused))
 
@@ -266,26 +259,6 @@ V16_FN v16i v16_keepi(v16m m, v16i a)
 	EACH_PART(r.p[k] = p_keepi(m.p[k], a.p[k])) return r;
 }
 /* x + 3^(4 - number) * (m ? y has the sign bit ? 2 : 1 : 0), number < 5 */
-V16_FN v16b v16_add_trit(v16b x, unsigned number, v16m m, v16f y)
-{
-	v16b r;
-#ifdef P_HAS_TRITS
-	r.words = p_add_trits(x.words, number, m.p, y.p);
-#else
-	EACH_PART(r.p[k] = p_add_trit(x.p[k], number, m.p[k], y.p[k]))
-#endif
-	return r;
-}
-V16_FN v16b v16_no_trits(void)
-{
-	v16b r;
-#ifdef P_HAS_TRITS
-	r.words = p_no_trits();
-#else
-	EACH_PART(r.p[k] = p_no_trit())
-#endif
-	return r;
-}
 /* m ? a >> s : a */
 V16_FN v16i v16_shr_where(v16m m, v16i a, int s)
 {
