@@ -93,6 +93,7 @@ V16_FN void put_trits(uint8_t *dst, v16i v)
 	v16_store_u8(dst, v16_shr(v16_addi(v16_muli(v, v16_seti(8631)), v16_seti(8100)), 13));
 }
 
+/* The same of sums. */
 V16_FN void put_sums(uint8_t *dst, v16b x)
 {
 #ifdef P_HAS_TRITS
