@@ -16,16 +16,6 @@ enum { LIFTED, FIRST };
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
-/* The number of the first bit, or one of 63 and 64 if there is none. */
-V16_FN uint32_t first_bit(uint64_t bits)
-{
-#ifdef P_HAS_BMI
-	return (uint32_t)_tzcnt_u64(bits);
-#else
-	return (uint32_t)__builtin_ctzll(bits | 1ull << 63);
-#endif
-}
-
 /* The symbols of the lanes in sent, whose first has that offset. They are put several at a time, and the last
  * few may be none, which the next ones overwrite: a branch on whether there is one more would be mispredicted
  * at most bins. */
@@ -35,7 +25,7 @@ V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uin
 	uint8_t *const end = dst + width * (size_t)__builtin_popcountll(sent);
 	do {
 		for (int k = 0; k < together; k++, sent &= sent - 1) {
-			const uint32_t lane = first_bit(sent);
+			const uint32_t lane = v16_first_bit(sent);
 			dst = put_symbol(dst, width, offset + lane, (uint32_t)(negative >> lane % 64));
 		}
 	} while (sent);
@@ -66,7 +56,7 @@ V16_FN uint8_t *put_short(uint8_t *dst, struct chosen chosen)
 {
 	const uint64_t sent = chosen.sent | (uint64_t)!chosen.sent << 63, negative = chosen.negative;
 	if (BINS_CHOICE == FIRST) {
-		const uint32_t lane = first_bit(sent);
+		const uint32_t lane = v16_first_bit(sent);
 		uint8_t *const end = put_symbol(dst, 1, lane, (uint32_t)(negative >> lane));
 		mark_last(end);
 		return end;
@@ -205,7 +195,7 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 }
 
 /* The elements that pack_greatest remembers together: four groups, to choose less often. */
-enum { BLOCK = SHORT_BIN };
+enum { BLOCK = SHORT_BIN, GREATEST_TOGETHER = 8 /* bins, whose ends wait for nothing of one another */ };
 struct block {
 	v16f group[BLOCK / V16];
 };
@@ -238,21 +228,25 @@ V16_FN uint64_t equal_in_block(const float *block, v16f M)
 	return equal;
 }
 
-/* A bin of SHORT_BIN elements or more that sends its first greatest. Each lane keeps the block of its own: a
+/* Of a bin, lane by lane: the greatest magnitude, and the elements from its block to BINS_MOST. */
+struct greatest {
+	v16f top, behind;
+};
+
+/* Adds the gradient to a bin of SHORT_BIN elements or more. Each lane keeps the block of its greatest: a
  * search through the bin afterwards would end in a branch that no processor foresees, and that waits for
  * memory. */
-V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dtype type, size_t first,
-                                size_t size, const struct bins *bins, uint8_t *dst)
+V16_FN struct greatest sweep_greatest(float *r, const void *grad, const enum crumb_dtype type, size_t first,
+                                      size_t size, const bool cached)
 {
 	const size_t tail = size - BLOCK;
-	uint8_t *const begin = dst;
 	float *const own = r + first;
 	/* Head and end are loaded before what overlaps them is stored; the end no sooner, since lines asked
 	 * for out of turn disturb the CPU's own prefetcher. */
 	const v16f head = v16_add(v16_loadf(own), v16_load(type, grad, first));
 	struct block last;
 	v16f top = v16_max_abs(head, v16_set(0)); /* not abs: a NaN does not count */
-	v16f behind = v16_set(BINS_MOST);         /* the elements from the lane's block to BINS_MOST */
+	v16f behind = v16_set(BINS_MOST);
 	size_t i = before_aligned(own);
 	for (bool ends = false; !ends; i += BLOCK) {
 		ends = i + BLOCK >= tail;
@@ -263,9 +257,11 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 		v16f here = v16_set(0);
 		/* By a call of add_group, GCC 12's loop is a fifth slower from memory (AVX-512). */
 		for (size_t k = 0; k < BLOCK / V16; k++) {
-			const v16f G = v16_add(v16_streamf(own + i + V16 * k),
-			                       v16_stream(type, grad, first + i + V16 * k));
-			v16_storef(own + i + V16 * k, G);
+			const size_t at = i + V16 * k;
+			const v16f G =
+			        cached ? v16_add(v16_loadf(own + at), v16_load(type, grad, first + at))
+			               : v16_add(v16_streamf(own + at), v16_stream(type, grad, first + at));
+			v16_storef(own + at, G);
 			here = v16_max_abs(G, here);
 		}
 		behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - i)), behind);
@@ -274,17 +270,31 @@ V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dty
 	v16_storef(own, head);
 	const v16f here = store_block(own + tail, last);
 	behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - tail)), behind);
-	top = v16_max(here, top);
-	const float M = v16_top(top);
+	return (struct greatest){v16_max(here, top), behind};
+}
+
+/* The first greatest of a bin that was swept, unless all are 0. */
+V16_FN struct bin put_greatest(const float *own, const struct greatest *lanes, const struct bins *bins,
+                               uint8_t *dst)
+{
+	uint8_t *const begin = dst;
+	const float M = v16_top(lanes->top);
 	if (M > 0) {
-		behind = v16_keep(v16_ge(top, v16_set(M)), behind);
-		const float most = v16_top(behind);
-		const uint32_t from = BINS_MOST - (uint32_t)most;
+		const v16f behind = v16_keep(v16_ge(lanes->top, v16_set(M)), lanes->behind);
+		const uint32_t from = BINS_MOST - (uint32_t)v16_top(behind);
 		const uint64_t equal = equal_in_block(own + from, v16_set(M));
 		const uint32_t offset = from + (uint32_t)__builtin_ctzll(equal);
 		dst = put_symbol(dst, bins->width, offset, own[offset] < 0);
 	}
 	return (struct bin){M, end_symbols(begin, dst, bins->width)};
+}
+
+/* A bin of SHORT_BIN elements or more that sends its first greatest. */
+V16_FN struct bin pack_greatest(float *r, const void *grad, const enum crumb_dtype type, size_t first,
+                                size_t size, const struct bins *bins, uint8_t *dst)
+{
+	const struct greatest lanes = sweep_greatest(r, grad, type, first, size, false);
+	return put_greatest(r + first, &lanes, bins, dst);
 }
 
 /* A bin of fewer than SHORT_BIN elements, one after another. */
@@ -348,6 +358,19 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 			mean_add(&mean, sweep_short_bin(r, grad, type, i, bin, bins, &chosen[swept++]));
 		for (size_t k = 0; k < swept; k++)
 			at = put_short(at, chosen[k]);
+	}
+	while (V16_LANES >= 8 && BINS_CHOICE == FIRST && type == CRUMB_F32 && bins->width == 2 &&
+	       n <= CACHED && i + least <= n) {
+		struct greatest lanes[GREATEST_TOGETHER];
+		const size_t begin = i;
+		size_t swept = 0;
+		for (; swept < GREATEST_TOGETHER && i + least <= n; i += bin)
+			lanes[swept++] = sweep_greatest(r, grad, type, i, n - i < bin ? n - i : bin, true);
+		for (size_t k = 0; k < swept; k++) {
+			const struct bin done = put_greatest(r + begin + k * bin, &lanes[k], bins, at);
+			at = done.end;
+			mean_add(&mean, done.M);
+		}
 	}
 	for (; i < n; i += bin) {
 		const size_t size = n - i < bin ? n - i : bin;

@@ -3,27 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "shown.h"
 
-/* Notes which of the first so many groups have some that are great. */
-static __attribute__((noinline)) void note(struct shown *shown, size_t groups)
-{
-	size_t count = 0, i = 0;
-#ifdef P_HAS_LIST
-	static const uint32_t lane[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-	const v16i none = v16_seti(0), step = v16_seti(V16);
-	v16i number = v16_loadi(lane);
-	for (; i + V16 <= groups; i += V16, number = v16_addi(number, step)) {
-		const v16m some = v16_lti(none, v16_load_u16(shown->bits + i));
-		v16_list((uint8_t *)(shown->group + count), some, number);
-		count += (size_t)__builtin_popcount(v16_bits(some));
-	}
-#endif
-	for (; i < groups; i++) {
-		shown->group[count] = (uint32_t)i;
-		count += shown->bits[i] != 0;
-	}
-	shown->count = count;
-}
-
 V16_FN void add_type(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t n, float m,
                      size_t most, const bool cached, struct shown *shown)
 {
@@ -59,7 +38,8 @@ V16_FN void add_type(float *r, const void *grad, const enum crumb_dtype type, si
 	}
 	shown->end = i < end ? i : end;
 	shown->great = great;
-	note(shown, (size_t)(bits - shown->bits));
+	shown->groups = (size_t)(bits - shown->bits);
+	*bits = 0;
 }
 
 void PER_ISA(shown_add)(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float m,

@@ -258,7 +258,6 @@ V16_FN v16i v16_keepi(v16m m, v16i a)
 	v16i r;
 	EACH_PART(r.p[k] = p_keepi(m.p[k], a.p[k])) return r;
 }
-/* x + 3^(4 - number) * (m ? y has the sign bit ? 2 : 1 : 0), number < 5 */
 /* m ? a >> s : a */
 V16_FN v16i v16_shr_where(v16m m, v16i a, int s)
 {
@@ -322,6 +321,12 @@ V16_FN uint8_t *v16_list(uint8_t *dst, v16m m, v16i a)
 {
 	EACH_PART(p_list(dst, m.p[k], a.p[k]); dst += 4 * __builtin_popcount(p_bits(m.p[k])))
 	return dst;
+}
+/* Lists, in a byte each, the numbers of the lanes that are not 0, of which lane 0 has number first; sixteen
+ * bytes are written. Returns the list's end. */
+V16_FN uint8_t *v16_list_numbers(uint8_t *dst, v16i x, unsigned first)
+{
+	EACH_PART(dst = p_list_numbers(dst, x.p[k], first + k * V16_LANES)) return dst;
 }
 #endif
 
@@ -571,6 +576,16 @@ __attribute__((unused, noinline)) static void v16_widen(float *dst, size_t size,
 	} while (0)
 
 /* ---- bits ----------------------------------------------------------------------------------- */
+
+/* The number of the first bit, or one of 63 and 64 if there is none. */
+V16_FN uint32_t v16_first_bit(uint64_t bits)
+{
+#ifdef P_HAS_BMI
+	return (uint32_t)_tzcnt_u64(bits);
+#else
+	return (uint32_t)__builtin_ctzll(bits | 1ull << 63);
+#endif
+}
 
 /* Bit i of the 32 goes to bit 2i. */
 V16_FN uint64_t v16_spread(uint32_t bits)

@@ -175,6 +175,13 @@ P_FN void p_list(uint8_t *dst, pm m, pi a)
 	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(p_bits(m)));
 	_mm256_storeu_si256((__m256i *)dst, _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(lanes)));
 }
+P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
+{
+	const unsigned bits = 255 ^ p_bits(_mm256_cmpeq_epi32(x, _mm256_setzero_si256()));
+	const uint64_t numbers = p_lanes(bits) + first * UINT64_C(0x0101010101010101);
+	memcpy(dst, &numbers, sizeof numbers);
+	return dst + _mm_popcnt_u32(bits);
+}
 /* Sums of sixteen trits are the upper bytes of words, of each eight words four of either part; the lower
  * bytes are what rounds 256 v / 243 up. */
 #define P_HAS_TRITS

@@ -178,6 +178,14 @@ P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 #define P_HAS_LIST
 #define P_LISTS_QUICKLY /* than one by one, where mostly there is one */
 P_FN void p_list(uint8_t *dst, pm m, pi a) { _mm512_storeu_si512(dst, _mm512_maskz_compress_epi32(m, a)); }
+P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
+{
+	const __m128i lane = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	const pm some = _mm512_test_epi32_mask(x, x);
+	const __m128i number = _mm_add_epi8(lane, _mm_set1_epi8((char)first));
+	_mm_storeu_si128((__m128i *)dst, _mm_maskz_compress_epi8(some, number));
+	return dst + _mm_popcnt_u32(some);
+}
 P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 {
 	static const uint16_t from[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,

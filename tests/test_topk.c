@@ -9,7 +9,7 @@
 
 enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, MISLEADING = CASE_KINDS, RISING, ROWS, KINDS };
 
-/* Sampled; too short for that, but with room for candidates; too short for those. */
+/* One group of sixteen in 64 is sampled; one in 32; too short for candidates. */
 static const size_t lengths[] = {LONG, 4101, 1021};
 
 static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction=0.01,coding=entropy",
@@ -22,7 +22,8 @@ static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction
 /* Great where topk looks first, so that it expects too many others to be as great. */
 static void mislead(float *g, size_t n)
 {
-	const size_t groups = n / 1024, step = groups ? n / groups : 0;
+	const size_t all = n / 16, few = all / 32 < 32 ? all / 32 : 32,
+	             groups = all / 64 > few ? all / 64 : few, step = groups ? n / groups : 0;
 	for (size_t k = 0; k < groups && k < 8; k++) {
 		float *group = g + k * step + (uint32_t)k * 0x9E3779B9u % (step - 15);
 		for (int i = 0; i < 16; i++)

@@ -30,10 +30,11 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + signs_bound(n);
 }
 
+#ifdef P_LISTS_QUICKLY
+
 /* Takes a quantum of those shown of the group from element i on, of which left are there, and lists them. */
 static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, size_t left, uint8_t *word)
 {
-#ifdef P_LISTS_QUICKLY
 	static const uint32_t lane[V16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
 	if (left >= V16) {
 		const v16m sent = v16_mask((uint16_t)shown);
@@ -44,14 +45,11 @@ static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, s
 		v16_storef(r + i, v16_sub_where(sent, x, quantum));
 		return v16_list(word, sent, v16_subi(number, v16_shr(sign, 31)));
 	}
-#else
-	(void)left;
-#endif
 	for (; shown; shown &= shown - 1) {
-		const size_t at = i + (size_t)__builtin_ctz(shown);
+		const size_t at = i + v16_first_bit(shown);
 		const float x = r[at];
 		r[at] = x - copysignf(t, x);
-		word = put_u32(word, (uint32_t)at << 1 | (x > 0));
+		word = put_u32(word, (uint32_t)(2 * at) | (x > 0));
 	}
 	return word;
 }
@@ -59,13 +57,58 @@ static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, s
 /* Takes what is shown of the turn from element first on. */
 static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *words)
 {
-	uint8_t list[4 * (SHOWN_TURN + V16)], *word = list;
-	for (size_t k = 0; k < shown->count; k++) {
-		const size_t group = shown->group[k], i = first + V16 * group;
+	uint8_t list[4 * (SHOWN_TURN + V16)], *word = list, some[SHOWN_GROUPS + V16];
+	const size_t count = shown_list(shown, false, some);
+	for (size_t k = 0; k < count; k++) {
+		const size_t group = some[k], i = first + V16 * group;
 		word = take_group(r, t, i, shown->bits[group], shown->end - i, word);
 	}
 	memcpy(words, list, (size_t)(word - list));
 }
+
+#else /* one by one, but first where they are, and the words at the end */
+
+/* Lists the great elements, numbered from the turn's first, and perhaps one more word. */
+static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 1])
+{
+	uint8_t pair[SHOWN_GROUPS + V16];
+	uint32_t *at = list;
+	const size_t pairs = shown_list(shown, true, pair);
+	for (size_t k = 0; k < pairs; k++) {
+		const size_t number = pair[k], first = 2 * V16 * number;
+		const uint64_t bits = get_u32((const uint8_t *)shown->bits + 4 * number),
+		               rest = bits & (bits - 1);
+		/* Two are listed, be there a second one or not: a branch on that would be mispredicted. */
+		at[0] = (uint32_t)first + v16_first_bit(bits);
+		at[1] = (uint32_t)first + v16_first_bit(rest);
+		uint64_t left = rest & (rest - 1);
+		if (__builtin_expect(left != 0, 0))
+			for (uint32_t *more = at + 2; left; left &= left - 1)
+				*more++ = (uint32_t)first + v16_first_bit(left);
+		at += __builtin_popcountll(bits);
+	}
+}
+
+/* Takes what is shown of the turn from element first on. */
+static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *words)
+{
+	uint32_t word[SHOWN_TURN + V16];
+	float was[SHOWN_TURN + V16], *const own = r + first;
+	list_elements(shown, word);
+	for (size_t k = 0; k < shown->great; k++) {
+		const float x = own[word[k]];
+		was[k] = x;
+		own[word[k]] = x - copysignf(t, x);
+	}
+	for (size_t k = 0; k < shown->great; k += V16) { /* the last few of which may mean nothing */
+		const v16i element = v16_addi(v16_loadi(word + k), v16_seti((uint32_t)first));
+		const v16i negative = v16_shr(v16_bits_of(v16_loadf(was + k)), 31);
+		v16_storei(word + k, v16_subi(v16_addi(v16_addi(element, element), v16_seti(1)), negative));
+	}
+	memcpy(words, word, 4 * shown->great);
+}
+
+#endif
 
 /* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
 V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type, size_t n, float threshold,

@@ -59,15 +59,24 @@ static struct floats values_of(const struct candidates *c)
 	                : (struct floats){(const uint8_t *)c->r, c->number, c->count};
 }
 
-enum { SAMPLE_GROUPS = 4096, LEAST_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
+enum { LEAST_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
 
-/* A magnitude that k elements of r + grad reach, and some more, going by one in 64 of them or less; LEAST
- * where these are too few to tell. Sampled groups are not evenly spaced: tensors repeat. */
+/* How many groups of n elements are sampled: one in 64, or of few one in 32. */
+static size_t sampled(size_t n, size_t room)
+{
+	enum { FEW = 32, MOST = 4096 };
+	const size_t all = n / V16, few = all / 32 < FEW ? all / 32 : FEW,
+	             wanted = all / 64 > few ? all / 64 : few,
+	             fit = wanted < room / V16 ? wanted : room / V16;
+	return fit < MOST ? fit : MOST;
+}
+
+/* A magnitude that k elements of r + grad reach, and some more, going by a sample; LEAST where that is too
+ * small to tell. Sampled groups are not evenly spaced: tensors repeat. */
 static float guess(const float *r, const void *grad, enum crumb_dtype type, size_t n,
                    const struct candidates *c)
 {
-	const size_t one_in_64 = n / 64 / V16, most = c->room / V16 < one_in_64 ? c->room / V16 : one_in_64,
-	             groups = most < SAMPLE_GROUPS ? most : SAMPLE_GROUPS;
+	const size_t groups = sampled(n, c->room);
 	if (!groups)
 		return LEAST;
 	const size_t step = n / groups, all = V16 * groups;
@@ -129,7 +138,7 @@ static __attribute__((noinline)) bool drop(struct candidates *c)
 	const size_t most = c->room / 4 * 3, near = c->k + c->k / 4;
 	c->from = greatest(&values, c->k, near < most ? near : most, c->least);
 	keep_from(c, c->from);
-	c->most = 4 * c->count + SPARE;
+	c->most = 2 * c->count + SPARE;
 	return c->count <= most;
 }
 
@@ -156,8 +165,8 @@ static inline size_t note_group(const struct candidates *c, size_t i, uint32_t s
 	/* Two are noted, whether there is a second one or not: a branch on that would be mispredicted. */
 	for (; shown; count += 2) {
 		const uint32_t rest = shown & (shown - 1);
-		const size_t at = i + (size_t)__builtin_ctz(shown),
-		             next = i + (size_t)__builtin_ctz(rest | 1u << V16) % V16;
+		const size_t at = i + v16_first_bit(shown),
+		             next = i + v16_first_bit(rest | UINT64_C(1) << V16) % V16;
 		if (c->value) {
 			put_f32(c->value + 4 * count, c->r[at]);
 			put_f32(c->value + 4 * (count + 1), c->r[next]);
@@ -176,9 +185,11 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
                                                      const struct shown *shown)
 {
 	const float from = c->from;
+	uint8_t some[SHOWN_GROUPS + V16];
+	const size_t groups = shown_list(shown, false, some);
 	size_t count = c->count;
-	for (size_t k = 0; k < shown->count; k++) {
-		const size_t group = shown->group[k], i = first + V16 * group;
+	for (size_t k = 0; k < groups; k++) {
+		const size_t group = some[k], i = first + V16 * group;
 		count = note_group(c, i, shown->bits[group], shown->end - i, count);
 		if (count + V16 > c->room || count > c->most) {
 			c->count = count;
@@ -199,7 +210,7 @@ static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, str
 {
 	struct shown shown;
 	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
-	c->most = 4 * c->k + SPARE;
+	c->most = 2 * c->k + SPARE;
 	for (size_t first = 0; first < n; first = shown.end) {
 		const size_t most = fits ? c->most - c->count : n;
 		PER_ISA(shown_add)(r, grad, type, first, n, c->from, most, c->cached, &shown);
