@@ -438,50 +438,61 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
  */
 
 /* The edges that levels may be at: both ends, and those beside a bin with mass, for between the others Psi is
- * a straight line; all, where these are fewer than the levels. */
-static size_t useful_edges(const struct fit_histogram *h, size_t levels, uint16_t use[CRUMB_FIT_BINS + 1])
+ * a straight line; all, where these are fewer than the levels. And the sums up to each. */
+struct places {
+	size_t count;
+	double edge[CRUMB_FIT_BINS + 1], sum[3][CRUMB_FIT_BINS + 1];
+};
+
+static void places_add(struct places *p, const struct fit_histogram *h, size_t i)
 {
-	size_t used = 0;
-	for (size_t i = 0; i <= h->count; i++)
-		if (i == 0 || i == h->count || h->mass[i - 1] > 0 || h->mass[i] > 0)
-			use[used++] = (uint16_t)i;
-	if (used >= levels)
-		return used;
-	for (size_t i = 0; i <= h->count; i++)
-		use[i] = (uint16_t)i;
-	return h->count + 1;
+	p->edge[p->count] = h->edge[i];
+	for (int k = 0; k < 3; k++)
+		p->sum[k][p->count] = h->sum[k][i];
+	p->count++;
 }
 
-/* One level more: of the edges first to last, the least Psi up to each if it is that level, and the edge that
- * is the level before then, which for these lies in lo to hi. */
+static void places_of(struct places *p, const struct fit_histogram *h, size_t levels)
+{
+	p->count = 0;
+	for (size_t i = 0; i <= h->count; i++)
+		if (i == 0 || i == h->count || h->mass[i - 1] > 0 || h->mass[i] > 0)
+			places_add(p, h, i);
+	if (p->count >= levels)
+		return;
+	p->count = 0;
+	for (size_t i = 0; i <= h->count; i++)
+		places_add(p, h, i);
+}
+
+/* One level more: of the places first to last, the least Psi up to each if it is that level, and the place of
+ * the level before then, which for these lies in lo to hi. */
 struct one_more {
-	const struct fit_histogram *h;
-	const uint16_t *use;
+	const struct places *of;
 	const double *least;
 	double *next;
 	uint16_t *before;
 };
 
-/* The further up an edge, the further up its best edge before, since Psi of a to c and of b to d is no more
+/* The further up a place, the further up its best place before, since Psi of a to c and of b to d is no more
  * than that of a to d and of b to c, a < b < c < d: so the middle one's divides the range of the others'. */
 static void divide(const struct one_more *d, size_t first, size_t last, size_t lo, size_t hi)
 {
-	const struct fit_histogram *h = d->h;
-	const size_t at = (first + last) / 2, c = d->use[at];
-	size_t best = lo;
-	d->next[at] = INFINITY;
-	for (size_t from = lo; from <= hi && from < at; from++) {
-		const size_t a = d->use[from];
-		if (h->edge[c] - h->edge[a] < CRUMB_FIT_GAP)
-			break;
-		const double m[3] = {h->sum[0][c] - h->sum[0][a], h->sum[1][c] - h->sum[1][a],
-		                     h->sum[2][c] - h->sum[2][a]};
-		const double psi = d->least[from] + between(m, h->edge[a], h->edge[c]);
-		if (psi < d->next[at]) {
-			d->next[at] = psi;
-			best = from;
-		}
+	const struct places *const p = d->of;
+	const size_t at = (first + last) / 2;
+	const double c = p->edge[at], sum[3] = {p->sum[0][at], p->sum[1][at], p->sum[2][at]};
+	size_t best = lo, end = hi < at ? hi + 1 : at;
+	while (end > lo && c - p->edge[end - 1] < CRUMB_FIT_GAP)
+		end--;
+	double next = INFINITY;
+	for (size_t from = lo; from < end; from++) { /* no branch that could be mispredicted */
+		const double m[3] = {sum[0] - p->sum[0][from], sum[1] - p->sum[1][from],
+		                     sum[2] - p->sum[2][from]};
+		const double psi = d->least[from] + between(m, p->edge[from], c);
+		best = psi < next ? from : best;
+		next = psi < next ? psi : next;
 	}
+	d->next[at] = next;
 	d->before[at] = (uint16_t)best;
 	if (first < at)
 		divide(d, first, at - 1, lo, best);
@@ -491,24 +502,25 @@ static void divide(const struct one_more *d, size_t first, size_t last, size_t l
 
 double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count)
 {
-	uint16_t use[CRUMB_FIT_BINS + 1];
-	const size_t last = useful_edges(h, count, use) - 1;
-	double least[2][CRUMB_FIT_BINS + 1]; /* Psi up to an edge that is level j, of j even and odd */
-	uint16_t before[CRUMB_FIT_LEVELS][CRUMB_FIT_BINS + 1]; /* the edge that is level j - 1 then */
+	struct places places;
+	places_of(&places, h, count);
+	const size_t last = places.count - 1;
+	double least[2][CRUMB_FIT_BINS + 1]; /* Psi up to a place that is level j, of j even and odd */
+	uint16_t before[CRUMB_FIT_LEVELS][CRUMB_FIT_BINS + 1]; /* the place that is level j - 1 then */
 	least[0][0] = 0;
 	for (size_t c = 1; c <= last; c++)
 		least[0][c] = INFINITY;
-	for (size_t j = 1; j < count; j++)
-		divide(&(struct one_more){h, use, least[(j - 1) % 2], least[j % 2], before[j]}, 0, last, 0,
-		       last);
+	for (size_t j = 1; j < count; j++) /* the first level is the first place, the last one the last */
+		divide(&(struct one_more){&places, least[(j - 1) % 2], least[j % 2], before[j]},
+		       j < count - 1 ? 0 : last, last, 0, j > 1 ? last : 0);
 	const double psi = least[(count - 1) % 2][last];
 	if (psi == INFINITY)
 		return INFINITY;
 	size_t at = last;
-	level[count - 1] = h->edge[use[at]];
+	level[count - 1] = places.edge[at];
 	for (size_t j = count - 1; j > 0; j--) {
 		at = before[j][at];
-		level[j - 1] = h->edge[use[at]];
+		level[j - 1] = places.edge[at];
 	}
 	return psi;
 }

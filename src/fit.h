@@ -102,7 +102,7 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
 
 /* ZipML: the levels of least Psi among the edges of a histogram, its first and last included, by dynamic
  * programming in time count * bins * log(bins). At most CRUMB_FIT_LEVELS of at most CRUMB_FIT_BINS bins: uses
- * 20 KB of stack. Returns Psi, or infinity, and no levels, where there are not as many edges a gap apart, of
+ * 32 KB of stack. Returns Psi, or infinity, and no levels, where there are not as many edges a gap apart, of
  * those beside bins with mass if these are as many, or of all. */
 double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count);
 

@@ -12,7 +12,7 @@ void crumb_histogram_weigh(struct histogram_survey *s)
 		uint32_t count = 0;
 		for (int turn = 0; turn < HISTOGRAM_TURNS; turn++)
 			count += s->count[turn][i];
-		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * count;
+		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * s->worth * count;
 	}
 	s->top = top;
 	memset(s->count, 0, sizeof s->count);

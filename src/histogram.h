@@ -27,7 +27,8 @@ static inline size_t histogram_bin(float y)
 enum { HISTOGRAM_TURNS = 4 };
 struct histogram_survey {
 	double mass[HISTOGRAM_BINS];
-	float top, norm; /* norm: of the bucket that is counted */
+	float top, norm; /* norm: of the bucket that is counted, */
+	float worth;     /* of which each count stands for so many coordinates */
 	uint32_t count[HISTOGRAM_TURNS][HISTOGRAM_BINS];
 };
 

@@ -1,10 +1,14 @@
-/* zipml: the best levels that there are for this very gradient, a yardstick for the adaptive codecs (Zhang et
- * al., ICML 2017).
+/* zipml: the best levels that there are for this very gradient, or of a long one for a sample of it, a
+ * yardstick for the adaptive codecs (Zhang et al., ICML 2017).
  *
  * SPDX-License-Identifier: MIT */
 #include "histogram.h"
 #include "levels.h"
 #include "v16.h"
+
+/* Of a gradient of so many elements or more one block in eight is counted, but all of a bucket whose
+ * norm squared is far above the mean of those before, since few such buckets may have most of the error. */
+enum { SAMPLED = 1 << 20, ONE_IN = 8, FAR = 8 };
 
 static size_t bound(const crumb_codec *codec, size_t n)
 {
@@ -19,15 +23,27 @@ V16_FN v16i bins_of(v16f y)
 	return v16_addi_signed(v16_seti(HISTOGRAM_SIDE), at, y);
 }
 
+struct survey {
+	struct histogram_survey of;
+	bool sampled;
+	double buckets, squares; /* of their norms */
+};
+
 static void see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
 {
-	struct histogram_survey *s = arg;
-	(void)block;
+	struct survey *survey = arg;
+	struct histogram_survey *s = &survey->of;
 	if (first_of_bucket) {
+		const double square = (double)norm * norm;
+		const bool far = square * survey->buckets >= FAR * survey->squares;
 		crumb_histogram_weigh(s);
 		s->norm = norm;
+		s->worth = survey->sampled && !far ? ONE_IN : 1;
+		survey->buckets++;
+		survey->squares += square;
 	}
-	if (norm == 0)
+	/* In golden steps, which no rows of a tensor fall in with. */
+	if (norm == 0 || (s->worth > 1 && (uint32_t)block * 0x9E3779B9u > UINT32_MAX / ONE_IN))
 		return;
 	uint32_t bin[LEVELS_BLOCK];
 	for (size_t i = 0; i < count; i += V16)
@@ -46,14 +62,14 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const uint32_t count = levels_count(&p->codec, false);
 	PER_ISA(levels_powers)(&levels, count, 0.5f); /* should all be zeros */
 	levels.form = LEVELS_TABLE;
-	struct histogram_survey s = {.top = 0};
+	struct survey s = {.sampled = p->n >= SAMPLED};
 	PER_ISA(levels_survey)(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
-	crumb_histogram_weigh(&s);
+	crumb_histogram_weigh(&s.of);
 	struct histogram_law law;
 	double level[CRUMB_FIT_LEVELS];
-	crumb_histogram_law(&law, s.mass);
-	const double psi = s.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
-	for (uint32_t k = 0; k < count && s.top > 0 && psi <= 1e300; k++)
+	crumb_histogram_law(&law, s.of.mass);
+	const double psi = s.of.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
+	for (uint32_t k = 0; k < count && s.of.top > 0 && psi <= 1e300; k++)
 		levels.at[k] = (float)level[k];
 	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
