@@ -204,8 +204,7 @@ static inline __attribute__((always_inline)) void copy_vectors(uint8_t *to, cons
 }
 
 /* Goes on with a CRC by as many bytes as are split. copy: NULL, or where the block that is MEANWHILE bytes
- * further on goes; it is not asked for ahead, which gained nothing from memory and took a tenth longer from a
- * cache. */
+ * further on goes; it comes from a cache, and is not asked for ahead. */
 static inline __attribute__((always_inline)) uint32_t go_on_by(const struct split split, uint32_t crc,
                                                                const uint8_t *data, uint8_t *copy)
 {
