@@ -53,12 +53,10 @@ struct rans_encode_tables crumb_rans_encode_tables(const struct rans_model *m)
 		const uint32_t f = m->frequency[j];
 		if (!f)
 			continue;
-		const uint32_t shift = f > 1 ? 31 - (uint32_t)__builtin_clz(f - 1) : 0;
-		const uint32_t reciprocal =
-		        f > 1 ? (uint32_t)(((UINT64_C(1) << (32 + shift)) + f - 1) / f) : UINT32_MAX;
-		const uint32_t missing = f > 1 ? 0 : RANS_TOTAL - 1;
+		const uint32_t shift = f > 1 ? 32 - (uint32_t)__builtin_clz(f - 1) : 0;
+		const uint32_t reciprocal = (uint32_t)(((UINT64_C(1) << (31 + shift)) + f - 1) / f);
 		const uint32_t limit = ((f << 19) - (1u << 16)) | (RANS_TOTAL - f);
-		const uint32_t rest = (c + missing) << 16 | shift;
+		const uint32_t rest = c << 16 | shift;
 		memcpy(&t.reciprocal[j], &reciprocal, sizeof reciprocal);
 		memcpy(&t.limit[j], &limit, sizeof limit);
 		memcpy(&t.rest[j], &rest, sizeof rest);

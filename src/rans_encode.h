@@ -8,14 +8,13 @@
 #include "ahead.h"
 #include "nibbles.h"
 
-/* x / f is the upper half of x * reciprocal, shifted; reciprocal = ceil(2^(32 + shift) / f) with 2^(shift +
- * 1) >= f is exact for x < 2^31. Then the coded x is x + x / f * (4096 - f) + c. For f = 1 the reciprocal is
- * 2^32 - 1, which gives x - 1, and so 4095 are missing. */
+/* x / f is the upper half of 2 x * reciprocal, shifted; reciprocal = ceil(2^(31 + shift) / f) with 2^shift >=
+ * f is exact for x < 2^31. Then the coded x is x + x / f * (4096 - f) + c. */
 struct rans_encode_tables {
 	float reciprocal[V16]; /* its bits */
 	float limit[V16]; /* the bits of 4096 - f in the lower half, of the upper half of f * 2^19 - 1 in the
 	                     upper */
-	float rest[V16];  /* the bits of shift in the lower half, of c and what is missing in the upper */
+	float rest[V16];  /* the bits of shift in the lower half, of c in the upper */
 };
 
 struct rans_encode_tables crumb_rans_encode_tables(const struct rans_model *m);
@@ -49,8 +48,11 @@ RANS_FN v16m rans_put(v16i *state, const struct rans_encode_registers *r, v16i s
 	           times = apart ? rans_entry(r->times, symbol) : v16_andi(both, half),
 	           rest = rans_entry(r->rest, symbol);
 	const v16m full = v16_lti(apart ? both : v16_ori(both, half), *state);
-	const v16i x = v16_shr_where(full, *state, 16);
-	const v16i q = v16_shrv_low(v16_mulhi(x, rans_entry(r->reciprocal, symbol)), rest);
+	const v16i x = v16_shr_where(full, *state, 16), reciprocal = rans_entry(r->reciprocal, symbol);
+	/* Where the next group waits for it, it is divided before it is known whether a word goes out. */
+	const v16i q = apart ? v16_shrv_low(v16_mulhi_twice(*state, reciprocal),
+	                                    v16_addi_where(full, rest, v16_seti(16)))
+	                     : v16_shrv_low(v16_mulhi_twice(x, reciprocal), rest);
 	*state = v16_addi(v16_addi(x, v16_shr(rest, 16)), v16_muli(q, times));
 	return full;
 }

@@ -148,7 +148,7 @@ V16_BINARY(either, v16m, v16m)  /* a or b */
 V16_BINARY(addi, v16i, v16i)    /* modulo 2^32 */
 V16_BINARY(subi, v16i, v16i)
 V16_BINARY(muli, v16i, v16i)
-V16_BINARY(mulhi, v16i, v16i)   /* the upper half of the product */
+V16_BINARY(mulhi_twice, v16i, v16i) /* the upper half of twice the product, a < 2^31 */
 V16_BINARY(andi, v16i, v16i)
 V16_BINARY(ori, v16i, v16i)
 V16_BINARY(xori, v16i, v16i)

@@ -92,11 +92,11 @@ P_FN pi p_addi_signed(pi a, pi b, pf y)
 }
 P_FN pi p_subi(pi a, pi b) { return _mm256_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return _mm256_mullo_epi32(a, b); }
-P_FN pi p_mulhi(pi a, pi b)
+P_FN pi p_mulhi_twice(pi a, pi b)
 {
 	const __m256i even = _mm256_mul_epu32(a, b);
-	const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 32), _mm256_srli_epi64(b, 32));
-	return _mm256_blend_epi32(_mm256_srli_epi64(even, 32), odd, 0xAA);
+	const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 31), _mm256_srli_epi64(b, 32));
+	return _mm256_blend_epi32(_mm256_srli_epi64(even, 31), odd, 0xAA);
 }
 P_FN pi p_andi(pi a, pi b) { return _mm256_and_si256(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm256_or_si256(a, b); }

@@ -87,10 +87,10 @@ P_FN pi p_addi_signed(pi a, pi b, pf y)
 }
 P_FN pi p_subi(pi a, pi b) { return _mm512_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return _mm512_mullo_epi32(a, b); }
-P_FN pi p_mulhi(pi a, pi b)
+P_FN pi p_mulhi_twice(pi a, pi b)
 {
-	const __m512i even = _mm512_mul_epu32(a, b);
-	const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 32), _mm512_srli_epi64(b, 32));
+	const __m512i even = _mm512_mul_epu32(_mm512_add_epi32(a, a), b);
+	const __m512i odd = _mm512_mul_epu32(_mm512_srli_epi64(a, 31), _mm512_srli_epi64(b, 32));
 	return _mm512_mask_shuffle_epi32(odd, 0x5555, even, _MM_PERM_DDBB);
 }
 P_FN pi p_andi(pi a, pi b) { return _mm512_and_si512(a, b); }

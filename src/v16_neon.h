@@ -68,8 +68,9 @@ P_FN pi p_addi_signed(pi a, pi b, pf y)
 }
 P_FN pi p_subi(pi a, pi b) { return vsubq_u32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return vmulq_u32(a, b); }
-P_FN pi p_mulhi(pi a, pi b)
+P_FN pi p_mulhi_twice(pi a, pi b)
 {
+	a = vaddq_u32(a, a);
 	const uint32x4_t low = vreinterpretq_u32_u64(vmull_u32(vget_low_u32(a), vget_low_u32(b)));
 	const uint32x4_t high = vreinterpretq_u32_u64(vmull_u32(vget_high_u32(a), vget_high_u32(b)));
 	return vuzp2q_u32(low, high);

@@ -77,7 +77,7 @@ P_FN pi p_addi_signed(pi a, pi b, pf y)
 }
 P_FN pi p_subi(pi a, pi b) { return a - b; }
 P_FN pi p_muli(pi a, pi b) { return a * b; }
-P_FN pi p_mulhi(pi a, pi b) { return (pi)((uint64_t)a * b >> 32); }
+P_FN pi p_mulhi_twice(pi a, pi b) { return (pi)((uint64_t)a * b >> 31); }
 P_FN pi p_andi(pi a, pi b) { return a & b; }
 P_FN pi p_ori(pi a, pi b) { return a | b; }
 P_FN pi p_xori(pi a, pi b) { return a ^ b; }

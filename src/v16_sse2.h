@@ -83,11 +83,11 @@ P_FN pi p_muli(pi a, pi b)
 	const __m128i odd = _mm_mul_epu32(_mm_srli_si128(a, 4), _mm_srli_si128(b, 4));
 	return _mm_unpacklo_epi32(_mm_shuffle_epi32(even, 8), _mm_shuffle_epi32(odd, 8));
 }
-P_FN pi p_mulhi(pi a, pi b)
+P_FN pi p_mulhi_twice(pi a, pi b)
 {
 	const __m128i even = _mm_mul_epu32(a, b);
-	const __m128i odd = _mm_mul_epu32(_mm_srli_epi64(a, 32), _mm_srli_epi64(b, 32));
-	return _mm_or_si128(_mm_srli_epi64(even, 32), _mm_slli_epi64(_mm_srli_epi64(odd, 32), 32));
+	const __m128i odd = _mm_mul_epu32(_mm_srli_epi64(a, 31), _mm_srli_epi64(b, 32));
+	return _mm_or_si128(_mm_srli_epi64(even, 31), _mm_slli_epi64(_mm_srli_epi64(odd, 32), 32));
 }
 P_FN pi p_andi(pi a, pi b) { return _mm_and_si128(a, b); }
 P_FN pi p_ori(pi a, pi b) { return _mm_or_si128(a, b); }
