@@ -65,24 +65,29 @@ static size_t end(const struct writer *w, const uint8_t *dst)
 	return (size_t)(w->at - dst) + (w->count != 0);
 }
 
-/* Those of the bits of a word of the map that are set, of elements from first on. */
-static inline void put_bits(struct writer *w, size_t first, uint64_t bits)
+/* Those of the bits of a word of the map that are set, of elements from first on. Returns how many are
+ * negative. */
+static inline size_t put_bits(struct writer *w, size_t first, uint64_t bits)
 {
+	size_t minus = 0;
 	for (; bits; bits &= bits - 1) {
 		const unsigned bit = (unsigned)__builtin_ctzll(bits);
 		put(w, first + bit / 2, bit & 1);
+		minus += bit & 1;
 	}
+	return minus;
 }
 
 /* By long words, since where a word's last bit is, is mispredicted. */
-size_t crumb_gaps_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t count)
+size_t crumb_gaps_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t count, size_t *minus)
 {
 	struct writer w = writer_of(dst, n, count);
 	size_t i = 0;
+	*minus = 0;
 	for (; i + 32 <= n; i += 32, map += 8)
-		put_bits(&w, i, get_u32(map) | (uint64_t)get_u32(map + 4) << 32);
+		*minus += put_bits(&w, i, get_u32(map) | (uint64_t)get_u32(map + 4) << 32);
 	for (; i < n; i += 16, map += 4)
-		put_bits(&w, i, get_u32(map));
+		*minus += put_bits(&w, i, get_u32(map));
 	return end(&w, dst);
 }
 

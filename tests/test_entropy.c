@@ -2,9 +2,11 @@
  * the entropy of independent signs, and no harm where someone changed them.
  *
  * SPDX-License-Identifier: MIT */
+#define V16_ISA portable
 #include "cases.h"
 #include "frame.h"
 #include "gaps.h"
+#include "ternary.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -151,6 +153,39 @@ static void coded_frames_are_the_plain_ones(void **state)
 	assert_int_equal(seen[5] & (1u << 0 | 1u << 4), 1u << 0 | 1u << 4);
 }
 
+/* Of trits, gaps and blocks, of up to 131,072 elements, which are one block. */
+static void terngrad_sends_the_shortest(void **state)
+{
+	(void)state;
+	enum { MOST = 131072, BESIDES = 32 + 8 + 4 };
+	static const double density[] = {0, 0.003, 0.02, 0.08, 0.17, 0.25, 0.3, 0.35, 0.4, 0.6, 1};
+	static float g[MOST];
+	static uint8_t gaps[MOST], blocks[MOST];
+	const struct symbols *symbols = &PER_ISA(ternary_symbols);
+	uint64_t random = 6;
+	for (size_t d = 0; d < sizeof density / sizeof *density; d++)
+		for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : n / 7) {
+			size_t len, count = 0, below = 0, minus;
+			g[0] = 1; /* the scaler, and nothing is left to chance */
+			for (size_t i = 0; i < n; i++) {
+				const double u = case_uniform(&random);
+				g[i] = i && u >= density[d] ? 0 : u < density[d] / 2 ? 1 : -1;
+				count += g[i] != 0;
+				below += g[i] < 0;
+			}
+			uint8_t *bits = pack("terngrad:clip=0,coding=bits", g, n, &len);
+			const size_t of_gaps = crumb_gaps_of_map(gaps, bits + BESIDES, n, count, &minus),
+			             of_blocks = PER_ISA(symbols_encode)(blocks, bits + BESIDES, n, symbols,
+			                                                 SYMBOLS_ENTROPY),
+			             trits = 16 * ((n + 79) / 80),
+			             least = of_gaps < of_blocks ? of_gaps : of_blocks;
+			assert_int_equal(minus, below);
+			free(bits);
+			free(pack("terngrad:clip=0,coding=entropy", g, n, &len));
+			assert_int_equal(len - BESIDES, trits < least ? trits : least);
+		}
+}
+
 /* Payloads of independent signs, without what does not depend on their number, at densities from 0.1 to 30 %.
  */
 static void gaps_are_near_the_entropy(void **state)
@@ -271,6 +306,7 @@ int main(void)
 	        cmocka_unit_test(gaps_are_checked),
 	        cmocka_unit_test(gaps_come_back),
 	        cmocka_unit_test(coded_frames_are_the_plain_ones),
+	        cmocka_unit_test(terngrad_sends_the_shortest),
 	        cmocka_unit_test(gaps_are_near_the_entropy),
 	        cmocka_unit_test(adacomp_keeps_the_papers_promise),
 	        cmocka_unit_test(hostile_frames_do_no_harm),

@@ -6,6 +6,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "gaps.h"
+#include "rans.h"
 #include "rng.h"
 #include "ternary.h"
 #include <math.h>
@@ -275,31 +276,47 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	return (size_t)(out.dst - digits);
 }
 
+/* The bytes that symbols take at least, nearly always, where they are one block; 0 if it is not known. */
+static size_t least_blocks(size_t n, size_t count, size_t minus)
+{
+	const struct symbols *const symbols = &PER_ISA(ternary_symbols);
+	const uint32_t each[SYMBOLS_MOST] = {(uint32_t)(V16 * divide_up(n, V16) - count),
+	                                     (uint32_t)(count - minus), (uint32_t)minus};
+	if (n > symbols_block(symbols))
+		return 0;
+	const size_t coded = rans_least(each, symbols->count), plain = symbols_bound(symbols, n);
+	return coded < plain ? coded : plain;
+}
+
 /* Codes the bits that stand before_bits(n) behind dst; returns the size and sets the flags. Where most is
- * sent of many elements, gaps would take long and gain nothing. */
+ * sent of many elements, gaps would take long and gain nothing; nor would symbols, where gaps are no longer
+ * than the least block. */
 static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 {
 	enum { TURN = 4096 /* bytes that are counted before it is asked whether more need be */ };
+	const struct symbols *const symbols = &PER_ISA(ternary_symbols);
 	const size_t trits = digit_bytes(TRITS, n), all = digit_bytes(BITS, n);
 	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + gaps_room(n);
-	const size_t most = n <= symbols_block(&PER_ISA(ternary_symbols)) ? n : n / 16;
-	size_t count = 0;
+	const size_t most = n <= symbols_block(symbols) ? n : n / 16;
+	size_t count = 0, minus = 0;
 	for (size_t i = 0, end; i < all && count <= most; i = end) {
 		end = all - i < TURN ? all : i + TURN;
 		for (; i < end; i += 4)
 			count += (size_t)__builtin_popcount(get_u32(bits + i));
 	}
 	const bool few = count <= most && count <= UINT32_MAX;
-	const size_t gaps = few ? crumb_gaps_of_map(dst, bits, n, count) : trits;
+	const size_t gaps = few ? crumb_gaps_of_map(dst, bits, n, count, &minus) : trits;
 	if (gaps < trits) {
 		const size_t size =
-		        PER_ISA(symbols_encode)(blocks, bits, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY);
+		        gaps <= least_blocks(n, count, minus)
+		                ? gaps
+		                : PER_ISA(symbols_encode)(blocks, bits, n, symbols, SYMBOLS_ENTROPY);
 		out->flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
 		if (size < gaps)
 			memmove(dst, blocks, size);
 		return size < gaps ? size : gaps;
 	}
-	const size_t size = PER_ISA(symbols_encode)(dst, bits, n, &PER_ISA(ternary_symbols), SYMBOLS_ENTROPY);
+	const size_t size = PER_ISA(symbols_encode)(dst, bits, n, symbols, SYMBOLS_ENTROPY);
 	if (size < trits) {
 		out->flags |= TERNARY_BLOCKS;
 		return size;
