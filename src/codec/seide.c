@@ -43,11 +43,10 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 8 + 8 * columns + bit_bytes(n) + 2 * columns;
 }
 
-V16_FN v16f group_of(enum crumb_dtype type, const void *x, size_t i, size_t m)
+V16_FN v16f group(const float *x, size_t i, size_t m)
 {
-	return m - i < V16 ? v16_load_few(type, x, i, m - i) : v16_stream(type, x, i);
+	return m - i < V16 ? v16_loadf_few(x + i, m - i) : v16_streamf(x + i);
 }
-V16_FN v16f group(const float *x, size_t i, size_t m) { return group_of(CRUMB_F32, x, i, m); }
 V16_FN void put_group(float *x, size_t i, size_t m, v16f value)
 {
 	if (m - i < V16)
@@ -62,36 +61,58 @@ struct sides {
 	size_t highs;
 };
 
+/* The same of a block, lane by lane. */
+struct lanes {
+	v16f low, high;
+	unsigned highs;
+};
+
+/* Adds those of a group that are here. */
+V16_FN void add_group(struct lanes *s, v16f x, v16f center, v16f factor, const uint16_t here)
+{
+	v16f y = v16_mul(v16_sub(x, center), factor);
+	v16m up = v16_ge(x, center);
+	if (here != 0xFFFF) {
+		y = v16_keep(v16_mask(here), y);
+		up = v16_both(up, v16_mask(here));
+	}
+	s->high = v16_add(s->high, v16_keep(up, y));
+	s->low = v16_add(s->low, v16_pick(up, v16_set(0), y));
+	s->highs += (unsigned)__builtin_popcount(v16_bits(up));
+}
+
 /* Of r, or of r = r + g where there is a g; what is below center is low. */
 V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype type, size_t m, float center,
                              float factor)
 {
 	const v16f middle = v16_set(center), by = v16_set(factor);
-	struct sides s = {0, 0, 0};
-	for (size_t i = 0; i < m; i += SUM_BLOCK) {
+	struct sides sum = {0, 0, 0};
+	for (size_t i = 0; i < m;) {
 		const size_t end = m - i < SUM_BLOCK ? m : i + SUM_BLOCK;
-		v16f low = v16_set(0), high = v16_set(0);
-		for (size_t k = i; k < end; k += V16) {
-			v16f value = group(r, k, end);
+		struct lanes s = {v16_set(0), v16_set(0), 0};
+		for (; i + V16 <= end; i += V16) {
+			v16f x = v16_streamf(r + i);
 			if (g) {
-				value = v16_add(value, group_of(type, g, k, end));
-				put_group(r, k, end, value);
+				x = v16_add(x, v16_stream(type, g, i));
+				v16_storef(r + i, x);
 			}
-			v16f y = v16_mul(v16_sub(value, middle), by);
-			v16m up = v16_ge(value, middle);
-			if (end - k < V16) {
-				const v16m here = v16_mask(v16_first(end - k));
-				y = v16_keep(here, y);
-				up = v16_both(up, here);
-			}
-			high = v16_add(high, v16_keep(up, y));
-			low = v16_add(low, v16_pick(up, v16_set(0), y));
-			s.highs += (size_t)__builtin_popcount(v16_bits(up));
+			add_group(&s, x, middle, by, 0xFFFF);
 		}
-		s.low += v16_fold(low);
-		s.high += v16_fold(high);
+		if (i < end) {
+			const size_t few = end - i;
+			v16f x = v16_loadf_few(r + i, few);
+			if (g) {
+				x = v16_add(x, v16_load_few(type, g, i, few));
+				v16_storef_few(r + i, x, few);
+			}
+			add_group(&s, x, middle, by, v16_first(few));
+			i = end;
+		}
+		sum.low += v16_fold(s.low);
+		sum.high += v16_fold(s.high);
+		sum.highs += s.highs;
 	}
-	return s;
+	return sum;
 }
 
 /* The usual case by itself; one loop for the others. */
@@ -143,10 +164,21 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		if (!isfinite(l.low) || !isfinite(l.high))
 			l = levels_of(r + first, NULL, type, m, mode, 0x1p-32f);
 		level = put_f32(put_f32(level, l.low), l.high);
-		const v16f at = v16_set(l.split), low = v16_set(l.low), high = v16_set(l.high);
-		for (size_t i = 0; i < m; i += V16, bit += 2) {
+		const v16f split = v16_set(l.split), low = v16_set(l.low), high = v16_set(l.high);
+		size_t i = 0;
+		for (; i + 2 * V16 <= m; i += 2 * V16, bit += 4) {
+			v16m up[2];
+			for (size_t k = 0; k < 2; k++) {
+				float *const at = r + first + i + V16 * k;
+				const v16f x = v16_streamf(at);
+				up[k] = v16_ge(x, split);
+				v16_storef(at, v16_sub(x, v16_pick(up[k], high, low)));
+			}
+			put_u32(bit, v16_bits_of_two(up[0], up[1]));
+		}
+		for (; i < m; i += V16, bit += 2) {
 			const v16f x = group(r + first, i, m);
-			const v16m up = v16_ge(x, at);
+			const v16m up = v16_ge(x, split);
 			const uint16_t bits = v16_bits(up) & (m - i < V16 ? v16_first(m - i) : 0xFFFF);
 			memcpy(bit, &bits, sizeof bits);
 			put_group(r + first, i, m, v16_sub(x, v16_pick(up, high, low)));

@@ -75,17 +75,22 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const v16f plus = v16_set(scale), minus = v16_set(-scale);
 	uint8_t *at = put_f32(dst, scale);
 	size_t i = 0;
-	for (; i + V16 <= n; i += V16) {
-		const v16f x = v16_streamf(r + i);
-		const v16m negative = v16_negative(x);
-		v16_storef(r + i, v16_sub(x, v16_pick(negative, minus, plus)));
-		at = put_signs(at, v16_bits(negative));
+	for (; i + 2 * V16 <= n; i += 2 * V16) {
+		v16m negative[2];
+		for (size_t k = 0; k < 2; k++) {
+			float *const own = r + i + V16 * k;
+			const v16f x = v16_streamf(own);
+			negative[k] = v16_negative(x);
+			v16_storef(own, v16_sub(x, v16_pick(negative[k], minus, plus)));
+		}
+		at = put_u32(at, v16_bits_of_two(negative[0], negative[1]));
 	}
-	if (i < n) {
-		const v16f x = v16_loadf_few(r + i, n - i);
+	for (; i < n; i += V16) {
+		const size_t few = n - i < V16 ? n - i : V16;
+		const v16f x = v16_loadf_few(r + i, few);
 		const v16m negative = v16_negative(x);
-		v16_storef_few(r + i, v16_sub(x, v16_pick(negative, minus, plus)), n - i);
-		at = put_signs(at, v16_bits(negative) & v16_first(n - i));
+		v16_storef_few(r + i, v16_sub(x, v16_pick(negative, minus, plus)), few);
+		at = put_signs(at, v16_bits(negative) & v16_first(few));
 	}
 	return (size_t)(at - dst);
 }
