@@ -1,9 +1,8 @@
 /* Golomb-Rice codes of gaps.
  *
  * SPDX-License-Identifier: MIT */
-#include "gaps.h"
+#include "gaps_write.h"
 #include "ahead.h"
-#include <string.h>
 
 enum { MOST_K = 31 };
 
@@ -21,82 +20,20 @@ static unsigned parameter(uint64_t n, uint64_t count)
 
 /* ---- write ---------------------------------------------------------------------------------- */
 
-struct writer {
-	uint8_t *at;
-	uint64_t bits, next;
-	unsigned count, k;
-};
-
-static struct writer writer_of(uint8_t *dst, size_t n, size_t count)
+struct gaps_writer crumb_gaps_begin(uint8_t *dst, size_t n, size_t count)
 {
 	const unsigned k = count ? parameter(n, count) : 0;
 	uint8_t *at = put_u32(dst, (uint32_t)count);
 	*at++ = (uint8_t)k;
-	return (struct writer){at, 0, 0, 0, k};
-}
-
-/* Stores the bits, of which fewer than eight stay. Writes eight bytes, whatever there is. */
-static inline void flush(struct writer *w)
-{
-	memcpy(w->at, &w->bits, sizeof w->bits);
-	w->at += w->count / 8;
-	w->bits >>= w->count & ~7u;
-	w->count %= 8;
-}
-
-/* The quotient in zeros, a one, k bits of remainder, the sign. */
-static inline void put(struct writer *w, uint64_t element, uint64_t negative)
-{
-	enum { ZEROS = 24 };
-	const uint64_t gap = element - w->next, rest = gap & ((UINT64_C(1) << w->k) - 1);
-	uint64_t zeros = gap >> w->k;
-	w->next = element + 1;
-	for (; zeros >= ZEROS; zeros -= ZEROS) {
-		w->count += ZEROS;
-		flush(w);
-	}
-	w->bits |= (1 | rest << 1 | negative << (w->k + 1)) << zeros << w->count;
-	w->count += (unsigned)zeros + w->k + 2;
-	flush(w);
-}
-
-static size_t end(const struct writer *w, const uint8_t *dst)
-{
-	return (size_t)(w->at - dst) + (w->count != 0);
-}
-
-/* Those of the bits of a word of the map that are set, of elements from first on. Returns how many are
- * negative. */
-static inline size_t put_bits(struct writer *w, size_t first, uint64_t bits)
-{
-	size_t minus = 0;
-	for (; bits; bits &= bits - 1) {
-		const unsigned bit = (unsigned)__builtin_ctzll(bits);
-		put(w, first + bit / 2, bit & 1);
-		minus += bit & 1;
-	}
-	return minus;
-}
-
-/* By long words, since where a word's last bit is, is mispredicted. */
-size_t crumb_gaps_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t count, size_t *minus)
-{
-	struct writer w = writer_of(dst, n, count);
-	size_t i = 0;
-	*minus = 0;
-	for (; i + 32 <= n; i += 32, map += 8)
-		*minus += put_bits(&w, i, get_u32(map) | (uint64_t)get_u32(map + 4) << 32);
-	for (; i < n; i += 16, map += 4)
-		*minus += put_bits(&w, i, get_u32(map));
-	return end(&w, dst);
+	return (struct gaps_writer){at, 0, 0, 0, k};
 }
 
 size_t crumb_gaps_of_list(uint8_t *dst, const uint8_t *list, size_t n, size_t count)
 {
-	struct writer w = writer_of(dst, n, count);
+	struct gaps_writer w = crumb_gaps_begin(dst, n, count);
 	for (size_t i = 0; i < count; i++)
-		put(&w, get_u32(list + 4 * i) >> 1, ~get_u32(list + 4 * i) & 1);
-	return end(&w, dst);
+		gaps_put(&w, get_u32(list + 4 * i) >> 1, ~get_u32(list + 4 * i) & 1);
+	return gaps_end(&w, dst);
 }
 
 size_t crumb_gaps_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, size_t width, size_t bin,
@@ -109,14 +46,14 @@ size_t crumb_gaps_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, siz
 		count += (get_u32(symbols + i) & nothing) != nothing;
 	if (count > UINT32_MAX)
 		return 0;
-	struct writer w = writer_of(dst, n, count);
+	struct gaps_writer w = crumb_gaps_begin(dst, n, count);
 	for (size_t i = 0; i < size; i += width) {
 		const uint32_t symbol = get_u32(symbols + i), offset = symbol & nothing;
 		if (offset != nothing)
-			put(&w, first + offset, symbol >> (offset_bits + 1) & 1);
+			gaps_put(&w, first + offset, symbol >> (offset_bits + 1) & 1);
 		first += symbol >> offset_bits & 1 ? bin : 0;
 	}
-	return end(&w, dst);
+	return gaps_end(&w, dst);
 }
 
 /* ---- read ----------------------------------------------------------------------------------- */

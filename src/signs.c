@@ -47,7 +47,7 @@ size_t PER_ISA(signs_close)(struct signs *s, uint16_t *flags)
 	const size_t plain = list ? 4 * s->count : signs_map_bytes(s->n);
 	if (s->entropy && s->count <= UINT32_MAX) {
 		size_t minus;
-		const size_t size = crumb_gaps_of_map(s->payload, s->map, s->n, s->count, &minus);
+		const size_t size = PER_ISA(gaps_of_map)(s->payload, s->map, s->n, s->count, &minus);
 		if (size < plain) {
 			*flags |= SIGNS_GAPS;
 			return size;

@@ -153,37 +153,84 @@ static void coded_frames_are_the_plain_ones(void **state)
 	assert_int_equal(seen[5] & (1u << 0 | 1u << 4), 1u << 0 | 1u << 4);
 }
 
-/* Of trits, gaps and blocks, of up to 131,072 elements, which are one block. */
+/* Gradients whose terngrad is known: everywhere as many are sent, or by turns some and none. */
+static size_t fill_sparse(float *g, size_t n, double density, bool bursts, uint64_t *random)
+{
+	size_t count = 1;
+	g[0] = 1; /* the scaler, so that nothing is left to chance */
+	for (size_t i = 1; i < n; i++) {
+		const double u = case_uniform(random);
+		g[i] = u >= density || (bursts && i % 300 >= 60) ? 0 : u < density / 2 ? 1 : -1;
+		count += g[i] != 0;
+	}
+	return count;
+}
+
+/* Of trits, gaps and blocks, of up to 131,072 elements, which are one block, with every instruction set. The
+ * gaps of a map are those of a list of what it shows. */
 static void terngrad_sends_the_shortest(void **state)
 {
 	(void)state;
 	enum { MOST = 131072, BESIDES = 32 + 8 + 4 };
 	static const double density[] = {0, 0.003, 0.02, 0.08, 0.17, 0.25, 0.3, 0.35, 0.4, 0.6, 1};
+	enum { DENSITIES = sizeof density / sizeof *density };
 	static float g[MOST];
-	static uint8_t gaps[MOST], blocks[MOST];
+	static uint8_t list[4 * MOST], gaps[MOST], listed[MOST], blocks[MOST];
 	const struct symbols *symbols = &PER_ISA(ternary_symbols);
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
 	uint64_t random = 6;
-	for (size_t d = 0; d < sizeof density / sizeof *density; d++)
+	for (size_t d = 0; d < 2 * DENSITIES; d++)
 		for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : n / 7) {
-			size_t len, count = 0, below = 0, minus;
-			g[0] = 1; /* the scaler, and nothing is left to chance */
+			size_t len, below = 0, minus;
+			const size_t count = fill_sparse(g, n, density[d / 2], d % 2, &random);
+			uint8_t *word = list;
 			for (size_t i = 0; i < n; i++) {
-				const double u = case_uniform(&random);
-				g[i] = i && u >= density[d] ? 0 : u < density[d] / 2 ? 1 : -1;
-				count += g[i] != 0;
 				below += g[i] < 0;
+				word = g[i] != 0 ? put_u32(word, 2 * (uint32_t)i + (g[i] > 0)) : word;
 			}
 			uint8_t *bits = pack("terngrad:clip=0,coding=bits", g, n, &len);
-			const size_t of_gaps = crumb_gaps_of_map(gaps, bits + BESIDES, n, count, &minus),
-			             of_blocks = PER_ISA(symbols_encode)(blocks, bits + BESIDES, n, symbols,
+			const size_t of_gaps = PER_ISA(gaps_of_map)(gaps, bits + BESIDES, n, count, &minus);
+			assert_int_equal(minus, below);
+			assert_int_equal(crumb_gaps_of_list(listed, list, n, count), of_gaps);
+			assert_memory_equal(listed, gaps, of_gaps);
+			const size_t of_blocks = PER_ISA(symbols_encode)(blocks, bits + BESIDES, n, symbols,
 			                                                 SYMBOLS_ENTROPY),
 			             trits = 16 * ((n + 79) / 80),
 			             least = of_gaps < of_blocks ? of_gaps : of_blocks;
-			assert_int_equal(minus, below);
 			free(bits);
-			free(pack("terngrad:clip=0,coding=entropy", g, n, &len));
-			assert_int_equal(len - BESIDES, trits < least ? trits : least);
+			for (size_t i = 0; i < isas; i++) {
+				assert_int_equal(crumb_set_isa(isa[i]), 0);
+				uint8_t *frame = pack("terngrad:clip=0,coding=entropy", g, n, &len);
+				assert_int_equal(len - BESIDES, trits < least ? trits : least);
+				if (least < trits)
+					assert_memory_equal(frame + BESIDES, least == of_gaps ? gaps : blocks,
+					                    least);
+				free(frame);
+			}
+			crumb_set_isa(NULL);
 		}
+}
+
+/* A parameter so great that two codes are longer than a word. */
+static void gaps_of_a_long_map(void **state)
+{
+	(void)state;
+	enum { COUNT = 6 };
+	const size_t n = ((size_t)1 << 30) + 48, element[COUNT] = {0, 1, 5, 7, 9, n - 1};
+	uint8_t *map = calloc(n / 4, 1), gaps[64], listed[64], list[4 * COUNT], *word = list;
+	assert_non_null(map);
+	for (size_t i = 0; i < COUNT; i++) {
+		map[element[i] / 4] |= (uint8_t)((i % 2 ? 1 : 2) << 2 * (element[i] % 4));
+		word = put_u32(word, 2 * (uint32_t)element[i] + i % 2);
+	}
+	size_t minus;
+	const size_t size = PER_ISA(gaps_of_map)(gaps, map, n, COUNT, &minus);
+	assert_int_equal(gaps[4], 27);
+	assert_int_equal(minus, COUNT / 2);
+	assert_int_equal(crumb_gaps_of_list(listed, list, n, COUNT), size);
+	assert_memory_equal(gaps, listed, size);
+	free(map);
 }
 
 /* Payloads of independent signs, without what does not depend on their number, at densities from 0.1 to 30 %.
@@ -307,6 +354,7 @@ int main(void)
 	        cmocka_unit_test(gaps_come_back),
 	        cmocka_unit_test(coded_frames_are_the_plain_ones),
 	        cmocka_unit_test(terngrad_sends_the_shortest),
+	        cmocka_unit_test(gaps_of_a_long_map),
 	        cmocka_unit_test(gaps_are_near_the_entropy),
 	        cmocka_unit_test(adacomp_keeps_the_papers_promise),
 	        cmocka_unit_test(hostile_frames_do_no_harm),

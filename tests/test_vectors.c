@@ -11,6 +11,7 @@
 /* The portable build's own functions, for TernGrad with uniform numbers from outside. */
 #define V16_ISA vectors
 #include "../src/codec/terngrad.c"
+#include "../src/gaps_map.c"
 #include "../src/ternary.c"
 #include "../src/symbols.c"
 #include "frame.h"

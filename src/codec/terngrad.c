@@ -305,7 +305,7 @@ static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 			count += (size_t)__builtin_popcount(get_u32(bits + i));
 	}
 	const bool few = count <= most && count <= UINT32_MAX;
-	const size_t gaps = few ? crumb_gaps_of_map(dst, bits, n, count, &minus) : trits;
+	const size_t gaps = few ? PER_ISA(gaps_of_map)(dst, bits, n, count, &minus) : trits;
 	if (gaps < trits) {
 		const size_t size =
 		        gaps <= least_blocks(n, count, minus)
