@@ -438,17 +438,19 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
  */
 
 /* The edges that levels may be at: both ends, and those beside a bin with mass, for between the others Psi is
- * a straight line; all, where these are fewer than the levels. And the sums up to each. */
+ * a straight line; all, where these are fewer than the levels. Of each, with the moments' sums up to it,
+ * first = sum[1] - edge sum[0] and second = sum[2] - edge sum[1]: Psi between a and c is second(a) -
+ * second(c) + a first(c) - c first(a). */
 struct places {
 	size_t count;
-	double edge[CRUMB_FIT_BINS + 1], sum[3][CRUMB_FIT_BINS + 1];
+	double edge[CRUMB_FIT_BINS + 1], first[CRUMB_FIT_BINS + 1], second[CRUMB_FIT_BINS + 1];
 };
 
 static void places_add(struct places *p, const struct fit_histogram *h, size_t i)
 {
 	p->edge[p->count] = h->edge[i];
-	for (int k = 0; k < 3; k++)
-		p->sum[k][p->count] = h->sum[k][i];
+	p->first[p->count] = h->sum[1][i] - h->edge[i] * h->sum[0][i];
+	p->second[p->count] = h->sum[2][i] - h->edge[i] * h->sum[1][i];
 	p->count++;
 }
 
@@ -465,40 +467,50 @@ static void places_of(struct places *p, const struct fit_histogram *h, size_t le
 		places_add(p, h, i);
 }
 
-/* One level more: of the places first to last, the least Psi up to each if it is that level, and the place of
- * the level before then, which for these lies in lo to hi. */
+/* One level more. */
 struct one_more {
 	const struct places *of;
-	const double *least;
-	double *next;
-	uint16_t *before;
+	double least[CRUMB_FIT_BINS + 1]; /* Psi up to a place that is the level before, and its second */
+	double *next;                     /* Psi up to a place that is this level, */
+	uint16_t *before;                 /* and the place of the level before then */
 };
 
-/* The further up a place, the further up its best place before, since Psi of a to c and of b to d is no more
- * than that of a to d and of b to c, a < b < c < d: so the middle one's divides the range of the others'. */
-static void divide(const struct one_more *d, size_t first, size_t last, size_t lo, size_t hi)
+/* Of one place; that of the level before is one of lo to hi. */
+static void find(const struct one_more *d, size_t at, size_t lo, size_t hi)
 {
 	const struct places *const p = d->of;
-	const size_t at = (first + last) / 2;
-	const double c = p->edge[at], sum[3] = {p->sum[0][at], p->sum[1][at], p->sum[2][at]};
+	const double c = p->edge[at], first = p->first[at];
 	size_t best = lo, end = hi < at ? hi + 1 : at;
 	while (end > lo && c - p->edge[end - 1] < CRUMB_FIT_GAP)
 		end--;
-	double next = INFINITY;
+	double least = INFINITY;                     /* and this one's second */
 	for (size_t from = lo; from < end; from++) { /* no branch that could be mispredicted */
-		const double m[3] = {sum[0] - p->sum[0][from], sum[1] - p->sum[1][from],
-		                     sum[2] - p->sum[2][from]};
-		const double psi = d->least[from] + between(m, p->edge[from], c);
-		best = psi < next ? from : best;
-		next = psi < next ? psi : next;
+		const double psi = d->least[from] + p->edge[from] * first - c * p->first[from];
+		best = psi < least ? from : best;
+		least = psi < least ? psi : least;
 	}
-	d->next[at] = next;
+	const double psi = least - p->second[at]; /* what rounding leaves of nothing may be negative */
+	d->next[at] = psi > 0 ? psi : 0;
 	d->before[at] = (uint16_t)best;
-	if (first < at)
-		divide(d, first, at - 1, lo, best);
-	if (at < last)
-		divide(d, at + 1, last, best, hi);
 }
+
+/* Of all. The further up a place, the further up its best place before, since Psi of a to c and of b to d is
+ * no more than that of a to d and of b to c, a < b < c < d: so the neighbours' say where to look. And it is
+ * no further down than with a level less, of which it was fewer[]. */
+static void find_all(const struct one_more *d, const uint16_t *fewer)
+{
+	const size_t last = d->of->count - 1;
+	d->next[0] = INFINITY;
+	d->before[0] = 0;
+	for (size_t step = 256; step; step /= 2)
+		for (size_t at = step; at <= last; at += 2 * step) {
+			const size_t lo = d->before[at - step],
+			             hi = at + step <= last ? d->before[at + step] : last,
+			             from = fewer[at] < hi ? fewer[at] : hi; /* rounding may say more */
+			find(d, at, lo > from ? lo : from, hi);
+		}
+}
+_Static_assert(CRUMB_FIT_BINS < 512, "find_all begins in the middle");
 
 double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count)
 {
@@ -507,14 +519,23 @@ double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t co
 	const size_t last = places.count - 1;
 	double least[2][CRUMB_FIT_BINS + 1]; /* Psi up to a place that is level j, of j even and odd */
 	uint16_t before[CRUMB_FIT_LEVELS][CRUMB_FIT_BINS + 1]; /* the place that is level j - 1 then */
+	memset(before[0], 0, sizeof before[0]);
 	least[0][0] = 0;
 	for (size_t c = 1; c <= last; c++)
 		least[0][c] = INFINITY;
-	for (size_t j = 1; j < count; j++) /* the first level is the first place, the last one the last */
-		divide(&(struct one_more){&places, least[(j - 1) % 2], least[j % 2], before[j]},
-		       j < count - 1 ? 0 : last, last, 0, j > 1 ? last : 0);
-	const double psi = least[(count - 1) % 2][last];
-	if (psi == INFINITY)
+	for (size_t j = 1; j < count; j++) {
+		struct one_more more;
+		more.of = &places;
+		more.next = least[j % 2];
+		more.before = before[j];
+		for (size_t c = 0; c <= last; c++)
+			more.least[c] = least[(j - 1) % 2][c] + places.second[c];
+		if (j < count - 1)
+			find_all(&more, before[j - 1]);
+		else
+			find(&more, last, 0, last);
+	}
+	if (least[(count - 1) % 2][last] == INFINITY)
 		return INFINITY;
 	size_t at = last;
 	level[count - 1] = places.edge[at];
@@ -522,5 +543,5 @@ double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t co
 		at = before[j][at];
 		level[j - 1] = places.edge[at];
 	}
-	return psi;
+	return crumb_fit_psi(&h->law, level, count);
 }
