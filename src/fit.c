@@ -476,7 +476,8 @@ struct one_more {
 };
 
 /* Of one place; that of the level before is one of lo to hi. */
-static void find(const struct one_more *d, size_t at, size_t lo, size_t hi)
+static inline __attribute__((always_inline)) void find(const struct one_more *d, size_t at, size_t lo,
+                                                       size_t hi)
 {
 	const struct places *const p = d->of;
 	const double c = p->edge[at], first = p->first[at];
