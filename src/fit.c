@@ -470,7 +470,7 @@ static void places_of(struct places *p, const struct fit_histogram *h, size_t le
 /* One level more. */
 struct one_more {
 	const struct places *of;
-	double least[CRUMB_FIT_BINS + 1]; /* Psi up to a place that is the level before, and its second */
+	double least[CRUMB_FIT_BINS + 1]; /* Psi up to a place that is the level before, plus its second */
 	double *next;                     /* Psi up to a place that is this level, */
 	uint16_t *before;                 /* and the place of the level before then */
 };
@@ -484,7 +484,7 @@ static inline __attribute__((always_inline)) void find(const struct one_more *d,
 	size_t best = lo, end = hi < at ? hi + 1 : at;
 	while (end > lo && c - p->edge[end - 1] < CRUMB_FIT_GAP)
 		end--;
-	double least = INFINITY;                     /* and this one's second */
+	double least = INFINITY;                     /* plus this one's second */
 	for (size_t from = lo; from < end; from++) { /* no branch that could be mispredicted */
 		const double psi = d->least[from] + p->edge[from] * first - c * p->first[from];
 		best = psi < least ? from : best;
@@ -511,7 +511,7 @@ static void find_all(const struct one_more *d, const uint16_t *fewer)
 			find(d, at, lo > from ? lo : from, hi);
 		}
 }
-_Static_assert(CRUMB_FIT_BINS < 512, "find_all begins in the middle");
+_Static_assert(CRUMB_FIT_BINS < 512, "steps of 256 and less reach every place");
 
 double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count)
 {

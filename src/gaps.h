@@ -16,7 +16,8 @@ enum { GAPS_HEAD = 5 }; /* the number of elements, and the parameter */
 static inline size_t gaps_room(size_t n) { return 4 * divide_up(n, 16) + 16; }
 
 /* All write the gaps of what another payload says and return their bytes. Fewer than 2^32 elements are sent.
- * map: two bits an element, 1 for plus, 2 for minus; it shows count elements, *minus of which are minus. */
+ * map: two bits an element, 1 for plus, 2 for minus; it shows count elements; *minus becomes how many of
+ * them are minus. */
 size_t PER_ISA(gaps_of_map)(uint8_t *dst, const uint8_t *map, size_t n, size_t count, size_t *minus);
 /* list: of each element its number times two, and 1 for plus. */
 size_t crumb_gaps_of_list(uint8_t *dst, const uint8_t *list, size_t n, size_t count);

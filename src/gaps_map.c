@@ -1,16 +1,16 @@
-/* The gaps of a map: its elements are listed and coded a turn at a time, without a branch that could be
- * mispredicted, and what is left to do one after another is to join the codes.
+/* The gaps of a map: its elements are listed and coded a turn at a time, with AVX2 and AVX-512 without a
+ * branch that could be mispredicted, and what is left to do one after another is to join the codes.
  *
  * SPDX-License-Identifier: MIT */
 #include "digits.h"
 #include "gaps_write.h"
 #include "v16.h"
 
-enum { TURN = 1024 /* elements */, ROOM = 57 /* bits of a word, behind seven at most */ };
+enum { TURN = 1024 /* elements */, ROOM = 56 /* bits of a word, behind seven at most, and one is left */ };
 
 /* Lists those of n elements that the map shows, each its number times two, and 1 for minus; returns how many
- * there are. A group of their neighbours follows them. */
-static size_t list_turn(uint32_t list[TURN + 2 * V16], const uint8_t *map, size_t n)
+ * there are. A group of their neighbours follows, so that all may be gone through by groups. */
+static size_t list_turn(uint32_t list[TURN + V16], const uint8_t *map, size_t n)
 {
 	uint8_t *at = (uint8_t *)list;
 	for (uint32_t i = 0; i < n; i += V16, map += 4) {
@@ -32,17 +32,18 @@ static size_t list_turn(uint32_t list[TURN + 2 * V16], const uint8_t *map, size_
 struct pairs {
 	uint64_t code[TURN / 2 + V16];
 	uint32_t bits[TURN / 2 + V16]; /* of each */
-	uint32_t most;                 /* bits of one code */
+	uint32_t most;                 /* bits of the longest one */
 };
 
 static void pairs_of(struct pairs *pairs, const uint32_t *list, size_t count, unsigned k)
 {
-	const uint32_t *const next = list + 1, rest = (UINT32_C(1) << k) - 1;
+	const uint32_t *const next = list + 1;
+	const uint32_t remainder = (UINT32_C(1) << k) - 1;
 	const size_t end = divide_up(count - 1, V16) * V16;
 	uint32_t code[TURN + V16], zeros[TURN + V16], most = 0;
 	for (size_t i = 0; i < end; i++) {
 		const uint32_t gap = (next[i] >> 1) - (list[i] >> 1) - 1;
-		code[i] = 1 | (gap & rest) << 1 | (next[i] & 1) << 1 << k;
+		code[i] = 1 | (gap & remainder) << 1 | (next[i] & 1) << 1 << k;
 		zeros[i] = gap >> k;
 		most = zeros[i] > most ? zeros[i] : most;
 	}
@@ -96,7 +97,7 @@ size_t PER_ISA(gaps_of_map)(uint8_t *dst, const uint8_t *map, size_t n, size_t c
 	struct gaps_writer w = crumb_gaps_begin(dst, n, count);
 	*minus = 0;
 	for (size_t i = 0; i < n; i += TURN, map += TURN / 4) {
-		uint32_t list[TURN + 2 * V16];
+		uint32_t list[TURN + V16];
 		const size_t listed = list_turn(list, map, n - i < TURN ? n - i : TURN);
 		if (listed)
 			*minus += put_turn(&w, i, list, listed);

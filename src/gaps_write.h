@@ -9,8 +9,8 @@
 
 struct gaps_writer {
 	uint8_t *at;
-	uint64_t bits, next; /* that did not go out yet; the first element that may follow */
-	unsigned count, k;   /* of those bits */
+	uint64_t bits, next; /* bits that did not go out yet; the first element that may follow */
+	unsigned count, k;   /* how many bits these are; the parameter */
 };
 
 /* Writes the head, with the parameter of so many of n elements. */

@@ -49,7 +49,8 @@ RANS_FN v16m rans_put(v16i *state, const struct rans_encode_registers *r, v16i s
 	           rest = rans_entry(r->rest, symbol);
 	const v16m full = v16_lti(apart ? both : v16_ori(both, half), *state);
 	const v16i x = v16_shr_where(full, *state, 16), reciprocal = rans_entry(r->reciprocal, symbol);
-	/* Where the next group waits for it, it is divided before it is known whether a word goes out. */
+	/* Where the next group waits for it, it is divided before it is known whether a word goes out: of
+	 * what is left then, the quotient is the same shifted by 16 more. */
 	const v16i q = apart ? v16_shrv_low(v16_mulhi_twice(*state, reciprocal),
 	                                    v16_addi_where(full, rest, v16_seti(16)))
 	                     : v16_shrv_low(v16_mulhi_twice(x, reciprocal), rest);
