@@ -2,7 +2,6 @@
  * the entropy of independent signs, and no harm where someone changed them.
  *
  * SPDX-License-Identifier: MIT */
-#define V16_ISA portable
 #include "cases.h"
 #include "frame.h"
 #include "gaps.h"
