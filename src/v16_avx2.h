@@ -4,6 +4,7 @@
 #ifndef V16_AVX2_H
 #define V16_AVX2_H
 
+#include "lanes.h"
 #include <immintrin.h>
 
 #define V16_LANES 8
@@ -142,10 +143,10 @@ P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
 	return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)entry)),
 	                           half);
 }
-/* Eight lanes' numbers are the bytes of a word: all ones for a lane in the mask; the numbers of these lanes.
+/* Of eight lanes those in a mask, as bytes: all ones, where they stand; and their numbers, one after another.
  */
 P_FN uint64_t p_bytes(unsigned bits) { return _pdep_u64(bits, 0x0101010101010101) * 255; }
-P_FN uint64_t p_lanes(unsigned bits) { return _pext_u64(0x0706050403020100, p_bytes(bits)); }
+P_FN uint64_t p_lanes(unsigned bits) { return crumb_lanes[bits]; }
 /* Words by numbers of a byte each; zero where a number is negative. */
 P_FN __m128i p_words(__m128i words, uint64_t numbers)
 {

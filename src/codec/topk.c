@@ -61,11 +61,11 @@ static struct floats values_of(const struct candidates *c)
 
 enum { LEAST_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
 
-/* How many groups of n elements are sampled: one in 64, or of few one in 32. */
+/* How many groups of n elements are sampled: one in 64, or of few one in 16. */
 static size_t sampled(size_t n, size_t room)
 {
-	enum { FEW = 32, MOST = 4096 };
-	const size_t all = n / V16, few = all / 32 < FEW ? all / 32 : FEW,
+	enum { FEW = 256, MOST = 4096 };
+	const size_t all = n / V16, few = all / 16 < FEW ? all / 16 : FEW,
 	             wanted = all / 64 > few ? all / 64 : few,
 	             fit = wanted < room / V16 ? wanted : room / V16;
 	return fit < MOST ? fit : MOST;
@@ -79,19 +79,31 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 	const size_t groups = sampled(n, c->room);
 	if (!groups)
 		return LEAST;
-	const size_t step = n / groups, all = V16 * groups;
-	uint8_t *const sample = c->value ? c->value : c->number;
-	for (size_t g = 0; g < groups; g++) {
-		const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
-		float x[V16];
-		v16_storef(x, v16_add(v16_loadf(r + i), v16_load(type, grad, i)));
-		memcpy(sample + sizeof x * g, x, sizeof x);
-	}
 	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
-	const double share = (double)all * (double)c->k / (double)n;
-	const size_t rank = (size_t)(share + 6 * sqrt(share)) + 4;
-	const float m =
-	        rank < all ? greatest(&(struct floats){sample, NULL, all}, rank, rank + rank / 4, 0) : 0;
+	const double all = (double)(V16 * groups), share = all * (double)c->k / (double)n,
+	             wanted = (share + 6 * sqrt(share) + 4) / all;
+	if (!(wanted < 1))
+		return LEAST;
+	/* Of the maxima of groups more reach a magnitude than of all, and there are fewer to choose from; but
+	 * of few maxima too many are of one row where a row's elements are great together. */
+	size_t fold = 1;
+	double below = 1 - wanted;
+	for (; 2 * fold <= groups && below * below > 0.9; fold *= 2)
+		below *= below;
+	uint8_t *const sample = c->value ? c->value : c->number;
+	const size_t step = n / groups, count = V16 * (groups / fold);
+	for (size_t j = 0; j < count; j += V16) {
+		v16f most = v16_set(0);
+		for (size_t g = j / V16 * fold; g < (j / V16 + 1) * fold; g++) {
+			const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
+			most = v16_max_abs(v16_add(v16_loadf(r + i), v16_load(type, grad, i)), most);
+		}
+		float x[V16];
+		v16_storef(x, most);
+		memcpy(sample + 4 * j, x, sizeof x);
+	}
+	const size_t rank = (size_t)((1 - below) * (double)count);
+	const float m = greatest(&(struct floats){sample, NULL, count}, rank, rank + rank / 4, 0);
 	return m > LEAST ? m : LEAST;
 }
 
