@@ -388,6 +388,13 @@ V16_FN v16f v16_gather(const float *table, v16i at)
 	return v16_loadf(entry);
 }
 
+/* Writes the lanes as bytes, which need not be aligned. */
+V16_FN void v16_put(uint8_t *dst, v16i a)
+{
+	for (size_t k = 0; k < V16_PARTS; k++)
+		memcpy(dst + 4 * k * V16_LANES, &a.p[k], sizeof a.p[k]);
+}
+
 /* Writes the lower sixteen bits of the lanes in m, one after another, so that they end at end; returns where
  * they begin. Up to 32 bytes before end may be written. */
 V16_FN uint8_t *v16_compress_u16(uint8_t *end, v16m m, v16i a)

@@ -54,22 +54,22 @@ static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, s
 	return word;
 }
 
-/* Takes what is shown of the turn from element first on. */
-static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *words)
+/* Takes what is shown of the turn from element first on. Sixteen words are written at a time: what is behind
+ * the list then means nothing. */
+static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *word)
 {
-	uint8_t list[4 * (SHOWN_TURN + V16)], *word = list, some[SHOWN_GROUPS + V16];
+	uint8_t some[SHOWN_GROUPS + V16];
 	const size_t count = shown_list(shown, false, some);
 	for (size_t k = 0; k < count; k++) {
 		const size_t group = some[k], i = first + V16 * group;
 		word = take_group(r, t, i, shown->bits[group], shown->end - i, word);
 	}
-	memcpy(words, list, (size_t)(word - list));
 }
 
 #else /* one by one, but first where they are, and the words at the end */
 
 /* Lists the great elements, numbered from the turn's first, and perhaps one more word. */
-static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 1])
+static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 2])
 {
 	uint8_t pair[SHOWN_GROUPS + V16];
 	uint32_t *at = list;
@@ -77,38 +77,47 @@ static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 
 	for (size_t k = 0; k < pairs; k++) {
 		const size_t number = pair[k], first = 2 * V16 * number;
 		const uint64_t bits = get_u32((const uint8_t *)shown->bits + 4 * number),
-		               rest = bits & (bits - 1);
-		/* Two are listed, be there a second one or not: a branch on that would be mispredicted. */
+		               rest = bits & (bits - 1), third = rest & (rest - 1);
+		/* Three are listed, be there so many or not: a branch on that would be mispredicted. */
 		at[0] = (uint32_t)first + v16_first_bit(bits);
 		at[1] = (uint32_t)first + v16_first_bit(rest);
-		uint64_t left = rest & (rest - 1);
+		at[2] = (uint32_t)first + v16_first_bit(third);
+		uint64_t left = third & (third - 1);
 		if (__builtin_expect(left != 0, 0))
-			for (uint32_t *more = at + 2; left; left &= left - 1)
+			for (uint32_t *more = at + 3; left; left &= left - 1)
 				*more++ = (uint32_t)first + v16_first_bit(left);
 		at += __builtin_popcountll(bits);
 	}
 }
 
-/* Takes what is shown of the turn from element first on. */
+/* The same. */
 static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *words)
 {
-	uint32_t word[SHOWN_TURN + V16];
+	uint32_t element[SHOWN_TURN + V16];
 	float was[SHOWN_TURN + V16], *const own = r + first;
-	list_elements(shown, word);
+	list_elements(shown, element);
 	for (size_t k = 0; k < shown->great; k++) {
-		const float x = own[word[k]];
+		const float x = own[element[k]];
 		was[k] = x;
-		own[word[k]] = x - copysignf(t, x);
+		own[element[k]] = x - copysignf(t, x);
 	}
-	for (size_t k = 0; k < shown->great; k += V16) { /* the last few of which may mean nothing */
-		const v16i element = v16_addi(v16_loadi(word + k), v16_seti((uint32_t)first));
+	for (size_t k = 0; k < shown->great; k += V16) {
+		const v16i number = v16_addi(v16_loadi(element + k), v16_seti((uint32_t)first));
 		const v16i negative = v16_shr(v16_bits_of(v16_loadf(was + k)), 31);
-		v16_storei(word + k, v16_subi(v16_addi(v16_addi(element, element), v16_seti(1)), negative));
+		v16_put(words + 4 * k, v16_subi(v16_addi(v16_addi(number, number), v16_seti(1)), negative));
 	}
-	memcpy(words, word, 4 * shown->great);
 }
 
 #endif
+
+enum { SHORT = 256 }; /* elements, whose list may have no room for sixteen words more */
+
+static __attribute__((noinline)) void take_short(float *r, float t, const struct shown *shown, uint8_t *words)
+{
+	uint8_t list[4 * (SHORT + V16)];
+	take_shown(r, t, 0, shown, list);
+	memcpy(words, list, 4 * shown->great);
+}
 
 /* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
 V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type, size_t n, float threshold,
@@ -169,7 +178,10 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 			                     n - end, t, signs->map + signs_map_bytes(end));
 			return;
 		}
-		take_shown(r, t, i, &shown, word);
+		if (n < SHORT)
+			take_short(r, t, &shown, word);
+		else
+			take_shown(r, t, i, &shown, word);
 	}
 }
 
