@@ -9,7 +9,7 @@
 
 enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, MISLEADING = CASE_KINDS, RISING, ROWS, KINDS };
 
-/* One group of sixteen in 64 is sampled; one in 32; too short for candidates. */
+/* 256 groups of sixteen are sampled; 16; too short for candidates. */
 static const size_t lengths[] = {LONG, 4101, 1021};
 
 static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction=0.01,coding=entropy",
@@ -19,13 +19,14 @@ static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction
                                     /* candidates in the frame, where there are not too many */
                                     "topk:fraction=0.2,value=exact", "topk:fraction=0.08,value=exact"};
 
-/* Great where topk looks first, so that it expects too many others to be as great. */
-static void mislead(float *g, size_t n)
+/* Great where topk looks first, half as many as it sends, so that it expects too many others to be as great.
+ */
+static void mislead(float *g, size_t n, size_t k)
 {
-	const size_t all = n / 16, few = all / 32 < 32 ? all / 32 : 32,
+	const size_t all = n / 16, few = all / 16 < 256 ? all / 16 : 256,
 	             groups = all / 64 > few ? all / 64 : few, step = groups ? n / groups : 0;
-	for (size_t k = 0; k < groups && k < 8; k++) {
-		float *group = g + k * step + (uint32_t)k * 0x9E3779B9u % (step - 15);
+	for (size_t at = 0; at < groups && at <= k / 32; at++) {
+		float *group = g + at * step + (uint32_t)at * 0x9E3779B9u % (step - 15);
 		for (int i = 0; i < 16; i++)
 			group[i] *= 1000;
 	}
@@ -90,11 +91,11 @@ static void scale_rows(float *g, size_t n, uint64_t seed)
 	}
 }
 
-static void fill(float *g, size_t n, int kind, int step)
+static void fill(float *g, size_t n, size_t k, int kind, int step)
 {
 	case_fill(g, n, kind < CASE_KINDS ? (enum case_kind)kind : CASE_GAUSS, (uint64_t)step);
 	if (kind == MISLEADING)
-		mislead(g, n);
+		mislead(g, n, k);
 	if (kind == RISING)
 		grow(g, n);
 	if (kind == ROWS)
@@ -115,7 +116,7 @@ static void find(const char *spec, size_t n, int kind)
 		p[c] = case_packer(&codec, n, 0);
 	for (int step = 0; step < STEPS; step++) {
 		uint8_t *first = NULL;
-		fill(g, n, kind, step);
+		fill(g, n, k, kind, step);
 		for (size_t i = 0; i < n; i++)
 			owed[i] = crumb_packer_residual(p[0])[i] + g[i];
 		for (size_t c = 0, size = 0; c < isas; c++) {

@@ -68,7 +68,7 @@ static void take_shown(float *r, float t, size_t first, const struct shown *show
 
 #else /* one by one, but first where they are, and the words at the end */
 
-/* Lists the great elements, numbered from the turn's first, and perhaps one more word. */
+/* Lists the great elements, numbered from the turn's first, and perhaps two words more. */
 static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 2])
 {
 	uint8_t pair[SHOWN_GROUPS + V16];
@@ -90,7 +90,7 @@ static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 
 	}
 }
 
-/* The same. */
+/* Takes what is shown of the turn from element first on, as above. */
 static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *words)
 {
 	uint32_t element[SHOWN_TURN + V16];
@@ -110,7 +110,10 @@ static void take_shown(float *r, float t, size_t first, const struct shown *show
 
 #endif
 
-enum { SHORT = 256 }; /* elements, whose list may have no room for sixteen words more */
+/* Of fewer elements, a list may have no room for sixteen words more. It is shorter than a map, and has as
+ * much room again. */
+enum { SHORT = 256 };
+_Static_assert(4 * SHORT / V16 >= 4 * V16, "a map of so many elements has sixteen words");
 
 static __attribute__((noinline)) void take_short(float *r, float t, const struct shown *shown, uint8_t *words)
 {

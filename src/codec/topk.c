@@ -84,23 +84,23 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 	             wanted = (share + 6 * sqrt(share) + 4) / all;
 	if (!(wanted < 1))
 		return LEAST;
-	/* Of the maxima of groups more reach a magnitude than of all, and there are fewer to choose from; but
-	 * of few maxima too many are of one row where a row's elements are great together. */
+	/* More of the maxima of several groups reach a magnitude than of all, and there are fewer to choose
+	 * from; but if they were too few, a row whose elements are great together would be many of them. */
 	size_t fold = 1;
 	double below = 1 - wanted;
 	for (; 2 * fold <= groups && below * below > 0.9; fold *= 2)
 		below *= below;
 	uint8_t *const sample = c->value ? c->value : c->number;
-	const size_t step = n / groups, count = V16 * (groups / fold);
-	for (size_t j = 0; j < count; j += V16) {
+	const size_t sets = groups / fold, step = n / (sets * fold), count = V16 * sets;
+	for (size_t set = 0; set < sets; set++) {
 		v16f most = v16_set(0);
-		for (size_t g = j / V16 * fold; g < (j / V16 + 1) * fold; g++) {
+		for (size_t g = set; g < sets * fold; g += sets) { /* from all over the tensor */
 			const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
 			most = v16_max_abs(v16_add(v16_loadf(r + i), v16_load(type, grad, i)), most);
 		}
 		float x[V16];
 		v16_storef(x, most);
-		memcpy(sample + 4 * j, x, sizeof x);
+		memcpy(sample + sizeof x * set, x, sizeof x);
 	}
 	const size_t rank = (size_t)((1 - below) * (double)count);
 	const float m = greatest(&(struct floats){sample, NULL, count}, rank, rank + rank / 4, 0);
