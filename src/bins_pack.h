@@ -194,30 +194,7 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 	return (struct bin){M, end_symbols(begin, dst, width)};
 }
 
-/* The elements that pack_greatest remembers together: four groups, to choose less often. */
 enum { BLOCK = SHORT_BIN, GREATEST_TOGETHER = 8 /* bins, whose ends wait for nothing of one another */ };
-struct block {
-	v16f group[BLOCK / V16];
-};
-
-V16_FN struct block load_block(const float *r, const void *grad, const enum crumb_dtype type, size_t at)
-{
-	struct block G;
-	for (size_t k = 0; k < BLOCK / V16; k++)
-		G.group[k] = v16_add(v16_loadf(r + at + V16 * k), v16_load(type, grad, at + V16 * k));
-	return G;
-}
-
-/* Stores a block; lane by lane, the greatest magnitude of its groups. */
-V16_FN v16f store_block(float *dst, struct block G)
-{
-	v16f top = v16_set(0);
-	for (size_t k = 0; k < BLOCK / V16; k++) {
-		v16_storef(dst + V16 * k, G.group[k]);
-		top = v16_max_abs(G.group[k], top);
-	}
-	return top;
-}
 
 /* The elements of a stored block whose magnitude is M, a bit each. */
 V16_FN uint64_t equal_in_block(const float *block, v16f M)
@@ -228,33 +205,35 @@ V16_FN uint64_t equal_in_block(const float *block, v16f M)
 	return equal;
 }
 
-/* Of a bin, lane by lane: the greatest magnitude, and the elements from its block to BINS_MOST. */
+/* Of a bin, lane by lane: the greatest magnitude, and the elements from a place to BINS_MOST. It is the first
+ * within BLOCK elements from there. */
 struct greatest {
 	v16f top, behind;
 };
 
-/* Adds the gradient to a bin of SHORT_BIN elements or more. Each lane keeps the block of its greatest: a
- * search through the bin afterwards would end in a branch that no processor foresees, and that waits for
- * memory. */
+V16_FN void keep_greater(struct greatest *lanes, v16f size, size_t from)
+{
+	const v16f behind = v16_set((float)(BINS_MOST - from));
+	lanes->behind = v16_pick(v16_gt(size, lanes->top), behind, lanes->behind);
+	lanes->top = v16_max(size, lanes->top);
+}
+
+/* Adds the gradient to a bin of SHORT_BIN elements or more. Each lane keeps where its greatest is, in a block
+ * of four groups, to choose less often: a search through the bin afterwards would end in a branch that no
+ * processor foresees, and that waits for memory. */
 V16_FN struct greatest sweep_greatest(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                                       size_t size, const bool cached)
 {
-	const size_t tail = size - BLOCK;
+	const size_t end = size - V16, tail = size - BLOCK;
+	const v16f zero = v16_set(0);
 	float *const own = r + first;
 	/* Head and end are loaded before what overlaps them is stored; the end no sooner, since lines asked
 	 * for out of turn disturb the CPU's own prefetcher. */
 	const v16f head = v16_add(v16_loadf(own), v16_load(type, grad, first));
-	struct block last;
-	v16f top = v16_max_abs(head, v16_set(0)); /* not abs: a NaN does not count */
-	v16f behind = v16_set(BINS_MOST);
+	struct greatest lanes = {v16_max_abs(head, zero), v16_set(BINS_MOST)}; /* not abs: no NaN counts */
 	size_t i = before_aligned(own);
-	for (bool ends = false; !ends; i += BLOCK) {
-		ends = i + BLOCK >= tail;
-		if (ends)
-			last = load_block(r, grad, type, first + tail);
-		if (i >= tail)
-			break; /* head and end are all */
-		v16f here = v16_set(0), G[BLOCK / V16];
+	for (; i + BLOCK <= end; i += BLOCK) {
+		v16f here = zero, G[BLOCK / V16];
 		for (size_t k = 0; k < BLOCK / V16; k++) {
 			const size_t at = i + V16 * k;
 			G[k] = cached ? v16_add(v16_loadf(own + at), v16_load(type, grad, first + at))
@@ -263,13 +242,15 @@ V16_FN struct greatest sweep_greatest(float *r, const void *grad, const enum cru
 		}
 		for (size_t k = 0; k < BLOCK / V16; k++)
 			here = v16_max_abs(G[k], here);
-		behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - i)), behind);
-		top = v16_max(here, top);
+		keep_greater(&lanes, here, i);
 	}
+	const v16f last = v16_add(v16_loadf(own + end), v16_load(type, grad, first + end));
+	for (; i < end; i += V16)
+		keep_greater(&lanes, add_group(r, grad, type, first + i, zero), i < tail ? i : tail);
+	v16_storef(own + end, last);
+	keep_greater(&lanes, v16_max_abs(last, zero), tail);
 	v16_storef(own, head);
-	const v16f here = store_block(own + tail, last);
-	behind = v16_pick(v16_gt(here, top), v16_set((float)(BINS_MOST - tail)), behind);
-	return (struct greatest){v16_max(here, top), behind};
+	return lanes;
 }
 
 /* The first greatest of a bin that was swept, unless all are 0. */
