@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, MISLEADING = CASE_KINDS, RISING, ROWS, KINDS };
+enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, GREAT = CASE_KINDS, SMALL, RISING, ROWS, KINDS };
 
 /* 256 groups of sixteen are sampled; 16; too short for candidates. */
 static const size_t lengths[] = {LONG, 4101, 1021};
@@ -19,16 +19,15 @@ static const char *const specs[] = {"topk:fraction=0.01", "topk", "topk:fraction
                                     /* candidates in the frame, where there are not too many */
                                     "topk:fraction=0.2,value=exact", "topk:fraction=0.08,value=exact"};
 
-/* Great where topk looks first, half as many as it sends, so that it expects too many others to be as great.
- */
-static void mislead(float *g, size_t n, size_t k)
+/* Changes the first groups that topk looks at by a factor. */
+static void mislead(float *g, size_t n, size_t count, float factor)
 {
 	const size_t all = n / 16, few = all / 16 < 256 ? all / 16 : 256,
 	             groups = all / 64 > few ? all / 64 : few, step = groups ? n / groups : 0;
-	for (size_t at = 0; at < groups && at <= k / 32; at++) {
+	for (size_t at = 0; at < groups && at < count; at++) {
 		float *group = g + at * step + (uint32_t)at * 0x9E3779B9u % (step - 15);
 		for (int i = 0; i < 16; i++)
-			group[i] *= 1000;
+			group[i] *= factor;
 	}
 }
 
@@ -94,8 +93,10 @@ static void scale_rows(float *g, size_t n, uint64_t seed)
 static void fill(float *g, size_t n, size_t k, int kind, int step)
 {
 	case_fill(g, n, kind < CASE_KINDS ? (enum case_kind)kind : CASE_GAUSS, (uint64_t)step);
-	if (kind == MISLEADING)
-		mislead(g, n, k);
+	if (kind == GREAT) /* half of what is sent; so many others, topk expects, are as great */
+		mislead(g, n, k / 32 + 1, 1000);
+	if (kind == SMALL) /* nothing that is sent: all others may be */
+		mislead(g, n, n, 0.001f);
 	if (kind == RISING)
 		grow(g, n);
 	if (kind == ROWS)
