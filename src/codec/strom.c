@@ -111,7 +111,7 @@ static void take_shown(float *r, float t, size_t first, const struct shown *show
 #endif
 
 /* Of fewer elements, a list may have no room for sixteen words more. It is shorter than a map, and has as
- * much room again. */
+ * much room again; with a greater bound, exchanges would send more short tensors raw. */
 enum { SHORT = 256 };
 _Static_assert(4 * SHORT / V16 >= 4 * V16, "a map of so many elements has sixteen words");
 
