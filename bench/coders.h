@@ -4,15 +4,15 @@
 #ifndef CODERS_H
 #define CODERS_H
 
-#include "levels.h"
-#include "symbols.h"
+#include "payload/levels.h"
+#include "coding/blocks.h"
 
-#define CODER(isa)                                                                                    \
-	size_t crumb_symbols_encode_##isa(uint8_t *, const uint8_t *, size_t, const struct symbols *, \
-	                                  enum symbols_coder);                                        \
-	bool crumb_symbols_decode_##isa(const uint8_t *, size_t, size_t, const struct symbols *,      \
-	                                enum symbols_coder, symbols_put *, void *);                   \
-	struct symbols crumb_levels_symbols_##isa(uint32_t);
+#define CODER(isa)                                                                                      \
+	size_t crumb_blocks_encode_##isa(uint8_t *, const uint8_t *, size_t, const struct block_code *, \
+	                                 enum blocks_coder);                                            \
+	bool crumb_blocks_decode_##isa(const uint8_t *, size_t, size_t, const struct block_code *,      \
+	                               enum blocks_coder, blocks_put *, void *);                        \
+	struct block_code crumb_levels_codes_##isa(uint32_t);
 CODER(sse2)
 CODER(avx2)
 CODER(avx512)
@@ -21,12 +21,12 @@ CODER(neon)
 
 static const struct isa_coder {
 	const char *isa;
-	size_t (*encode)(uint8_t *, const uint8_t *, size_t, const struct symbols *, enum symbols_coder);
-	bool (*decode)(const uint8_t *, size_t, size_t, const struct symbols *, enum symbols_coder,
-	               symbols_put *, void *);
-	struct symbols (*levels)(uint32_t count); /* codes of levels */
+	size_t (*encode)(uint8_t *, const uint8_t *, size_t, const struct block_code *, enum blocks_coder);
+	bool (*decode)(const uint8_t *, size_t, size_t, const struct block_code *, enum blocks_coder,
+	               blocks_put *, void *);
+	struct block_code (*levels)(uint32_t count); /* codes of levels */
 } isa_coders[] = {
-#define CODER(isa) {#isa, crumb_symbols_encode_##isa, crumb_symbols_decode_##isa, crumb_levels_symbols_##isa},
+#define CODER(isa) {#isa, crumb_blocks_encode_##isa, crumb_blocks_decode_##isa, crumb_levels_codes_##isa},
         CODER(portable)
 #ifdef CRUMB_HAVE_SSE2
                 CODER(sse2)

@@ -1,8 +1,8 @@
 /* As many frames as a gather leaves.
  *
  * SPDX-License-Identifier: MIT */
-#include "gathered.h"
-#include "command.h"
+#include "bench/gathered.h"
+#include "measure/program.h"
 
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ int gathered_open(struct gathered *gathered, const crumb_codec *codec, size_t n,
 		return status;
 	gathered->room[0] = gathered->learner.frame;
 	for (size_t f = 1; f < MANY; f++)
-		if (!(gathered->room[f] = command_memory(gathered->learner.cap)))
+		if (!(gathered->room[f] = program_memory(gathered->learner.cap)))
 			return STATUS_FAILED;
 	return STATUS_OK;
 }

@@ -4,7 +4,7 @@
 #ifndef GATHERED_H
 #define GATHERED_H
 
-#include "learner.h"
+#include "measure/learner.h"
 
 enum { MANY = 8 };
 

@@ -1,7 +1,7 @@
 /* Loops of one instruction, of which so many follow each other that none waits for its own result.
  *
  * SPDX-License-Identifier: MIT */
-#include "peak.h"
+#include "bench/peak.h"
 
 #include <string.h>
 

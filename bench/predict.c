@@ -19,15 +19,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <auto.h>
-#include <plan.h>
-#include <probe.h>
-#include <seconds.h>
-#include <transport.h>
-#include <trial.h>
-#include <tuner.h>
-#include "ring.h"
-#include "training.h"
+#include "exchange/auto/choose.h"
+#include "exchange/plan.h"
+#include "exchange/auto/probe.h"
+#include "exchange/seconds.h"
+#include "exchange/transport.h"
+#include "exchange/auto/trial.h"
+#include "exchange/auto/tuner.h"
+#include "bench/ring.h"
+#include "bench/training.h"
 
 enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 7 }; /* auto, too, chooses once */
 static const double TURN_SECONDS = 3;
@@ -251,7 +251,7 @@ static double predict(const struct bench *b, const struct way *way)
 	if (way->x)
 		return crumb_auto_predict(&b->setting, m, &way->choice);
 	const struct crumb_load load =
-	        crumb_load_ring(b->net->ranks, 4.0 * (double)b->training.model.parameters);
+	        crumb_cost_ring(b->net->ranks, 4.0 * (double)b->training.model.parameters);
 	return m->compute + load.messages * m->link.latency +
 	       load.bytes / crumb_link_rate(&m->link, load.bytes / load.messages);
 }

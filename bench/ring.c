@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include <mpi.h>
 #include <stdlib.h>
-#include "ring.h"
+#include "bench/ring.h"
 
 static int ranks(void)
 {

@@ -1,7 +1,7 @@
 /* Rules in plain C.
  *
  * SPDX-License-Identifier: MIT */
-#include "rules.h"
+#include "bench/rules.h"
 
 #include <math.h>
 #include <stdbool.h>

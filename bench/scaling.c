@@ -16,18 +16,18 @@
  * g and then r *= s, as of codecs that go over what they owe twice.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "floor.h"
-#include "gathered.h"
-#include "subjects.h"
-#include "workload.h"
+#include "measure/program.h"
+#include "measure/baseline.h"
+#include "bench/gathered.h"
+#include "bench/subjects.h"
+#include "measure/workload.h"
 
 #include <math.h>
-#include <seconds.h>
+#include "exchange/seconds.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <team.h>
+#include "exchange/team.h"
 
 enum { THREADS = 2, SLICES = 8, TURNS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
 
@@ -54,7 +54,7 @@ struct scaling {
 /* Where the i-th of so many equal ranges begins. */
 static size_t range_first(size_t n, size_t i, size_t ranges)
 {
-	return i == ranges ? n : n / ranges * i / CRUMB_RANGE * CRUMB_RANGE;
+	return i == ranges ? n : n / ranges * i / CRUMB_RANGE_STEP * CRUMB_RANGE_STEP;
 }
 
 /* ---- kernels -------------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ static int open_codec(struct scaling *s, const crumb_codec *codec)
 	int status = gathered_open(&s->whole, codec, s->n, 1);
 	s->places = s->shared->longest / s->n < MANY ? s->shared->longest / s->n : MANY;
 	for (size_t i = 1; i < s->places && !status; i++)
-		if (!(s->copy[i] = command_memory(s->whole.learner.cap)))
+		if (!(s->copy[i] = program_memory(s->whole.learner.cap)))
 			status = STATUS_FAILED;
 	for (size_t i = 0; i < SLICES && !status; i++)
 		status = learner_open(&s->slice[i], codec,
@@ -248,7 +248,7 @@ static int open_codec(struct scaling *s, const crumb_codec *codec)
 	for (int step = 0; step < WARM_STEPS && !status && result >= 0; step++)
 		for (size_t threads = 1; threads <= THREADS && result >= 0; threads++)
 			result = run_kernel(s, PACK, threads);
-	return result < 0 ? command_fail("%s", crumb_strerror((int)result)) : status;
+	return result < 0 ? program_fail("%s", crumb_strerror((int)result)) : status;
 }
 
 static void close_codec(struct scaling *s)
@@ -306,7 +306,7 @@ static int measure_codec(struct scaling *s, size_t count, const char *spec)
 	crumb_codec codec;
 	char text[CRUMB_SPEC_MAX];
 	int64_t result = 0;
-	int status = command_spec(&codec, spec);
+	int status = program_spec(&codec, spec);
 	for (size_t i = 0; i < count && !status; i++)
 		status = open_codec(&s[i], &codec);
 	for (int round = 0; round < ROUNDS && !status && result >= 0; round++, s->shared->turn++)
@@ -315,7 +315,7 @@ static int measure_codec(struct scaling *s, size_t count, const char *spec)
 	for (size_t i = 0; i < count; i++)
 		close_codec(&s[i]);
 	if (status || result < 0)
-		return status ? status : command_fail("%s", crumb_strerror((int)result));
+		return status ? status : program_fail("%s", crumb_strerror((int)result));
 	crumb_print(&codec, text, sizeof text);
 	for (size_t i = 0; i < count; i++)
 		print(&s[i], text);
@@ -347,7 +347,7 @@ static int measure_lengths(struct arrays *a, const size_t *n, size_t count)
 		shortest = n[i] < shortest ? n[i] : shortest;
 	}
 	for (size_t i = 0; i < sizeof array / sizeof *array && !status; i++) {
-		*array[i] = command_memory(a->longest * sizeof **array);
+		*array[i] = program_memory(a->longest * sizeof **array);
 		if (!*array[i])
 			status = STATUS_FAILED;
 		else if (i < GRADIENTS)
@@ -366,17 +366,17 @@ int main(int argc, char **argv)
 {
 	struct arrays a = {0};
 	size_t n[LENGTHS];
-	int status = argc > 1 && argc <= 1 + LENGTHS ? STATUS_OK : command_fail("one to %d lengths", LENGTHS);
+	int status = argc > 1 && argc <= 1 + LENGTHS ? STATUS_OK : program_fail("one to %d lengths", LENGTHS);
 	for (int i = 1; i < argc && !status; i++) {
 		const long long length = atoll(argv[i]);
-		if (length < SLICES * CRUMB_RANGE)
-			status = command_fail("%s: too few elements", argv[i]);
+		if (length < SLICES * CRUMB_RANGE_STEP)
+			status = program_fail("%s: too few elements", argv[i]);
 		else
 			n[i - 1] = (size_t)length;
 	}
 	for (unsigned threads = 2; threads <= THREADS && !status; threads++)
 		if (!(a.team[threads] = crumb_team_open(threads)))
-			status = command_fail("no threads");
+			status = program_fail("no threads");
 	if (!status) {
 		puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,shared_gbps,shared_8_gbps,floor_gbps,read_gbps,"
 		     "scale_gbps,twice_gbps");
@@ -384,5 +384,5 @@ int main(int argc, char **argv)
 	}
 	for (unsigned threads = 2; threads <= THREADS; threads++)
 		crumb_team_close(a.team[threads]);
-	return command_finish(status);
+	return program_finish(status);
 }

@@ -1,7 +1,7 @@
 /* Codecs in settings of note.
  *
  * SPDX-License-Identifier: MIT */
-#include "subjects.h"
+#include "bench/subjects.h"
 
 #include <crumb.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
-/* What bench/exchange.c and bench/predict.c train alike.
+/* What bench/emulated_exchange.c and bench/predict.c train alike.
  *
  * SPDX-License-Identifier: MIT */
-#include "training.h"
-#include "init.h"
-#include "optimizer.h"
+#include "bench/training.h"
+#include "train/layers/init.h"
+#include "train/update/optimizer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

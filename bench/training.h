@@ -4,11 +4,11 @@
 #ifndef TRAINING_H
 #define TRAINING_H
 
-#include <exchange.h>
-#include <transport.h>
-#include "data.h"
-#include "net.h"
-#include "worker.h"
+#include "exchange/exchange.h"
+#include "exchange/transport.h"
+#include "train/data/data.h"
+#include "nets/net.h"
+#include "train/worker.h"
 
 enum { TRAINING_BATCH = 32 }; /* of a rank */
 

@@ -1,9 +1,9 @@
 /* crumb bench: the speed of codecs on one thread, and of the memory under them.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "json.h"
-#include "speed.h"
+#include "cli/command.h"
+#include "measure/json.h"
+#include "measure/speed.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -69,7 +69,7 @@ static int run_plan(const struct plan *plan)
 	struct speed speed = {0};
 	const bool progress = isatty(STDERR_FILENO);
 	if (plan->n > SIZE_MAX / sizeof(float))
-		return command_fail("%" PRIu64 " elements are too many for this machine", plan->n);
+		return program_fail("%" PRIu64 " elements are too many for this machine", plan->n);
 	if (progress)
 		fputs("\rmaking gradients", stderr);
 	int status = speed_open(&speed, (size_t)plan->n, NULL);
@@ -100,8 +100,8 @@ static int run_plan(const struct plan *plan)
 static int add_isa(struct plan *plan, const char *name)
 {
 	if (!strcmp(name, "all")) {
-		for (size_t i = 0; command_isa(i); i++)
-			plan->isa[plan->isas++] = command_isa(i);
+		for (size_t i = 0; program_isa(i); i++)
+			plan->isa[plan->isas++] = program_isa(i);
 		return STATUS_OK;
 	}
 	const int error = crumb_set_isa(name);
@@ -117,7 +117,7 @@ static int read_arguments(struct plan *plan, int argc, char **argv)
 	for (int id; (id = command_option(&bench_command, argc, argv, &value)) != OPTION_END;) {
 		int status = STATUS_OK;
 		if (id == 'c')
-			status = command_spec(&plan->codec[plan->codecs++], value);
+			status = program_spec(&plan->codec[plan->codecs++], value);
 		else if (id == 'n')
 			status = command_number(&bench_command, "-n", value, &plan->n);
 		else if (id == OPTION_ISA)
@@ -153,11 +153,11 @@ static int run(int argc, char **argv)
 	size_t most_codecs = (size_t)argc, most_isas = 1;
 	while (crumb_list(most_codecs))
 		most_codecs++;
-	while (command_isa(most_isas))
+	while (program_isa(most_isas))
 		most_isas++;
 	plan.codec = calloc(most_codecs, sizeof *plan.codec);
 	plan.isa = calloc(most_isas * (size_t)argc, sizeof *plan.isa);
-	int status = plan.codec && plan.isa ? STATUS_OK : command_fail("not enough memory");
+	int status = plan.codec && plan.isa ? STATUS_OK : program_fail("not enough memory");
 	if (!status)
 		status = read_arguments(&plan, argc, argv);
 	if (!status) {

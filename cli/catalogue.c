@@ -1,8 +1,8 @@
 /* What one gradient costs under a policy.
  *
  * SPDX-License-Identifier: MIT */
-#include "catalogue.h"
-#include "command.h"
+#include "cli/catalogue.h"
+#include "cli/command.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ int catalogue_add(struct catalogue *catalogue, const crumb_codec *codec)
 		return STATUS_OK;
 	struct priced *grown = realloc(catalogue->priced, (catalogue->count + 1) * sizeof *grown);
 	if (!grown)
-		return command_fail("not enough memory");
+		return program_fail("not enough memory");
 	catalogue->priced = grown;
 	if (isatty(STDERR_FILENO)) {
 		char spec[CRUMB_SPEC_MAX];
@@ -50,17 +50,17 @@ int catalogue_add_policy(struct catalogue *catalogue, const struct policy *polic
 	return status;
 }
 
-static void add_frame(struct crumb_frames *frames, const struct price *price, size_t n)
+static void add_frame(struct crumb_cost_frames *frames, const struct price *price, size_t n)
 {
 	frames->bytes += CRUMB_HEADER_BYTES + price->bytes * (double)n;
 	frames->pack += price->pack * (double)n;
 	frames->unpack += price->unpack * (double)n;
 }
 
-struct crumb_frames catalogue_weigh(const struct catalogue *catalogue, const struct policy *policy,
-                                    const struct sizes *sizes)
+struct crumb_cost_frames catalogue_weigh(const struct catalogue *catalogue, const struct policy *policy,
+                                         const struct sizes *sizes)
 {
-	struct crumb_frames frames = {0};
+	struct crumb_cost_frames frames = {0};
 	for (size_t i = 0; i < sizes->count; i++) {
 		const struct crumb_slice *slice = &sizes->tensor[i].slice;
 		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
@@ -69,12 +69,13 @@ struct crumb_frames catalogue_weigh(const struct catalogue *catalogue, const str
 	return frames;
 }
 
-struct crumb_frames catalogue_weigh_exact(const struct catalogue *catalogue, const struct policy *up,
-                                          const struct price *raw, const struct sizes *sizes, size_t ranks)
+struct crumb_cost_frames catalogue_weigh_exact(const struct catalogue *catalogue, const struct policy *up,
+                                               const struct price *raw, const struct sizes *sizes,
+                                               size_t ranks)
 {
 	enum { MOST_SUMMED = 256 }; /* crumb_sum's */
 	const double sum_bits = ceil(log2(2 * (double)ranks + 1));
-	struct crumb_frames frames = {0};
+	struct crumb_cost_frames frames = {0};
 	for (size_t i = 0; i < sizes->count; i++) {
 		const struct crumb_slice *slice = &sizes->tensor[i].slice;
 		const crumb_codec codec = crumb_policy_choose(up, slice->kind, slice->n);

@@ -4,11 +4,11 @@
 #ifndef CATALOGUE_H
 #define CATALOGUE_H
 
-#include "price.h"
+#include "measure/price.h"
 
-#include <cost.h>
-#include <policy.h>
-#include <sizes.h>
+#include "exchange/auto/cost.h"
+#include "exchange/policy.h"
+#include "nets/sizes.h"
 
 /* Every codec once. Begin with zeros. */
 struct catalogue {
@@ -28,12 +28,13 @@ int catalogue_add_policy(struct catalogue *catalogue, const struct policy *polic
 const struct price *catalogue_find(const struct catalogue *catalogue, const crumb_codec *codec);
 
 /* One gradient under a policy that was added. */
-struct crumb_frames catalogue_weigh(const struct catalogue *catalogue, const struct policy *policy,
-                                    const struct sizes *sizes);
+struct crumb_cost_frames catalogue_weigh(const struct catalogue *catalogue, const struct policy *policy,
+                                         const struct sizes *sizes);
 
 /* The mean of what so many ranks sent under this policy, exactly: sums of integers where the codec has them,
  * else at the price of raw. */
-struct crumb_frames catalogue_weigh_exact(const struct catalogue *catalogue, const struct policy *up,
-                                          const struct price *raw, const struct sizes *sizes, size_t ranks);
+struct crumb_cost_frames catalogue_weigh_exact(const struct catalogue *catalogue, const struct policy *up,
+                                               const struct price *raw, const struct sizes *sizes,
+                                               size_t ranks);
 
 #endif

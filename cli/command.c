@@ -1,16 +1,14 @@
 /* Option tables, messages and exit statuses of the crumb tool.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
+#include "cli/command.h"
 
 #include <errno.h>
 #include <getopt.h>
-#include <policy.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { MOST_OPTIONS = 16, OPTION_HELP = OPTION_LONG - 1 };
 
@@ -61,23 +59,12 @@ int command_option(const struct command *command, int argc, char **argv, const c
 	const int id = getopt_long(argc, argv, shorts, longs, NULL);
 	if (id == OPTION_HELP) {
 		print_help(command);
-		exit(command_finish(STATUS_OK));
+		exit(program_finish(STATUS_OK));
 	}
 	if (id == '?')
 		refuse_option(command, argv[optind - 1], optopt, shorts);
 	*value = optarg;
 	return id;
-}
-
-int command_fail(const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	fputs("crumb: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-	va_end(args);
-	return STATUS_FAILED;
 }
 
 int command_usage(const struct command *command, const char *format, ...)
@@ -91,39 +78,6 @@ int command_usage(const struct command *command, const char *format, ...)
 	return STATUS_USAGE;
 }
 
-/* With a caret under the first offending character of spec. */
-static int refuse_spec(int error, const char *spec, const char *bad)
-{
-	fprintf(stderr, "crumb: %s\n  %s\n  ", crumb_strerror(error), spec);
-	for (const char *c = spec; c < bad; c++)
-		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
-			fputc(*c == '\t' ? '\t' : ' ', stderr);
-	fputs("^\n\"crumb list\" shows the codecs and their keys.\n", stderr);
-	return STATUS_USAGE;
-}
-
-const crumb_codec_info *command_codec(const crumb_codec *codec)
-{
-	const crumb_codec_info *info;
-	for (size_t i = 0; (info = crumb_list(i)) && info->id != codec->id;)
-		i++;
-	return info;
-}
-
-int command_spec(crumb_codec *codec, const char *spec)
-{
-	const char *bad = spec;
-	const int error = crumb_parse(codec, spec, &bad);
-	return error ? refuse_spec(error, spec, bad) : STATUS_OK;
-}
-
-int command_policy(struct policy *policy, const char *text)
-{
-	const char *bad = text;
-	const int error = crumb_policy_parse(policy, text, &bad);
-	return error ? refuse_spec(error, text, bad) : STATUS_OK;
-}
-
 int command_number(const struct command *command, const char *option, const char *text, uint64_t *number)
 {
 	char *end = NULL;
@@ -133,36 +87,4 @@ int command_number(const struct command *command, const char *option, const char
 		return command_usage(command, "%s takes a whole number, not \"%s\"", option, text);
 	*number = value;
 	return STATUS_OK;
-}
-
-void *command_memory(size_t size)
-{
-	enum { LINE = 64, HUGE_PAGE = 1 << 21 };
-	const size_t alignment = size < HUGE_PAGE ? LINE : HUGE_PAGE;
-	const size_t padded = (size + !size + alignment - 1) / alignment * alignment;
-	void *memory = padded ? aligned_alloc(alignment, padded) : NULL;
-	if (!memory)
-		command_fail("not enough memory for %zu bytes", size);
-	else if (alignment == HUGE_PAGE)
-		madvise(memory, padded, MADV_HUGEPAGE); /* a wish: nothing depends on it */
-	return memory;
-}
-
-int command_finish(int status)
-{
-	if (fflush(stdout) || ferror(stdout))
-		return command_fail("standard output: %s", strerror(errno));
-	return status;
-}
-
-const char *command_isa(size_t i)
-{
-	static const char *const names[] = {"portable", "sse2", "avx2", "avx512", "neon"};
-	const char *const current = crumb_isa();
-	const char *found = NULL;
-	for (size_t k = 0; k < sizeof names / sizeof *names && !found; k++)
-		if (!crumb_set_isa(names[k]) && i-- == 0)
-			found = names[k];
-	crumb_set_isa(current);
-	return found;
 }

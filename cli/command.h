@@ -4,11 +4,8 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include <crumb.h>
-#include <stddef.h>
+#include "measure/program.h"
 #include <stdint.h>
-
-enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 /* One row of a command's table; --help is printed from it. */
 struct option_info {
@@ -35,33 +32,11 @@ extern const struct command list_command, pack_command, unpack_command, peek_com
  * of them; OPTION_BAD after a message. --help prints the table and ends the program. */
 int command_option(const struct command *command, int argc, char **argv, const char **value);
 
-/* Print "crumb: ..." to stderr; the second points to --help as well. */
-int command_fail(const char *format, ...) __attribute__((format(printf, 1, 2))); /* STATUS_FAILED */
+/* Prints "crumb COMMAND: ..." and where --help is to stderr. Returns STATUS_USAGE. */
 int command_usage(const struct command *command, const char *format, ...)
-        __attribute__((format(printf, 2, 3))); /* STATUS_USAGE */
-
-/* Parses a spec; a wrong one is shown with a caret under the offending character. STATUS_OK or STATUS_USAGE.
- */
-int command_spec(crumb_codec *codec, const char *spec);
-
-/* What crumb_list says of a codec. */
-const crumb_codec_info *command_codec(const crumb_codec *codec);
-
-/* The same for a spec or the rules of a policy (exchange/policy.h). */
-struct policy;
-int command_policy(struct policy *policy, const char *text);
+        __attribute__((format(printf, 2, 3)));
 
 /* Parses a decimal number that an option takes. STATUS_OK, or STATUS_USAGE after a message. */
 int command_number(const struct command *command, const char *option, const char *text, uint64_t *number);
-
-/* size bytes, 64-byte aligned, not initialised, to be freed, on huge pages where the system grants them;
- * never NULL for 0 bytes. NULL after a message. */
-void *command_memory(size_t size);
-
-/* The status to exit with: STATUS_FAILED after a message when standard output could not be written. */
-int command_finish(int status);
-
-/* The names of the instruction sets that crumb_set_isa takes on this machine; NULL past the last one. */
-const char *command_isa(size_t i);
 
 #endif

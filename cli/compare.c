@@ -1,16 +1,16 @@
 /* crumb compare: what codecs make of a gradient: how many bits, how far from it, how fast.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "json.h"
-#include "learner.h"
-#include "npy.h"
-#include "timing.h"
+#include "cli/command.h"
+#include "measure/json.h"
+#include "measure/learner.h"
+#include "measure/npy.h"
+#include "measure/timing.h"
 
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
-#include <seconds.h>
+#include "exchange/seconds.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +88,7 @@ static void add_distance(struct outcome *outcome, const struct gradient *grad)
 /* Packs and unpacks the gradient once. An error of crumb.h, or the length of the frame. */
 static int64_t pack_once(struct outcome *outcome, const struct gradient *grad, struct learner *learner)
 {
-	crumb_frame frame;
+	crumb_frame_info frame;
 	const size_t n = grad->npy.n;
 	int64_t length = learner_pack(learner, grad->npy.data, grad->npy.dtype, 0);
 	if (length >= 0)
@@ -127,7 +127,7 @@ static int64_t time_rounds(struct outcome *outcome, const struct gradient *grad,
 
 static int compare(struct outcome *outcome, const struct gradient *grad, const crumb_codec *codec)
 {
-	*outcome = (struct outcome){.seeds = command_codec(codec)->flags & CRUMB_RANDOM ? SEEDS : 1};
+	*outcome = (struct outcome){.seeds = program_codec(codec)->flags & CRUMB_CODEC_RANDOM ? SEEDS : 1};
 	int status = STATUS_OK;
 	for (size_t seed = 1; seed <= outcome->seeds && !status; seed++) {
 		struct learner learner;
@@ -136,7 +136,7 @@ static int compare(struct outcome *outcome, const struct gradient *grad, const c
 		if (!status && result >= 0 && seed == outcome->seeds)
 			result = time_rounds(outcome, grad, &learner);
 		if (result < 0)
-			status = command_fail("%s: %s", grad->path, crumb_strerror((int)result));
+			status = program_fail("%s: %s", grad->path, crumb_strerror((int)result));
 		learner_close(&learner);
 	}
 	double *const mean[] = {&outcome->bits, &outcome->error, &outcome->cosine, &outcome->sent};
@@ -155,7 +155,7 @@ static int widen(struct gradient *grad)
 	const size_t n = grad->npy.n;
 	crumb_parse(&raw, "raw", NULL);
 	int status = learner_open(&learner, &raw, n, 0);
-	if (!status && !(grad->widened = command_memory(n * sizeof *grad->widened)))
+	if (!status && !(grad->widened = program_memory(n * sizeof *grad->widened)))
 		status = STATUS_FAILED;
 	if (!status) {
 		memset(grad->widened, 0, n * sizeof *grad->widened);
@@ -174,10 +174,10 @@ static int open_gradient(struct gradient *grad, const char *path, bool bf16)
 		return STATUS_FAILED;
 	const int error = crumb_finite(grad->npy.data, grad->npy.n, grad->npy.dtype);
 	if (error)
-		return command_fail("%s: %s", path, crumb_strerror(error));
+		return program_fail("%s: %s", path, crumb_strerror(error));
 	if (!grad->npy.n)
-		return command_fail("%s: no element in it", path);
-	if (!(grad->decoded = command_memory(grad->npy.n * sizeof *grad->decoded)))
+		return program_fail("%s: no element in it", path);
+	if (!(grad->decoded = program_memory(grad->npy.n * sizeof *grad->decoded)))
 		return STATUS_FAILED;
 	grad->value = grad->npy.data;
 	return grad->npy.dtype == CRUMB_F32 ? STATUS_OK : widen(grad);
@@ -268,7 +268,7 @@ static int read_arguments(struct request *request, int argc, char **argv)
 	for (int id; (id = command_option(&compare_command, argc, argv, &value)) != OPTION_END;) {
 		int status = STATUS_OK;
 		if (id == 'c')
-			status = command_spec(&request->codec[request->codecs++], value);
+			status = program_spec(&request->codec[request->codecs++], value);
 		else if (id == OPTION_DTYPE && strcmp(value, "bf16"))
 			status = command_usage(&compare_command,
 			                       "--dtype takes bf16 only; f4 and f2 say it themselves");
@@ -306,7 +306,7 @@ static int run(int argc, char **argv)
 	while (crumb_list(most))
 		most++;
 	request.codec = calloc(most + SETTINGS, sizeof *request.codec);
-	int status = request.codec ? STATUS_OK : command_fail("not enough memory");
+	int status = request.codec ? STATUS_OK : program_fail("not enough memory");
 	if (!status)
 		status = read_arguments(&request, argc, argv);
 	if (!status && !request.codecs)

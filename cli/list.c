@@ -1,8 +1,8 @@
 /* crumb list: every codec and its keys.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "json.h"
+#include "cli/command.h"
+#include "measure/json.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -46,13 +46,13 @@ static void print_json(const crumb_codec_info *codec)
 		print_json_key(&codec->key[k]);
 	}
 	fputs("], \"residual\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_RESIDUAL);
+	json_bool(stdout, codec->flags & CRUMB_CODEC_RESIDUAL);
 	fputs(", \"random\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_RANDOM);
+	json_bool(stdout, codec->flags & CRUMB_CODEC_RANDOM);
 	fputs(", \"fixed\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_FIXED);
+	json_bool(stdout, codec->flags & CRUMB_CODEC_FIXED);
 	fputs(", \"agrees\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_AGREES);
+	json_bool(stdout, codec->flags & CRUMB_CODEC_AGREES);
 	fputs("}\n", stdout);
 }
 
@@ -70,16 +70,16 @@ static void print_text_key(const crumb_key_info *key)
 	if (number)
 		snprintf(value, sizeof value, "%s=%.6g", key->name, (double)key->fallback);
 	else
-		snprintf(value, sizeof value, "%s=%s", key->name, key->choices[(size_t)key->fallback]);
+		snprintf(value, sizeof value, "%s=%s", key->name, key->choices[(size_t)key->default_value]);
 	printf("    %-18s %-22s %s\n", value, range, key->brief);
 }
 
 static void print_text(const crumb_codec_info *codec)
 {
 	printf("%-10s %s%s%s%s\n", codec->name, codec->brief,
-	       codec->flags & CRUMB_RESIDUAL ? " [residual]" : "",
-	       codec->flags & CRUMB_RANDOM ? " [random]" : "",
-	       codec->flags & CRUMB_FIXED ? " [fixed length]" : "");
+	       codec->flags & CRUMB_CODEC_RESIDUAL ? " [residual]" : "",
+	       codec->flags & CRUMB_CODEC_RANDOM ? " [random]" : "",
+	       codec->flags & CRUMB_CODEC_FIXED ? " [fixed length]" : "");
 	for (size_t k = 0; k < codec->keys; k++)
 		print_text_key(&codec->key[k]);
 }

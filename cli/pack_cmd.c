@@ -6,10 +6,10 @@
  * state fails after it, the exit status says so, and the step is to be repeated.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "file.h"
-#include "learner.h"
-#include "npy.h"
+#include "cli/command.h"
+#include "measure/file.h"
+#include "measure/learner.h"
+#include "measure/npy.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -48,15 +48,15 @@ static int load_packer(struct packer *packer, const struct request *request, siz
 	*packer = (struct packer){(crumb_packer *)file.data, file.size};
 	const int error = crumb_packer_check(packer->block, packer->size);
 	if (error)
-		return command_fail("%s: %s", request->state, crumb_strerror(error));
+		return program_fail("%s: %s", request->state, crumb_strerror(error));
 
 	char has[CRUMB_SPEC_MAX], wants[CRUMB_SPEC_MAX];
 	crumb_print(crumb_packer_codec(packer->block), has, sizeof has);
 	crumb_print(&request->codec, wants, sizeof wants);
 	if (strcmp(has, wants))
-		return command_fail("%s is the state of %s, not of %s", request->state, has, wants);
+		return program_fail("%s is the state of %s, not of %s", request->state, has, wants);
 	if (crumb_packer_count(packer->block) != n)
-		return command_fail("%s is the state of %zu elements, and %s has %zu", request->state,
+		return program_fail("%s is the state of %zu elements, and %s has %zu", request->state,
 		                    crumb_packer_count(packer->block), request->in, n);
 	return STATUS_OK;
 }
@@ -68,11 +68,11 @@ static int open_packer(struct packer *packer, const struct request *request, siz
 	if (request->state && !stat(request->state, &info))
 		return load_packer(packer, request, n);
 	packer->size = crumb_packer_size(&request->codec, n);
-	packer->block = command_memory(packer->size);
+	packer->block = program_memory(packer->size);
 	if (!packer->block)
 		return STATUS_FAILED;
 	const int error = crumb_packer_init(packer->block, &request->codec, n, 0, request->seed);
-	return error ? command_fail("%s: %s", request->in, crumb_strerror(error)) : STATUS_OK;
+	return error ? program_fail("%s: %s", request->in, crumb_strerror(error)) : STATUS_OK;
 }
 
 static int write_settled(struct output *output, const char *path, const void *data, size_t size)
@@ -101,11 +101,11 @@ static int pack(const struct request *request, const struct npy *grad)
 	struct learner learner = {.cap = crumb_bound(&request->codec, grad->n)};
 	int status = open_packer(&packer, request, grad->n);
 	learner.packer = packer.block;
-	if (!status && !(learner.frame = command_memory(learner.cap)))
+	if (!status && !(learner.frame = program_memory(learner.cap)))
 		status = STATUS_FAILED;
 	if (!status) {
 		const int64_t length = learner_pack(&learner, grad->data, grad->dtype, 0);
-		status = length < 0 ? command_fail("%s: %s", request->in, crumb_strerror((int)length))
+		status = length < 0 ? program_fail("%s: %s", request->in, crumb_strerror((int)length))
 		                    : save(request, &packer, learner.frame, (size_t)length);
 	}
 	learner_close(&learner);
@@ -155,7 +155,7 @@ static int read_arguments(struct request *request, int argc, char **argv)
 		                     request->state);
 	if (file_same(request->in, request->out))
 		return command_usage(&pack_command, "the frame would replace the gradient: %s", request->out);
-	return command_spec(&request->codec, request->spec);
+	return program_spec(&request->codec, request->spec);
 }
 
 static int run(int argc, char **argv)

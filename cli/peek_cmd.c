@@ -1,9 +1,9 @@
 /* crumb peek: what a frame is and carries.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "file.h"
-#include "json.h"
+#include "cli/command.h"
+#include "measure/file.h"
+#include "measure/json.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@ static const struct option_info options[] = {
         {0, NULL, NULL, NULL},
 };
 
-static void print_json(const char *path, size_t at, const crumb_frame *frame)
+static void print_json(const char *path, size_t at, const crumb_frame_info *frame)
 {
 	char spec[CRUMB_SPEC_MAX];
 	crumb_print(&frame->codec, spec, sizeof spec);
@@ -37,7 +37,7 @@ static void print_json(const char *path, size_t at, const crumb_frame *frame)
 	fputs("}\n", stdout);
 }
 
-static void print_text(const char *path, const crumb_frame *frame)
+static void print_text(const char *path, const crumb_frame_info *frame)
 {
 	char spec[CRUMB_SPEC_MAX];
 	crumb_print(&frame->codec, spec, sizeof spec);
@@ -53,7 +53,7 @@ static void print_text(const char *path, const crumb_frame *frame)
 static int show_bad(const char *path, size_t at, const char *why, bool json)
 {
 	if (!json)
-		return command_fail("%s: at byte %zu: %s", path, at, why);
+		return program_fail("%s: at byte %zu: %s", path, at, why);
 	fputs("{\"file\": ", stdout);
 	json_string(stdout, path);
 	printf(", \"at\": %zu, \"ok\": false, \"error\": ", at);
@@ -70,7 +70,7 @@ static int show(const char *path, bool json)
 		return STATUS_FAILED;
 	int status = file.size ? STATUS_OK : show_bad(path, 0, "no frame in it", json);
 	for (size_t at = 0; at < file.size && !status;) {
-		crumb_frame frame;
+		crumb_frame_info frame;
 		const int64_t length = crumb_peek(&frame, file.data + at, file.size - at);
 		if (length < 0)
 			status = show_bad(path, at, crumb_strerror((int)length), json);

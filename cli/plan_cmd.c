@@ -1,19 +1,19 @@
 /* crumb plan: would it help? Steps by the closed form of exchange/cost.h, codecs as fast as they are here.
  *
  * SPDX-License-Identifier: MIT */
-#include "catalogue.h"
-#include "command.h"
-#include "json.h"
-#include "quantity.h"
-#include "estimate.h"
+#include "cli/catalogue.h"
+#include "cli/command.h"
+#include "measure/json.h"
+#include "cli/quantity.h"
+#include "cli/plan_estimate.h"
 
-#include <cost.h>
+#include "exchange/auto/cost.h"
 #include <getopt.h>
 #include <inttypes.h>
 #include <math.h>
-#include <plan.h>
-#include <policy.h>
-#include <sizes.h>
+#include "exchange/plan.h"
+#include "exchange/policy.h"
+#include "nets/sizes.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +100,7 @@ struct answer {
 	const char *codec, *plan;
 	uint64_t nodes;
 	double link;
-	struct crumb_frames up, down; /* down: of plans that have it */
+	struct crumb_cost_frames up, down; /* down: of plans that have it */
 	struct crumb_load load;
 	struct crumb_cost cost;
 	struct crumb_rates pays;
@@ -130,15 +130,15 @@ static struct answer answer_plain(const struct request *r, uint64_t nodes, doubl
 {
 	struct answer answer = {
 	        .codec = "raw", .plan = "all-reduce", .nodes = nodes, .link = link, .speedup = 1};
-	answer.load = crumb_load_ring((unsigned)nodes, dense_bytes(r));
+	answer.load = crumb_cost_ring((unsigned)nodes, dense_bytes(r));
 	answer.up.bytes = dense_bytes(r);
 	answer_cost(&answer, r);
 	return answer;
 }
 
 static struct answer answer_plan(const struct request *r, const struct answer *plain, const char *codec,
-                                 enum way plan, double share, const struct crumb_frames *up,
-                                 const struct crumb_frames *down)
+                                 enum way plan, double share, const struct crumb_cost_frames *up,
+                                 const struct crumb_cost_frames *down)
 {
 	struct answer answer = *plain;
 	answer.codec = codec;
@@ -272,15 +272,15 @@ static int answer_cluster(const struct request *r, const struct catalogue *catal
 	crumb_codec raw;
 	struct answer best = plain;
 	if (isnan(share[SHARD]))
-		return command_fail("not enough memory");
+		return program_fail("not enough memory");
 	crumb_parse(&raw, "raw", NULL);
 	const struct price *const uncompressed = catalogue_find(catalogue, &raw);
 	if (!r->json)
 		print_head(r, nodes, link, width);
 	r->json ? print_json(r, &plain) : print_text(r, &plain, width);
 	for (size_t i = 0; i < r->ups; i++) {
-		const struct crumb_frames up = catalogue_weigh(catalogue, &r->up[i], &r->sizes);
-		const struct crumb_frames down =
+		const struct crumb_cost_frames up = catalogue_weigh(catalogue, &r->up[i], &r->sizes);
+		const struct crumb_cost_frames down =
 		        r->down_text ? catalogue_weigh(catalogue, &r->down, &r->sizes)
 		                     : catalogue_weigh_exact(catalogue, &r->up[i], uncompressed, &r->sizes,
 		                                             (size_t)nodes);
@@ -393,10 +393,10 @@ static int read_option(struct request *r, int id, const char *value)
 		return read_model(r, value);
 	case 'c':
 		r->up_text[r->ups] = value;
-		return command_policy(&r->up[r->ups++], value);
+		return program_policy(&r->up[r->ups++], value);
 	case OPTION_DOWN:
 		r->down_text = value;
-		return command_policy(&r->down, value);
+		return program_policy(&r->down, value);
 	case OPTION_NODES:
 		return read_count(&r->nodes[r->node_counts++], "--nodes", value);
 	case OPTION_LINK:
@@ -487,7 +487,7 @@ static int run(int argc, char **argv)
 	r.link = calloc((size_t)argc, sizeof *r.link);
 	r.up_text = calloc(most, sizeof *r.up_text);
 	r.up = calloc(most, sizeof *r.up);
-	int status = r.nodes && r.link && r.up_text && r.up ? STATUS_OK : command_fail("not enough memory");
+	int status = r.nodes && r.link && r.up_text && r.up ? STATUS_OK : program_fail("not enough memory");
 	if (!status)
 		status = read_arguments(&r, argc, argv);
 	if (!status && r.measure)

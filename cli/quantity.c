@@ -1,7 +1,7 @@
 /* Numbers with a unit.
  *
  * SPDX-License-Identifier: MIT */
-#include "quantity.h"
+#include "cli/quantity.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* crumb: the command-line tool. This file finds the command; each command has its own.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
+#include "cli/command.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -26,8 +26,8 @@ static void print_version(void)
 {
 	printf("crumb %s, frame format %d, instruction set %s of", crumb_version(), CRUMB_FORMAT,
 	       crumb_isa());
-	for (size_t i = 0; command_isa(i); i++)
-		printf(" %s", command_isa(i));
+	for (size_t i = 0; program_isa(i); i++)
+		printf(" %s", program_isa(i));
 	putchar('\n');
 }
 
@@ -39,15 +39,15 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--help")) {
 		print_usage(stdout);
-		return command_finish(STATUS_OK);
+		return program_finish(STATUS_OK);
 	}
 	if (!strcmp(argv[1], "--version")) {
 		print_version();
-		return command_finish(STATUS_OK);
+		return program_finish(STATUS_OK);
 	}
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i]->name))
-			return command_finish(commands[i]->run(argc - 1, argv + 1));
+			return program_finish(commands[i]->run(argc - 1, argv + 1));
 	fprintf(stderr, "crumb: there is no command \"%s\"\nTry \"crumb --help\".\n", argv[1]);
 	return STATUS_USAGE;
 }

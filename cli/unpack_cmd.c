@@ -1,9 +1,9 @@
 /* crumb unpack: frames in, their sum or mean out.
  *
  * SPDX-License-Identifier: MIT */
-#include "command.h"
-#include "file.h"
-#include "npy.h"
+#include "cli/command.h"
+#include "measure/file.h"
+#include "measure/npy.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -25,16 +25,16 @@ static int read_frames(struct file *file, const char *path, uint64_t *n, size_t 
 	if (file_read(file, path))
 		return STATUS_FAILED;
 	if (!file->size)
-		return command_fail("%s: no frame in it", path);
+		return program_fail("%s: no frame in it", path);
 	for (size_t at = 0; at < file->size;) {
-		crumb_frame frame;
+		crumb_frame_info frame;
 		const int64_t length = crumb_peek(&frame, file->data + at, file->size - at);
 		if (length < 0)
-			return command_fail("%s: at byte %zu: %s", path, at, crumb_strerror((int)length));
+			return program_fail("%s: at byte %zu: %s", path, at, crumb_strerror((int)length));
 		if (!*frames)
 			*n = frame.n;
 		if (frame.n != *n)
-			return command_fail("%s: at byte %zu: a frame of %" PRIu64
+			return program_fail("%s: at byte %zu: a frame of %" PRIu64
 			                    " elements after one of %" PRIu64,
 			                    path, at, frame.n, *n);
 		++*frames;
@@ -49,7 +49,7 @@ static int add_frames(const struct file *file, const char *path, float weight, f
 	for (size_t at = 0; at < file->size;) {
 		const int64_t length = crumb_unpack_add(file->data + at, file->size - at, weight, acc, n);
 		if (length < 0)
-			return command_fail("%s: at byte %zu: %s", path, at, crumb_strerror((int)length));
+			return program_fail("%s: at byte %zu: %s", path, at, crumb_strerror((int)length));
 		at += (size_t)length;
 	}
 	return STATUS_OK;
@@ -72,8 +72,8 @@ static int unpack(struct file *files, char **paths, size_t count, bool mean, con
 		if (read_frames(&files[i], paths[i], &n, &frames))
 			return STATUS_FAILED;
 	if (n > SIZE_MAX / sizeof(float))
-		return command_fail("%s: too many elements for this machine", paths[0]);
-	float *const acc = command_memory((size_t)n * sizeof *acc);
+		return program_fail("%s: too many elements for this machine", paths[0]);
+	float *const acc = program_memory((size_t)n * sizeof *acc);
 	if (!acc)
 		return STATUS_FAILED;
 	memset(acc, 0, (size_t)n * sizeof *acc);
@@ -111,7 +111,7 @@ static int run(int argc, char **argv)
 	const size_t count = (size_t)(argc - optind);
 	struct file *files = calloc(count, sizeof *files);
 	if (!files)
-		return command_fail("not enough memory");
+		return program_fail("not enough memory");
 	const int status = unpack(files, argv + optind, count, mean, out);
 	for (size_t i = 0; i < count; i++)
 		free(files[i].data);

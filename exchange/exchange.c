@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "plan.h"
-#include "policy.h"
-#include "rank.h"
-#include "team.h"
-#include "transport.h"
+#include "exchange/plan.h"
+#include "exchange/policy.h"
+#include "exchange/exchange_state.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
 
 enum { CACHE_LINE = 64 };
 
@@ -34,7 +34,7 @@ bool crumb_buffer_reserve(struct buffer *buffer, size_t size)
 
 uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice)
 {
-	return crumb_mix(crumb_mix(crumb_mix(0, seed), learner), slice);
+	return crumb_message_mix(crumb_message_mix(crumb_message_mix(0, seed), learner), slice);
 }
 
 static int refuse(char *why, size_t cap, int error, const char *format, ...)
@@ -76,15 +76,16 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 
 	crumb_message_head(head);
 	head->rank = x->rank;
-	head->model = config->model ? crumb_hash(0, config->model, strlen(config->model)) : 0;
-	head->table = crumb_mix(0, x->slices);
-	head->setup = crumb_mix(crumb_mix(config->seed, x->learners), x->exact);
-	head->setup = crumb_hash(head->setup, x->plan->name, strlen(x->plan->name));
+	head->model = config->model ? crumb_message_hash(0, config->model, strlen(config->model)) : 0;
+	head->table = crumb_message_mix(0, x->slices);
+	head->setup = crumb_message_mix(crumb_message_mix(config->seed, x->learners), x->exact);
+	head->setup = crumb_message_hash(head->setup, x->plan->name, strlen(x->plan->name));
 	for (size_t s = 0; s < x->slices; s++) {
 		const struct crumb_slice *slice = &x->slice[s];
-		head->table = crumb_mix(crumb_mix(crumb_mix(head->table, slice->n), slice->run), slice->kind);
-		head->setup = crumb_hash(head->setup, &x->column[s].codec, sizeof(crumb_codec));
-		head->setup = crumb_hash(head->setup, &x->descent[s].codec, sizeof(crumb_codec));
+		head->table = crumb_message_mix(
+		        crumb_message_mix(crumb_message_mix(head->table, slice->n), slice->run), slice->kind);
+		head->setup = crumb_message_hash(head->setup, &x->column[s].codec, sizeof(crumb_codec));
+		head->setup = crumb_message_hash(head->setup, &x->descent[s].codec, sizeof(crumb_codec));
 	}
 }
 

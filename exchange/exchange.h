@@ -25,7 +25,7 @@ enum crumb_kind {
 	CRUMB_EMBEDDING,
 	CRUMB_BIAS,
 	CRUMB_BATCHNORM,
-	CRUMB_LAST, /* the classifier's weights */
+	CRUMB_KIND_LAST, /* the classifier's weights */
 	CRUMB_KINDS
 };
 

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include "plan.h"
-#include "rank.h"
+#include "exchange/plan.h"
+#include "exchange/exchange_state.h"
 
 static int unpack(struct crumb_exchange *x)
 {
@@ -26,12 +26,12 @@ static int mean(struct crumb_exchange *x, int error)
 {
 	if (!error)
 		error = crumb_frames_pack(x);
-	crumb_lap(x, &x->stats.pack_seconds);
+	crumb_step_lap(x, &x->stats.pack_seconds);
 	error = crumb_swap(x, MESSAGE_UP, error, x->letter, 1);
-	crumb_lap(x, &x->stats.swap_seconds);
+	crumb_step_lap(x, &x->stats.swap_seconds);
 	if (!error)
 		error = unpack(x);
-	crumb_lap(x, &x->stats.unpack_seconds);
+	crumb_step_lap(x, &x->stats.unpack_seconds);
 	return error;
 }
 

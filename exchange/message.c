@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <string.h>
-#include "exchange.h"
-#include "message.h"
+#include "exchange/exchange.h"
+#include "exchange/message.h"
 
 static const char magic[4] = {'C', 'R', 'M', 'X'};
 static const uint16_t format = 2;
@@ -24,7 +24,7 @@ void crumb_message_seal(const struct message_head *head, struct letter *letter)
 
 	if (head->error)
 		letter->body = 0, letter->len = sizeof sealed;
-	sealed.sum = crumb_hash(0, letter->data + sizeof sealed, letter->body);
+	sealed.sum = crumb_message_hash(0, letter->data + sizeof sealed, letter->body);
 	memcpy(letter->data, &sealed, sizeof sealed);
 }
 
@@ -97,11 +97,11 @@ const uint8_t *crumb_message_body(crumb_span message, size_t body)
 		return NULL;
 	memcpy(&its, message.data, sizeof its);
 	const uint8_t *data = (const uint8_t *)message.data + sizeof its;
-	return crumb_hash(0, data, body) == its.sum ? data : NULL;
+	return crumb_message_hash(0, data, body) == its.sum ? data : NULL;
 }
 
 /* The finaliser of splitmix64 over h + x + an odd constant: so that neither zeros nor order get lost. */
-uint64_t crumb_mix(uint64_t h, uint64_t x)
+uint64_t crumb_message_mix(uint64_t h, uint64_t x)
 {
 	h = (h ^ x) + 0x9e3779b97f4a7c15u;
 	h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
@@ -109,15 +109,15 @@ uint64_t crumb_mix(uint64_t h, uint64_t x)
 	return h ^ h >> 31;
 }
 
-uint64_t crumb_hash(uint64_t h, const void *data, size_t len)
+uint64_t crumb_message_hash(uint64_t h, const void *data, size_t len)
 {
 	const unsigned char *byte = data;
 
-	h = crumb_mix(h, len);
+	h = crumb_message_mix(h, len);
 	for (size_t at = 0; at < len; at += 8) {
 		uint64_t x = 0;
 		memcpy(&x, byte + at, len - at < 8 ? len - at : 8);
-		h = crumb_mix(h, x);
+		h = crumb_message_mix(h, x);
 	}
 	return h;
 }

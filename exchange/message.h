@@ -53,7 +53,7 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 const uint8_t *crumb_message_body(crumb_span message, size_t body);
 
 /* The next value of a hash that was h, after x; and after len bytes. */
-uint64_t crumb_mix(uint64_t h, uint64_t x);
-uint64_t crumb_hash(uint64_t h, const void *data, size_t len);
+uint64_t crumb_message_mix(uint64_t h, uint64_t x);
+uint64_t crumb_message_hash(uint64_t h, const void *data, size_t len);
 
 #endif

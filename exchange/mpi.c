@@ -16,9 +16,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "exchange.h"
-#include "seconds.h"
-#include "transport.h"
+#include "exchange/exchange.h"
+#include "exchange/seconds.h"
+#include "exchange/transport.h"
 
 enum { FIRST = 4096, PIECE = 1 << 30, TAG_SWAP = 1, TAG_LEAVE = 2 };
 

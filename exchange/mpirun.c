@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
-#include "transport.h"
+#include "exchange/transport.h"
 
 bool crumb_mpi_wanted(void)
 {

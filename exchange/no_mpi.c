@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include <stdlib.h>
-#include "exchange.h"
-#include "transport.h"
+#include "exchange/exchange.h"
+#include "exchange/transport.h"
 
 int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap)
 {

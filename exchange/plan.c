@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <string.h>
-#include "plan.h"
+#include "exchange/plan.h"
 
 extern const struct plan crumb_plan_gather, crumb_plan_shard, crumb_plan_server;
 

@@ -4,12 +4,12 @@
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>
 #include <string.h>
-#include "policy.h"
+#include "exchange/policy.h"
 
 static const char *const kind_names[CRUMB_KINDS] = {
         [CRUMB_CONV] = "conv",           [CRUMB_FC] = "fc",     [CRUMB_LSTM] = "lstm",
         [CRUMB_EMBEDDING] = "embedding", [CRUMB_BIAS] = "bias", [CRUMB_BATCHNORM] = "batchnorm",
-        [CRUMB_LAST] = "last",
+        [CRUMB_KIND_LAST] = "last",
 };
 
 static const char raw_name[] = "raw";
@@ -115,8 +115,8 @@ static int parse_rules(struct policy *policy, const char **at)
 			break;
 		++*at;
 	}
-	if (!(named & 1u << CRUMB_LAST))
-		policy->codec[CRUMB_LAST] = policy->codec[CRUMB_FC];
+	if (!(named & 1u << CRUMB_KIND_LAST))
+		policy->codec[CRUMB_KIND_LAST] = policy->codec[CRUMB_FC];
 	return 0;
 }
 
@@ -131,7 +131,7 @@ static int parse_single(struct policy *policy, const char **at)
 	for (size_t i = 0; i < sizeof weights / sizeof weights[0]; i++)
 		policy->codec[weights[i]] = codec;
 	if (!published_without_last(&codec))
-		policy->codec[CRUMB_LAST] = codec;
+		policy->codec[CRUMB_KIND_LAST] = codec;
 	return 0;
 }
 

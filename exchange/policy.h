@@ -10,7 +10,7 @@
 #define POLICY_H
 
 #include <crumb.h>
-#include "exchange.h"
+#include "exchange/exchange.h"
 
 struct policy {
 	crumb_codec codec[CRUMB_KINDS];

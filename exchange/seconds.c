@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
-#include "seconds.h"
+#include "exchange/seconds.h"
 
 #include <stdlib.h>
 #include <time.h>

@@ -1,8 +1,8 @@
 /* The plan server: shard, where rank 0 owns every slice.
  *
  * SPDX-License-Identifier: MIT */
-#include "plan.h"
-#include "rank.h"
+#include "exchange/plan.h"
+#include "exchange/exchange_state.h"
 
 static void assign(struct crumb_exchange *x, unsigned *owner)
 {

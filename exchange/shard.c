@@ -10,9 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "plan.h"
-#include "rank.h"
-#include "team.h"
+#include "exchange/plan.h"
+#include "exchange/exchange_state.h"
+#include "exchange/team.h"
 
 #define SUM (UINT64_C(1) << 63)
 
@@ -154,7 +154,7 @@ static int apply(struct crumb_exchange *x)
 		error = find_from(x, r);
 	if (error)
 		return error;
-	crumb_decode(x, x->longest, x->slices, &(struct decoding){1, find, NULL});
+	crumb_average_slices(x, x->longest, x->slices, &(struct decoding){1, find, NULL});
 	for (size_t s = 0; s < x->slices; s++)
 		if (x->column[s].error)
 			return slice_failed(x, s, x->column[s].error);
@@ -169,17 +169,17 @@ int crumb_shard_mean(struct crumb_exchange *x, int error)
 
 	if (!error)
 		error = crumb_frames_pack(x);
-	crumb_lap(x, &x->stats.pack_seconds);
+	crumb_step_lap(x, &x->stats.pack_seconds);
 	error = crumb_swap(x, MESSAGE_UP, error, x->letter, x->sections);
-	crumb_lap(x, &x->stats.swap_seconds);
+	crumb_step_lap(x, &x->stats.swap_seconds);
 	if (!error)
 		error = average(x, &down);
-	crumb_lap(x, &x->stats.unpack_seconds);
+	crumb_step_lap(x, &x->stats.unpack_seconds);
 	error = crumb_swap(x, MESSAGE_DOWN, error, &down, 1);
-	crumb_lap(x, &x->stats.swap_seconds);
+	crumb_step_lap(x, &x->stats.swap_seconds);
 	if (!error)
 		error = apply(x);
-	crumb_lap(x, &x->stats.unpack_seconds);
+	crumb_step_lap(x, &x->stats.unpack_seconds);
 	return error;
 }
 

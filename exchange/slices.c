@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
-#include "exchange.h"
+#include "exchange/exchange.h"
 
 size_t crumb_slices_cut(const struct crumb_slice *slices, size_t count, size_t longest,
                         struct crumb_slice *cut)

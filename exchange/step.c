@@ -4,14 +4,14 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <string.h>
-#include "plan.h"
-#include "rank.h"
-#include "seconds.h"
-#include "team.h"
+#include "exchange/plan.h"
+#include "exchange/exchange_state.h"
+#include "exchange/seconds.h"
+#include "exchange/team.h"
 
 enum { SENT_EVERY = 10 };
 
-void crumb_lap(struct crumb_exchange *x, double *seconds)
+void crumb_step_lap(struct crumb_exchange *x, double *seconds)
 {
 	const double now = crumb_seconds();
 
@@ -120,7 +120,7 @@ static void begin(struct crumb_exchange *x, const float *share)
 	x->even = true;
 	for (size_t l = 1; share && l < x->learners; l++)
 		x->even = x->even && share[l] == share[0];
-	x->head.shares = share ? crumb_hash(0, share, x->learners * sizeof *share) : 0;
+	x->head.shares = share ? crumb_message_hash(0, share, x->learners * sizeof *share) : 0;
 }
 
 int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, const float *share, float *mean)
@@ -132,15 +132,15 @@ int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, cons
 	x->grad = grad;
 	x->mean = mean;
 	x->count_sent = stats->steps % SENT_EVERY == 0;
-	crumb_lap(x, &before);
+	crumb_step_lap(x, &before);
 	int error = x->failed ? x->failed : crumb_change_begin(x);
 	error = error ? error : check(x);
-	crumb_lap(x, &stats->check_seconds);
+	crumb_step_lap(x, &stats->check_seconds);
 	error = vote(x, error);
-	crumb_lap(x, &stats->swap_seconds);
+	crumb_step_lap(x, &stats->swap_seconds);
 	error = x->plan->mean(x, error);
 	crumb_swap_end(x);
-	crumb_lap(x, &stats->swap_seconds);
+	crumb_step_lap(x, &stats->swap_seconds);
 	crumb_change_end(x, error);
 	if (!error)
 		account(x);

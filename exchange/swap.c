@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include "rank.h"
-#include "transport.h"
+#include "exchange/exchange_state.h"
+#include "exchange/transport.h"
 
 static int swap(struct crumb_exchange *x)
 {

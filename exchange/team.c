@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include "team.h"
+#include "exchange/team.h"
 
 struct member {
 	struct team *team;

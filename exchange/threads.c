@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "exchange.h"
-#include "transport.h"
+#include "exchange/exchange.h"
+#include "exchange/transport.h"
 
 struct seat {
 	struct transport net; /* first: a rank's transport is its seat */

@@ -32,7 +32,7 @@ extern "C" {
 #define CRUMB_MAX_FACTS     6   /* most facts that a frame carries for its decoder */
 #define CRUMB_SPEC_MAX      256 /* a canonical spec and its terminating zero fit in this */
 #define CRUMB_HEADER_BYTES  32  /* a frame is a header and a payload */
-#define CRUMB_RANGE         640 /* where a range of elements begins or ends, unless at the end: a multiple */
+#define CRUMB_RANGE_STEP    640 /* where a range of elements begins or ends, unless at the end: a multiple */
 
 #if defined(__GNUC__)
 #define CRUMB_API __attribute__((visibility("default")))
@@ -82,18 +82,19 @@ CRUMB_API int crumb_print(const crumb_codec *codec, char *dst, size_t cap);
 typedef struct crumb_key_info {
 	const char *name;
 	const char *brief;
-	float fallback, min, max;   /* default and range, both ends included */
-	float step;                 /* values are multiples of this; 0: any */
+	float default_value, min, max; /* default and range, both ends included */
+	float step;                    /* values are multiples of this; 0: any */
 	const char *const *choices; /* names of the values 0, 1, ...; NULL: the value is a number. With step 0
 	                               it may be a number from min to max, too, where no name stands for it */
 } crumb_key_info;
 
 enum crumb_codec_flags {
-	CRUMB_RESIDUAL = 1, /* the packer keeps what was not sent */
-	CRUMB_RANDOM =
+	CRUMB_CODEC_RESIDUAL = 1, /* the packer keeps what was not sent */
+	CRUMB_CODEC_RANDOM =
 	        2, /* the frame depends on the packer's seed and step; its mean is the (clipped) gradient */
-	CRUMB_FIXED = 4, /* at the default coding the length of a frame depends on elements and run only */
-	CRUMB_AGREES = 8 /* some settings want crumb_measure and crumb_agree */
+	CRUMB_CODEC_FIXED =
+	        4, /* at the default coding the length of a frame depends on elements and run only */
+	CRUMB_CODEC_AGREES = 8 /* some settings want crumb_measure and crumb_agree */
 };
 
 typedef struct crumb_codec_info {
@@ -199,13 +200,13 @@ CRUMB_API int64_t crumb_check_join(crumb_checked *frame, const void *src, size_t
 
 /* The elements first to end - 1 of what crumb_unpack_add_all adds, of frames that were checked, and are not
  * checked again: so threads can share a long tensor, a range each. Any ranges that make up the whole leave
- * the same bits. acc: all n elements. first and end: multiples of CRUMB_RANGE, or n, and first <= end <= n. A
- * range of a frame whose codes have fixed width costs its share; of any other frame, what comes before the
- * range has to be passed over, too. 0; or CRUMB_EINVAL or CRUMB_ELENGTH, and nothing is added. */
+ * the same bits. acc: all n elements. first and end: multiples of CRUMB_RANGE_STEP, or n, and first <= end <=
+ * n. A range of a frame whose codes have fixed width costs its share; of any other frame, what comes before
+ * the range has to be passed over, too. 0; or CRUMB_EINVAL or CRUMB_ELENGTH, and nothing is added. */
 CRUMB_API int crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc,
                               size_t n, size_t first, size_t end);
 
-typedef struct crumb_frame {
+typedef struct crumb_frame_info {
 	crumb_codec codec; /* id, and the keys that the frame carries; the others at their defaults */
 	uint64_t n;        /* elements */
 	uint64_t bytes;    /* of the whole frame */
@@ -215,10 +216,10 @@ typedef struct crumb_frame {
 		const char *name; /* such as "threshold" or "scale" */
 		double value;
 	} fact[CRUMB_MAX_FACTS]; /* what the frame carries for its decoder */
-} crumb_frame;
+} crumb_frame_info;
 
 /* Checks a frame as crumb_unpack_add does, and says what it is. Returns its length. */
-CRUMB_API int64_t crumb_peek(crumb_frame *frame, const void *src, size_t len);
+CRUMB_API int64_t crumb_peek(crumb_frame_info *frame, const void *src, size_t len);
 
 /* Adds frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
  * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. A span is one frame, of

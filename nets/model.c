@@ -1,7 +1,7 @@
 /* The table of networks.
  *
  * SPDX-License-Identifier: MIT */
-#include "model.h"
+#include "nets/model.h"
 
 #include <string.h>
 

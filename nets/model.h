@@ -5,7 +5,7 @@
 #define MODEL_H
 
 #include <stddef.h>
-#include "shape.h"
+#include "nets/shape.h"
 
 enum layer_type {
 	LAYER_CONV,         /* units filters of size x size, with bias unless LAYER_BATCHNORM follows */

@@ -1,7 +1,7 @@
 /* Layer shapes and parameter layout.
  *
  * SPDX-License-Identifier: MIT */
-#include "net.h"
+#include "nets/net.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -92,7 +92,9 @@ static void place_parameters(struct net *net, struct net_layer *l, bool last, bo
 		place_lstm(net, l);
 	if (run == 0 || l->layer.type == LAYER_LSTM)
 		return;
-	const enum crumb_kind kind = last ? CRUMB_LAST : l->layer.type == LAYER_CONV ? CRUMB_CONV : CRUMB_FC;
+	const enum crumb_kind kind = last                          ? CRUMB_KIND_LAST
+	                             : l->layer.type == LAYER_CONV ? CRUMB_CONV
+	                                                           : CRUMB_FC;
 	l->weights = units * run;
 	l->weights_at = take(net, l->weights, run, kind);
 	if (bias) {

@@ -7,9 +7,9 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <exchange.h>
-#include "model.h"
-#include "shape.h"
+#include "exchange/exchange.h"
+#include "nets/model.h"
+#include "nets/shape.h"
 
 /* A layer in its place. Weights are [units][channels][height][width] (fc: [units][inputs]), bias is [units];
  * of batch normalisation, the scales and the shifts, both [channels]. */

@@ -1,13 +1,13 @@
 /* The tables of published networks.
  *
  * SPDX-License-Identifier: MIT */
-#include "published.h"
+#include "nets/published.h"
 
 /* What follows a layer's name. Filters are size x size over that many channels. */
 #define CONV(units, channels, size)   CRUMB_CONV, units, (channels) * (size) * (size), THEN_BIAS
 #define NORMED(units, channels, size) CRUMB_CONV, units, (channels) * (size) * (size), THEN_BATCHNORM
 #define FC(units, inputs)             CRUMB_FC, units, inputs, THEN_BIAS
-#define LAST(units, inputs)           CRUMB_LAST, units, inputs, THEN_BIAS
+#define LAST(units, inputs)           CRUMB_KIND_LAST, units, inputs, THEN_BIAS
 #define LAYER(...)          \
 	{                   \
 		__VA_ARGS__ \

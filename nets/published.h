@@ -5,7 +5,7 @@
 #ifndef PUBLISHED_H
 #define PUBLISHED_H
 
-#include <exchange.h>
+#include "exchange/exchange.h"
 #include <stddef.h>
 
 /* Weights [units][run], and then what shifts their outputs. */

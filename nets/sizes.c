@@ -1,9 +1,9 @@
 /* Networks as lists of their parameters.
  *
  * SPDX-License-Identifier: MIT */
-#include "sizes.h"
-#include "net.h"
-#include "published.h"
+#include "nets/sizes.h"
+#include "nets/net.h"
+#include "nets/published.h"
 
 #include <stdbool.h>
 #include <stdio.h>

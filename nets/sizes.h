@@ -5,7 +5,7 @@
 #ifndef SIZES_H
 #define SIZES_H
 
-#include <exchange.h>
+#include "exchange/exchange.h"
 #include <stddef.h>
 
 enum { SIZES_MOST = 192, SIZES_NAME = 32 };

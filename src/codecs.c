@@ -1,9 +1,10 @@
 /* The table of one instruction set.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
-#include "crc32c.h"
-#include "gate.h"
+#include "base/per_isa.h"
+#include "isa.h"
+#include "check/crc32c.h"
+#include "check/finite.h"
 
 #define CODEC(name) extern const struct codec PER_ISA(name);
 #include "codecs.def"
@@ -20,6 +21,6 @@ static const struct codec *const codecs[] = {
 
 const struct isa PER_ISA(isa) = {.name = STRING(V16_ISA),
                                  .codecs = codecs,
-                                 .finite = PER_ISA(finite),
-                                 .crc = PER_ISA(crc),
-                                 .checksum = PER_ISA(checksum)};
+                                 .finite = gradient_finite,
+                                 .crc = crc32c,
+                                 .checksum = crc32c_blocks};

@@ -1,7 +1,8 @@
 /* The API: checks everything once, then hands over to the codec.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
+#include "codec/codec.h"
+#include "isa.h"
 #include "frame.h"
 #include <math.h>
 
@@ -180,7 +181,7 @@ static size_t add_few(const struct frame *frame, const float *weight, size_t cou
                       size_t end)
 {
 	const struct codec *c = crumb_codec_find(frame->id);
-	const size_t most = c->unpack_add_few && end % CRUMB_RANGE == 0 ? FRAMES_FEW : 1;
+	const size_t most = c->unpack_add_few && end % CRUMB_RANGE_STEP == 0 ? FRAMES_FEW : 1;
 	size_t few = 1;
 	while (few < most && few < count && frame[few].id == frame->id)
 		few++;
@@ -196,7 +197,7 @@ static size_t add_few(const struct frame *frame, const float *weight, size_t cou
 static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                     size_t end)
 {
-	enum { SHORT = 24 * CRUMB_RANGE };
+	enum { SHORT = 24 * CRUMB_RANGE_STEP };
 	for (size_t done = 0, next; done < count; done = next) {
 		for (next = done; next < count; next++) {
 			const struct codec *c = crumb_codec_find(frame[next].id);
@@ -252,7 +253,7 @@ int crumb_add_range(const crumb_checked *frames, const float *weight, size_t cou
                     size_t first, size_t end)
 {
 	if (!frames || !weight || (!acc && n) || count > MOST_FRAMES || first > end || end > n ||
-	    (first % CRUMB_RANGE && first < n) || (end % CRUMB_RANGE && end < n))
+	    (first % CRUMB_RANGE_STEP && first < n) || (end % CRUMB_RANGE_STEP && end < n))
 		return CRUMB_EINVAL;
 	struct frame open[MOST_FRAMES];
 	for (size_t f = 0; f < count; f++) {
@@ -283,7 +284,7 @@ int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t c
 	return crumb_add_range(checked, weight, count, acc, n, 0, n);
 }
 
-int64_t crumb_peek(crumb_frame *out, const void *src, size_t len)
+int64_t crumb_peek(crumb_frame_info *out, const void *src, size_t len)
 {
 	if (!out || !src)
 		return CRUMB_EINVAL;
@@ -292,9 +293,9 @@ int64_t crumb_peek(crumb_frame *out, const void *src, size_t len)
 	if (length < 0)
 		return length;
 	const struct codec *c = crumb_codec_find(frame.id);
-	*out = (crumb_frame){.codec = {.id = frame.id}, .n = frame.n, .bytes = (uint64_t)length};
+	*out = (crumb_frame_info){.codec = {.id = frame.id}, .n = frame.n, .bytes = (uint64_t)length};
 	for (size_t k = 0; k < c->info->keys; k++)
-		out->codec.value[k] = c->info->key[k].fallback;
+		out->codec.value[k] = c->info->key[k].default_value;
 	if (frame.n)
 		c->describe(&frame, out);
 	return length;

@@ -58,7 +58,7 @@ static size_t unit_at(const uint8_t *at, const uint8_t *base, size_t width, size
 	return unit < count ? unit : count;
 }
 
-struct units crumb_part_units(const struct part *part, const uint8_t *base, size_t width, size_t count)
+struct units part_units(const struct part *part, const uint8_t *base, size_t width, size_t count)
 {
 	return (struct units){unit_at(part->from, base, width, count), unit_at(part->to, base, width, count)};
 }

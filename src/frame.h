@@ -2,7 +2,7 @@
 #ifndef FRAME_H
 #define FRAME_H
 
-#include "codec.h"
+#include "base/frame_view.h"
 
 /* Writes the header before the payload of size bytes that stands at dst + CRUMB_HEADER_BYTES; returns the
  * length of all. */

@@ -5,9 +5,9 @@
 #error "crumb runs on little-endian hosts only: frames, packers and gradients are little-endian"
 #endif
 
-#include "ahead.h"
-#include "codec.h"
-#include "crc32c.h"
+#include "v16/prefetch.h"
+#include "isa.h"
+#include "check/crc32c.h"
 #include <stdatomic.h>
 #include <string.h>
 #ifdef CRUMB_HAVE_AVX2
@@ -54,7 +54,7 @@ static bool has_neon(void)
 #endif
 
 /* Set before there are threads. */
-size_t crumb_stream_ahead;
+size_t crumb_stream_prefetch;
 bool crumb_crc_in_pairs;
 
 #ifdef CRUMB_HAVE_AVX2
@@ -65,7 +65,7 @@ __attribute__((constructor)) static void look_at_cpu(void)
 	__get_cpuid(1, &version, &b, &c, &d);
 	const unsigned family = (version >> 8 & 15) + (version >> 20 & 255); /* of AMD's */
 	const bool zen5 = maker == signature_AMD_ebx && family >= 26;
-	crumb_stream_ahead = zen5 || maker == signature_INTEL_ebx ? AHEAD : 0;
+	crumb_stream_prefetch = zen5 || maker == signature_INTEL_ebx ? AHEAD : 0;
 	crumb_crc_in_pairs = zen5;
 }
 #endif

@@ -1,7 +1,7 @@
 /* Packers: the memory of one tensor on one worker.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
+#include "codec/codec.h"
 #include <string.h>
 
 /* The last character is the version of the block. */
@@ -59,5 +59,5 @@ uint64_t crumb_packer_step(const crumb_packer *packer) { return packer->step; }
 float *crumb_packer_residual(crumb_packer *packer)
 {
 	const struct codec *c = crumb_codec_find(packer->codec.id);
-	return c && c->info->flags & CRUMB_RESIDUAL ? packer_floats(packer) : NULL;
+	return c && c->info->flags & CRUMB_CODEC_RESIDUAL ? packer_floats(packer) : NULL;
 }

@@ -1,7 +1,8 @@
 /* Codecs as text, and what makes a codec valid.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
+#include "codec/codec.h"
+#include "isa.h"
 #include "decimal.h"
 #include <string.h>
 
@@ -131,7 +132,7 @@ int crumb_parse(crumb_codec *codec, const char *spec, const char **bad)
 	if (c) {
 		crumb_codec read = {.id = c->info->id};
 		for (size_t k = 0; k < c->info->keys; k++)
-			read.value[k] = c->info->key[k].fallback;
+			read.value[k] = c->info->key[k].default_value;
 		wrong = spec[name] ? read_keys(c, &read, spec + name + 1) : NULL;
 		if (!wrong) {
 			*codec = read;

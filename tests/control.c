@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <crumb.h>
-#include "random.h"
+#include "train/data/random.h"
 
 /* Names that the linker makes. */
 int __real_crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc,

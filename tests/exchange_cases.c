@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-#include "exchange_cases.h"
+#include "tests/exchange_cases.h"
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange.h"
-#include "plan.h"
-#include "team.h"
-#include "transport.h"
+#include "exchange/exchange.h"
+#include "exchange/plan.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
 
 /* ---- the model: every kind, an empty slice, slices too short to shrink -------------------------------- */
 
@@ -21,7 +21,7 @@ struct crumb_slice slices[SLICES] = {
         {.n = 1, .kind = CRUMB_BIAS},
         {.n = 257, .kind = CRUMB_LSTM},
         {.n = 16, .kind = CRUMB_EMBEDDING},
-        {.n = 1000, .run = 100, .kind = CRUMB_LAST},
+        {.n = 1000, .run = 100, .kind = CRUMB_KIND_LAST},
         {.n = 100, .kind = CRUMB_BATCHNORM},
 };
 size_t total;

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "exchange.h"
-#include "policy.h"
+#include "exchange/exchange.h"
+#include "exchange/policy.h"
 
 enum { SLICES = 10, LEARNERS = 4, STEPS = 3, MOST_RANKS = 5, NONE = 1000, CASE_SEED = 1 };
 

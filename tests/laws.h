@@ -5,7 +5,7 @@
 #ifndef LAWS_H
 #define LAWS_H
 
-#include "cases.h"
+#include "tests/cases.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

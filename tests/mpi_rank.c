@@ -15,17 +15,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange.h"
-#include "plan.h"
-#include "policy.h"
-#include "team.h"
-#include "transport.h"
+#include "exchange/exchange.h"
+#include "exchange/plan.h"
+#include "exchange/policy.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
 
 enum { LEARNERS = 8, SLICES = 6, STEPS = 50, WRONG = 3, FAILED = 4 };
 
 static const struct crumb_slice model[SLICES] = {
         {0, 500, 25, CRUMB_CONV},      {500, 20, 0, CRUMB_BIAS},   {520, 3000, 50, CRUMB_FC},
-        {3520, 0, 0, CRUMB_BATCHNORM}, {3520, 257, 0, CRUMB_LSTM}, {3777, 400, 40, CRUMB_LAST},
+        {3520, 0, 0, CRUMB_BATCHNORM}, {3520, 257, 0, CRUMB_LSTM}, {3777, 400, 40, CRUMB_KIND_LAST},
 };
 enum { TOTAL = 4177 };
 

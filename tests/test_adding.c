@@ -2,7 +2,7 @@
  * what one after another does.
  *
  * SPDX-License-Identifier: MIT */
-#include "laws.h"
+#include "tests/laws.h"
 #include <math.h>
 
 /* peek tells what decoding does. */
@@ -20,7 +20,7 @@ static void peek_agrees_with_decoding(void **state)
 				size_t len, shown = 0;
 				uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 				float *sent = decode(frame, len, n);
-				crumb_frame f;
+				crumb_frame_info f;
 				assert_int_equal(crumb_peek(&f, frame, len), len);
 				assert_int_equal(f.codec.id, codec[c].id);
 				assert_int_equal(f.n, n);
@@ -29,7 +29,7 @@ static void peek_agrees_with_decoding(void **state)
 					shown += sent[k] != 0;
 				if (f.sent != shown)
 					fail_msg("%s, n = %zu: %zu sent, %zu decoded", name(&codec[c]), n,
-					         (size_t)f.sent, shown);
+					         (size_t)f.sent, above);
 				assert_true(crumb_bound(&f.codec, n) >
 				            0); /* what it carries is a valid codec */
 				crumb_codec plain;
@@ -125,7 +125,7 @@ static void ranges_make_up_the_whole(void **state)
 	uint64_t chance = 1;
 	for (size_t c = 0; c < codecs; c++)
 		for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
-			const size_t n = length[l], blocks = n / CRUMB_RANGE;
+			const size_t n = length[l], blocks = n / CRUMB_RANGE_STEP;
 			if (solves(&codec[c]) && l != 3)
 				continue;
 			float *g = malloc((n + 1) * sizeof *g), *want = malloc((n + 1) * sizeof *want),
@@ -146,9 +146,10 @@ static void ranges_make_up_the_whole(void **state)
 				assert_int_equal(crumb_unpack_add_all(frame, weight, FRAMES, want, n), 0);
 				size_t end = n;
 				for (int range = RANGES; range > 0; range--) {
-					const size_t left = end / CRUMB_RANGE + 1;
+					const size_t left = end / CRUMB_RANGE_STEP + 1;
 					const size_t first =
-					        range > 1 ? case_random(&chance) % left * CRUMB_RANGE : 0;
+					        range > 1 ? case_random(&chance) % left * CRUMB_RANGE_STEP
+					                  : 0;
 					assert_int_equal(
 					        crumb_add_range(checked, weight, FRAMES, acc, n, first, end),
 					        0);
@@ -169,7 +170,7 @@ static void ranges_make_up_the_whole(void **state)
 				assert_int_equal(crumb_add_range(checked, weight, FRAMES, acc, n, 0, 639),
 				                 CRUMB_EINVAL);
 				assert_int_equal(crumb_add_range(checked, weight, FRAMES, acc, n, 16,
-				                                 blocks * CRUMB_RANGE),
+				                                 blocks * CRUMB_RANGE_STEP),
 				                 CRUMB_EINVAL);
 			}
 			assert_int_equal(crumb_check(&checked[0], frame[0].data, frame[0].len - 1),

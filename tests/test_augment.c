@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "augment.h"
+#include "train/data/augment.h"
 
 enum { CHANNELS = 3, SIDE = 10, DRAWS = 3000 };
 

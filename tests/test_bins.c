@@ -1,7 +1,7 @@
 /* Bins: what is sent of one, and payloads that are long enough for many symbols to be looked at together.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include "frame.h"
 #include <math.h>
 #include <stdio.h>

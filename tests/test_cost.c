@@ -12,8 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cost.h"
-#include "sizes.h"
+#include "exchange/auto/cost.h"
+#include "nets/sizes.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define CLOSE(a, b)  assert_true(fabs((a) - (b)) <= 1e-9 * fabs(b))
@@ -54,7 +54,7 @@ static void a_ring_sends_what_its_rounds_send(void **state)
 				send_bytes(&ports, r, (r + 1) % n, 1000.0 / n);
 			bytes += busiest(&ports);
 		}
-		const struct crumb_load load = crumb_load_ring(n, 1000);
+		const struct crumb_load load = crumb_cost_ring(n, 1000);
 		CLOSE(load.bytes, bytes);
 		assert_true(load.messages == 2 * (n - 1) && load.codec == 0);
 	}
@@ -62,7 +62,7 @@ static void a_ring_sends_what_its_rounds_send(void **state)
 
 static void a_gather_sends_everyone_everything(void **state)
 {
-	const struct crumb_frames frames = {.bytes = 70, .pack = 0.25, .unpack = 0.125};
+	const struct crumb_cost_frames frames = {.bytes = 70, .pack = 0.25, .unpack = 0.125};
 	(void)state;
 	for (unsigned n = 1; n <= MOST_RANKS; n++) {
 		struct ports ports = {0};
@@ -95,8 +95,8 @@ static void an_owner_takes_its_slices_and_gives_their_mean(void **state)
 		for (unsigned r = 0; r < n; r++)
 			heaviest = fmax(heaviest, owned[r]);
 		const double share = heaviest / all;
-		const struct crumb_frames gradient = {.bytes = all, .pack = 7, .unpack = 5},
-		                          mean = {.bytes = 3 * all, .pack = 3, .unpack = 2};
+		const struct crumb_cost_frames gradient = {.bytes = all, .pack = 7, .unpack = 5},
+		                               mean = {.bytes = 3 * all, .pack = 3, .unpack = 2};
 		const struct crumb_load load = crumb_load_owner(n, share, &gradient, &mean);
 		CLOSE(load.bytes, busiest(&up) + busiest(&down));
 		/* its gradient, all ranks' part of theirs, its part of the mean, the whole mean */
@@ -274,14 +274,14 @@ static double gradient_bytes(const char *network, double body)
 	struct sizes sizes;
 	assert_int_equal(sizes_find(&sizes, network), 0);
 	const size_t last = sizes.tensor[sizes.count - 2].slice.n + sizes.tensor[sizes.count - 1].slice.n;
-	assert_int_equal(sizes.tensor[sizes.count - 2].slice.kind, CRUMB_LAST);
+	assert_int_equal(sizes.tensor[sizes.count - 2].slice.kind, CRUMB_KIND_LAST);
 	return 4.0 * (double)last + body / 8 * (double)(sizes.parameters - last);
 }
 
 static struct crumb_load figure_load(bool ring, unsigned nodes, double bytes)
 {
 	if (ring)
-		return crumb_load_ring(nodes, bytes);
+		return crumb_cost_ring(nodes, bytes);
 	return (struct crumb_load){.bytes = (nodes == 2 ? 1 : 1.98) * bytes, .messages = 2 * (nodes - 1.0)};
 }
 

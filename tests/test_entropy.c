@@ -2,10 +2,10 @@
  * the entropy of independent signs, and no harm where someone changed them.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include "frame.h"
-#include "gaps.h"
-#include "ternary.h"
+#include "coding/golomb.h"
+#include "payload/ternary.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,18 +23,18 @@ static void gaps_are_checked(void **state)
 		uint64_t n;
 	} bad[] = {{0, 6, 2, 5},    {0, 6, 3, 6}, {0, 6, 1, 6}, {4, 6, 32, 6},
 	           {5, 6, 0xF3, 6}, {0, 5, 2, 6}, {0, 4, 2, 6}};
-	assert_true(crumb_gaps_check(good, sizeof good, 6));
+	assert_true(crumb_golomb_check(good, sizeof good, 6));
 	float acc[6] = {0};
-	crumb_gaps_add(good, sizeof good, 6, 2, -3, acc, 0, 6);
+	crumb_golomb_add(good, sizeof good, 6, 2, -3, acc, 0, 6);
 	assert_memory_equal(acc, ((float[6]){0, 2, 0, 0, 0, -3}), sizeof acc);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		uint8_t changed[sizeof good];
 		memcpy(changed, good, sizeof good);
 		changed[bad[i].at] = bad[i].value;
-		assert_false(crumb_gaps_check(changed, bad[i].size, bad[i].n));
+		assert_false(crumb_golomb_check(changed, bad[i].size, bad[i].n));
 	}
 	const uint8_t longer[] = {2, 0, 0, 0, 1, 0x73, 0};
-	assert_false(crumb_gaps_check(longer, sizeof longer, 6));
+	assert_false(crumb_golomb_check(longer, sizeof longer, 6));
 }
 
 /* Gaps of all lengths, short ones and, where others are dense, some whose codes have hundreds of bits: what
@@ -64,17 +64,17 @@ static void gaps_come_back(void **state)
 		}
 		n += case_random(&random) % 2 * case_random(&random) % 50;
 		n = n < sizeof want / sizeof *want ? n : sizeof want / sizeof *want;
-		const size_t size = crumb_gaps_of_list(gaps, list, n, count);
-		assert_true(size + 8 <= sizeof gaps && crumb_gaps_check(gaps, size, n));
+		const size_t size = crumb_golomb_of_list(gaps, list, n, count);
+		assert_true(size + 8 <= sizeof gaps && crumb_golomb_check(gaps, size, n));
 		const size_t from = case_random(&random) % n,
 		             to = from + case_random(&random) % (n - from + 1);
 		memset(acc, 0, sizeof acc);
-		crumb_gaps_add(gaps, size, n, 2, -3, acc, from, to);
+		crumb_golomb_add(gaps, size, n, 2, -3, acc, from, to);
 		for (size_t i = 0; i < n; i++)
 			assert_true(acc[i] == (i >= from && i < to ? want[i] : 0));
 		for (size_t cut = 1; cut <= size && cut < 9; cut++)
-			assert_false(crumb_gaps_check(gaps, size - cut, n));
-		assert_false(count && crumb_gaps_check(gaps, size, get_u32(list + 4 * (count - 1)) >> 1));
+			assert_false(crumb_golomb_check(gaps, size - cut, n));
+		assert_false(count && crumb_golomb_check(gaps, size, get_u32(list + 4 * (count - 1)) >> 1));
 	}
 }
 
@@ -176,7 +176,7 @@ static void terngrad_sends_the_shortest(void **state)
 	enum { DENSITIES = sizeof density / sizeof *density };
 	static float g[MOST];
 	static uint8_t list[4 * MOST], gaps[MOST], listed[MOST], blocks[MOST];
-	const struct symbols *symbols = &PER_ISA(ternary_symbols);
+	const struct block_code *symbols = &ternary_codes;
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	uint64_t random = 6;
@@ -190,12 +190,12 @@ static void terngrad_sends_the_shortest(void **state)
 				word = g[i] != 0 ? put_u32(word, 2 * (uint32_t)i + (g[i] > 0)) : word;
 			}
 			uint8_t *bits = pack("terngrad:clip=0,coding=bits", g, n, &len);
-			const size_t of_gaps = PER_ISA(gaps_of_map)(gaps, bits + BESIDES, n, count, &minus);
+			const size_t of_gaps = golomb_of_map(gaps, bits + BESIDES, n, count, &minus);
 			assert_int_equal(minus, below);
-			assert_int_equal(crumb_gaps_of_list(listed, list, n, count), of_gaps);
+			assert_int_equal(crumb_golomb_of_list(listed, list, n, count), of_gaps);
 			assert_memory_equal(listed, gaps, of_gaps);
-			const size_t of_blocks = PER_ISA(symbols_encode)(blocks, bits + BESIDES, n, symbols,
-			                                                 SYMBOLS_ENTROPY),
+			const size_t of_blocks = blocks_encode(blocks, bits + BESIDES, n, symbols,
+			                                       BLOCKS_ENTROPY),
 			             trits = 16 * ((n + 79) / 80),
 			             least = of_gaps < of_blocks ? of_gaps : of_blocks;
 			free(bits);
@@ -225,10 +225,10 @@ static void gaps_of_a_long_map(void **state)
 		word = put_u32(word, 2 * (uint32_t)element[i] + i % 2);
 	}
 	size_t minus;
-	const size_t size = PER_ISA(gaps_of_map)(gaps, map, n, COUNT, &minus);
+	const size_t size = golomb_of_map(gaps, map, n, COUNT, &minus);
 	assert_int_equal(gaps[4], 27);
 	assert_int_equal(minus, COUNT / 2);
-	assert_int_equal(crumb_gaps_of_list(listed, list, n, COUNT), size);
+	assert_int_equal(crumb_golomb_of_list(listed, list, n, COUNT), size);
 	assert_memory_equal(gaps, listed, size);
 	free(map);
 }
@@ -294,7 +294,7 @@ static void adacomp_keeps_the_papers_promise(void **state)
 			}
 			size_t len;
 			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
-			crumb_frame f;
+			crumb_frame_info f;
 			assert_int_equal(crumb_peek(&f, frame, len), len);
 			assert_true(f.sent > 50 && (double)len <= bins[b].bytes * (double)f.sent);
 			free(frame);

@@ -2,12 +2,12 @@
  * another.
  *
  * SPDX-License-Identifier: MIT */
-#include "exchange_cases.h"
+#include "tests/exchange_cases.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "plan.h"
-#include "transport.h"
+#include "exchange/plan.h"
+#include "exchange/transport.h"
 
 /* ---- laws ----------------------------------------------------------------------------------- */
 
@@ -221,7 +221,7 @@ static void random_errors_average_out(void **state)
 	(void)state;
 	for (size_t i = 0; crumb_list(i); i++) {
 		const struct policy policy = parse_policy(crumb_list(i)->name);
-		if (!(crumb_list(i)->flags & CRUMB_RANDOM))
+		if (!(crumb_list(i)->flags & CRUMB_CODEC_RANDOM))
 			continue;
 		const double one = variance(&policy, 1);
 		assert_true(one > 0);

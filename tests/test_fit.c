@@ -1,8 +1,8 @@
 /* Where adaptive levels go: laws' moments, and what the solvers promise about Psi.
  *
  * SPDX-License-Identifier: MIT */
-#include "fit.h"
-#include "fit_tables.h"
+#include "fit/fit.h"
+#include "tests/fit_tables.h"
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>

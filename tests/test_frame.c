@@ -1,8 +1,8 @@
 /* The envelope, against the format document.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
-#include "crc32c.h"
+#include "tests/cases.h"
+#include "check/crc32c.h"
 #include "frame.h"
 #include <stdlib.h>
 #include <string.h>

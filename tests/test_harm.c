@@ -4,7 +4,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* mmap */
-#include "laws.h"
+#include "tests/laws.h"
 #include "frame.h"
 #include <math.h>
 #include <sys/mman.h>

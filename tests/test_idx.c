@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "data.h"
+#include "train/data/data.h"
 
 #define PIXELS ((size_t)28 * 28)
 

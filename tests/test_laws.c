@@ -1,7 +1,7 @@
 /* Laws of packing that hold for every codec, instruction set, length and type.
  *
  * SPDX-License-Identifier: MIT */
-#include "laws.h"
+#include "tests/laws.h"
 #include <math.h>
 
 /* What one set of instructions does with a gradient in three steps. */
@@ -158,7 +158,7 @@ static void plain_codecs_are_idempotent(void **state)
 			case_fill(g, n, CASE_GAUSS, 11);
 			crumb_packer *p = case_packer(&codec[c], n, 1);
 			const crumb_codec_info *info = crumb_list(codec[c].id - 1);
-			if (!(info->flags & (CRUMB_RESIDUAL | CRUMB_RANDOM))) {
+			if (!(info->flags & (CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_RANDOM))) {
 				uint8_t *one = case_pack(p, g, CRUMB_F32, &len);
 				float *sent = decode(one, len, n);
 				for (size_t i = 0; i < n; i++)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "layer_probe.h"
-#include "plan.h"
-#include "policy.h"
+#include "train/report/layer_probe.h"
+#include "exchange/plan.h"
+#include "exchange/policy.h"
 
 enum { SLICES = 5, LEARNERS = 2, STEPS = 2, MOST_PARTS = 8, MOST = 71680 };
 
@@ -22,7 +22,7 @@ static const struct crumb_slice slices[SLICES] = {{.at = 0, .n = 1001, .kind = C
                                                   {.at = 1001, .n = 10, .kind = CRUMB_BIAS},
                                                   {.at = 1011, .n = 4099, .kind = CRUMB_FC},
                                                   {.at = 5110, .n = MOST, .kind = CRUMB_LSTM},
-                                                  {.at = 5110 + MOST, .n = 500, .kind = CRUMB_LAST}};
+                                                  {.at = 5110 + MOST, .n = 500, .kind = CRUMB_KIND_LAST}};
 enum { TOTAL = 5110 + MOST + 500 };
 
 /* Of tails heavier than a normal law's. */
@@ -71,7 +71,7 @@ static void pack_plainly(struct plain *plain, const struct crumb_slice *slice, s
 			        crumb_pack(packer[l], grad[l][step] + slice->at, CRUMB_F32, 0, frame, cap);
 			if (l > 0 || step + 1 < STEPS)
 				continue;
-			crumb_frame about;
+			crumb_frame_info about;
 			assert_int_equal(crumb_peek(&about, frame, (size_t)size), size);
 			crumb_unpack_add(frame, (size_t)size, 1, plain->arrived + slice->at, slice->n);
 			plain->sent += (double)about.sent;
@@ -279,11 +279,11 @@ static void probes_are_what_they_say(void **state)
 	const struct part bins[CRUMB_KINDS] = {[CRUMB_CONV] = {"terngrad:shared=1", 0, 2.5},
 	                                       [CRUMB_FC] = {"adacomp:bin=50", 0, 0},
 	                                       [CRUMB_LSTM] = {"terngrad:bucket=64,clip=1.5", 64, 1.5},
-	                                       [CRUMB_LAST] = {"raw", 0, 0}},
+	                                       [CRUMB_KIND_LAST] = {"raw", 0, 0}},
 	                  levels[CRUMB_KINDS] = {[CRUMB_CONV] = {"local:bin=60,coding=entropy", 0, 0},
 	                                         [CRUMB_FC] = {"qsgd:bits=3,bucket=256", 256, 0},
 	                                         [CRUMB_LSTM] = {"qsgd:bits=3,bucket=512", 512, 0},
-	                                         [CRUMB_LAST] = {"raw", 0, 0}};
+	                                         [CRUMB_KIND_LAST] = {"raw", 0, 0}};
 	for (size_t i = 0; i < 2; i++) {
 		const char *plan = i ? "shard" : "gather";
 		probe_with(

@@ -1,21 +1,21 @@
 /* Levels: the vectors, the law of rounding at random, the papers' bounds on its variance.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The portable build's own functions, for uniform numbers from outside and for the levels of a frame. */
-#define V16_ISA                            vectors
-#define crumb_symbols_encode_vectors       crumb_symbols_encode_portable
-#define crumb_symbols_decode_vectors       crumb_symbols_decode_portable
-#define crumb_symbols_check_vectors        crumb_symbols_check_portable
-#define crumb_symbols_decode_range_vectors crumb_symbols_decode_range_portable
-#include "../src/levels.c"
-#include "../src/levels_unpack.c"
+#define V16_ISA                           vectors
+#define crumb_blocks_encode_vectors       crumb_blocks_encode_portable
+#define crumb_blocks_decode_vectors       crumb_blocks_decode_portable
+#define crumb_blocks_check_vectors        crumb_blocks_check_portable
+#define crumb_blocks_decode_range_vectors crumb_blocks_decode_range_portable
+#include "payload/levels_pack.c"
+#include "payload/levels_unpack.c"
 #include "frame.h"
-#include "histogram.h"
+#include "fit/histogram.h"
 
 /* Eight elements under one norm, rounded with these u. */
 static const float element[V16] = {3, -4, 0, 12, 0, -84, 0.5f, -2};
@@ -40,9 +40,9 @@ static void vectors(void **state)
 	for (size_t i = 0; i < sizeof vector / sizeof *vector; i++) {
 		struct levels levels;
 		if (vector[i].p > 0)
-			PER_ISA(levels_powers)(&levels, vector[i].count, vector[i].p);
+			levels_powers(&levels, vector[i].count, vector[i].p);
 		else
-			PER_ISA(levels_even)(&levels, vector[i].count);
+			levels_even(&levels, vector[i].count);
 		const struct unit unit = unit_of(element, CRUMB_F32, 0, 8, vector[i].norm);
 		assert_true(fabsf(unit.norm - vector[i].size) < 85 * 0x1p-22f);
 		const struct rounding r = rounding_to(&levels);
@@ -69,7 +69,7 @@ static void halves_need_no_table(void **state)
 	for (uint32_t count = 7; count <= 15; count += 8)
 		for (int trial = 0; trial < 100000; trial++) {
 			struct levels levels;
-			PER_ISA(levels_powers)(&levels, count, 0.5f);
+			levels_powers(&levels, count, 0.5f);
 			const struct rounding r = rounding_to(&levels);
 			assert_true(are_halves(&levels));
 			float y[V16];
@@ -169,9 +169,9 @@ static void levels_are_as_computed(void **state)
 	                              1},
 	                   half[7] = {-1, -0.5f, -0.25f, 0, 0.25f, 0.5f, 1};
 	struct levels levels;
-	PER_ISA(levels_even)(&levels, 8);
+	levels_even(&levels, 8);
 	assert_memory_equal(levels.at, even, sizeof even);
-	PER_ISA(levels_powers)(&levels, 7, 0.5f);
+	levels_powers(&levels, 7, 0.5f);
 	assert_memory_equal(levels.at, half, sizeof half);
 }
 
@@ -345,7 +345,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 	(void)state;
 	static const size_t length[] = {2, 7, 129, 1000, N - 61, N};
 	static float g[N];
-	levels_survey *const survey = PER_ISA(levels_survey);
+	levels_survey *const survey = survey_levels;
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	crumb_codec codec;
@@ -397,7 +397,7 @@ static void zipml_samples_many_elements(void **state)
 		g[FAR + i] *= 0.05f * exp2f(9 * (float)(i % 97) / 97);
 	struct masses m = {.top = 0};
 	for (int pass = 0; pass < 2; pass++, m.weigh = true)
-		PER_ISA(levels_survey)(g, CRUMB_F32, MANY, BUCKET, LEVELS_L2, see_masses, &m);
+		survey_levels(g, CRUMB_F32, MANY, BUCKET, LEVELS_L2, see_masses, &m);
 	struct histogram_law law;
 	double level[8];
 	crumb_histogram_law(&law, m.mass);

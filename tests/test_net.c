@@ -14,17 +14,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <team.h>
+#include "exchange/team.h"
 
-#include "digits.h"
-#include "init.h"
-#include "loss.h"
-#include "net.h"
-#include "pass.h"
-#include "random.h"
-#include "split.h"
-#include "train.h"
-#include "worker.h"
+#include "train/data/drawn_digits.h"
+#include "train/layers/init.h"
+#include "train/layers/loss.h"
+#include "nets/net.h"
+#include "train/layers/pass.h"
+#include "train/data/random.h"
+#include "train/split.h"
+#include "train/train.h"
+#include "train/worker.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -66,9 +66,9 @@ static void lenet_is_the_papers(void **state)
 	static const struct {
 		size_t n, run;
 		enum crumb_kind kind;
-	} want[] = {{500, 25, CRUMB_CONV},   {20, 0, CRUMB_BIAS},     {25000, 500, CRUMB_CONV},
-	            {50, 0, CRUMB_BIAS},     {400000, 800, CRUMB_FC}, {500, 0, CRUMB_BIAS},
-	            {5000, 500, CRUMB_LAST}, {10, 0, CRUMB_BIAS}};
+	} want[] = {{500, 25, CRUMB_CONV},        {20, 0, CRUMB_BIAS},     {25000, 500, CRUMB_CONV},
+	            {50, 0, CRUMB_BIAS},          {400000, 800, CRUMB_FC}, {500, 0, CRUMB_BIAS},
+	            {5000, 500, CRUMB_KIND_LAST}, {10, 0, CRUMB_BIAS}};
 	struct net net;
 	open_net(&net, model_find("lenet"), (struct shape){1, 28, 28});
 	assert_int_equal(net.parameters, 431080);

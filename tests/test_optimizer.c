@@ -10,8 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "optimizer.h"
-#include "random.h"
+#include "train/update/optimizer.h"
+#include "train/data/random.h"
 
 enum { N = 37, STEPS = 25 };
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "policy.h"
+#include "exchange/policy.h"
 
 static struct policy parsed(const char *text)
 {
@@ -53,7 +53,7 @@ static void a_single_spec_is_for_weights(void **state)
 		assert_codec(&policy, CRUMB_EMBEDDING, name);
 		assert_codec(&policy, CRUMB_BIAS, "raw");
 		assert_codec(&policy, CRUMB_BATCHNORM, "raw");
-		assert_codec(&policy, CRUMB_LAST, strcmp(name, "terngrad") ? name : "raw");
+		assert_codec(&policy, CRUMB_KIND_LAST, strcmp(name, "terngrad") ? name : "raw");
 	}
 }
 
@@ -86,8 +86,8 @@ static void rules_name_kinds(void **state)
 	assert_codec(&policy, CRUMB_CONV, "half");
 	assert_codec(&policy, CRUMB_FC, "twobit:threshold=0.25");
 	assert_codec(&policy, CRUMB_LSTM, "twobit:threshold=0.25");
-	assert_codec(&policy, CRUMB_LAST, "twobit:threshold=0.25"); /* falls back to fc */
-	assert_codec(&policy, CRUMB_EMBEDDING, "raw");              /* nobody named it */
+	assert_codec(&policy, CRUMB_KIND_LAST, "twobit:threshold=0.25"); /* falls back to fc */
+	assert_codec(&policy, CRUMB_EMBEDDING, "raw");                   /* nobody named it */
 	assert_codec(&policy, CRUMB_BIAS, "raw");
 	assert_codec(&policy, CRUMB_BATCHNORM, "raw");
 }
@@ -98,7 +98,7 @@ static void the_first_match_wins(void **state)
 
 	(void)state;
 	assert_codec(&policy, CRUMB_FC, "half");
-	assert_codec(&policy, CRUMB_LAST, "twobit");
+	assert_codec(&policy, CRUMB_KIND_LAST, "twobit");
 }
 
 static void last_named_does_not_fall_back(void **state)
@@ -106,8 +106,8 @@ static void last_named_does_not_fall_back(void **state)
 	const struct policy a = parsed("last=half;fc=twobit"), b = parsed("conv=half");
 
 	(void)state;
-	assert_codec(&a, CRUMB_LAST, "half");
-	assert_codec(&b, CRUMB_LAST, "raw");
+	assert_codec(&a, CRUMB_KIND_LAST, "half");
+	assert_codec(&b, CRUMB_KIND_LAST, "raw");
 }
 
 static void what_does_not_shrink_goes_raw(void **state)

@@ -1,7 +1,7 @@
 /* Codecs that round at random: their mean is the gradient, their spread is what the formula says.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static void blocks_draw_their_own(void **state)
 	for (int b = 0; b < BLOCKS; b++)
 		case_fill(g + b * BLOCK, BLOCK, CASE_GAUSS, 1);
 	for (size_t c = 0; crumb_list(c); c++) {
-		if (!(crumb_list(c)->flags & CRUMB_RANDOM))
+		if (!(crumb_list(c)->flags & CRUMB_CODEC_RANDOM))
 			continue;
 		static float out[N];
 		crumb_codec codec;
@@ -124,7 +124,7 @@ static void clipped_gaussians_are_two_thirds_zero(void **state)
 	crumb_packer *p = case_packer(&codec, N, 1);
 	size_t len;
 	uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
-	crumb_frame f;
+	crumb_frame_info f;
 	assert_int_equal(crumb_peek(&f, frame, len), len);
 	assert_true(fabs(f.fact[0].value - 2.5) < 0.01);
 	assert_true(fabs(1 - (double)f.sent / N - 0.683) < 0.003);
@@ -153,7 +153,7 @@ static void adacomp_sends_about_five_a_bin(void **state)
 			case_fill(g, N, CASE_GAUSS, s);
 			size_t len;
 			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
-			crumb_frame f;
+			crumb_frame_info f;
 			assert_int_equal(crumb_peek(&f, frame, len), len);
 			sent += s >= STEPS - 10 ? (double)f.sent / 10 : 0;
 			free(frame);

@@ -1,14 +1,14 @@
 /* The exchange when something is wrong: whatever fails, every rank hears of it and none waits in vain.
  *
  * SPDX-License-Identifier: MIT */
-#include "exchange_cases.h"
+#include "tests/exchange_cases.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "message.h"
-#include "plan.h"
-#include "team.h"
-#include "transport.h"
+#include "exchange/message.h"
+#include "exchange/plan.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
 
 /* ---- one rank of several ------------------------------------------------------------------------ */
 
@@ -160,7 +160,7 @@ static void pad_last_frame(uint8_t *message)
 	length++;
 	memcpy(table + (SLICES - 1) * sizeof length, &length, sizeof length);
 	memcpy(&head, message, sizeof head);
-	head.sum = crumb_hash(0, table, SLICES * sizeof length);
+	head.sum = crumb_message_hash(0, table, SLICES * sizeof length);
 	memcpy(message, &head, sizeof head);
 }
 

@@ -1,8 +1,8 @@
 /* The random function: that it is the document's, and that it looks random.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
-#include "rng.h"
+#include "tests/cases.h"
+#include "v16/rng.h"
 #include <math.h>
 #include <stdlib.h>
 

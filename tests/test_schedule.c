@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "schedule.h"
+#include "train/update/schedule.h"
 
 static double rate(const char *text, double epoch)
 {

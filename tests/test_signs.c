@@ -3,7 +3,7 @@
  * list is kept, given up, and given up too early.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,9 +8,9 @@
 #include <cmocka.h>
 #include <stdbool.h>
 #include <string.h>
-#include "model.h"
-#include "net.h"
-#include "sizes.h"
+#include "nets/model.h"
+#include "nets/net.h"
+#include "nets/sizes.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -53,7 +53,7 @@ static void networks_have_the_published_sizes(void **state)
 			layers += sizes.tensor[k].slice.run != 0;
 		assert_int_equal(sizes.parameters, want[i].parameters);
 		assert_int_equal(layers, want[i].layers);
-		assert_int_equal(parameters_of_kind(&sizes, CRUMB_LAST), want[i].last);
+		assert_int_equal(parameters_of_kind(&sizes, CRUMB_KIND_LAST), want[i].last);
 		assert_int_equal(parameters_of_kind(&sizes, CRUMB_BATCHNORM), want[i].batchnorm);
 	}
 }

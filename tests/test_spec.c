@@ -1,7 +1,7 @@
 /* Codecs as text.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include "decimal.h"
 #include <locale.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* Sums of frames under one agreed scaler: integers, exact, in ceil(log2(2N + 1)) bits an element.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,7 +102,7 @@ static void sums_are_exact(void **state)
 							        spec[c], learners, n, e, (double)got[e],
 							        (double)want);
 					}
-					crumb_frame f;
+					crumb_frame_info f;
 					assert_int_equal(crumb_peek(&f, sum, (size_t)len), len);
 					free(q);
 					free(one);

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <time.h>
-#include "team.h"
+#include "exchange/team.h"
 
 enum { MOST = 1000, MOST_THREADS = 5 };
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "text.h"
+#include "train/data/text.h"
 
 static char path[] = "/tmp/crumb-text-XXXXXX";
 

@@ -1,7 +1,7 @@
 /* threshold=auto: a wanted share of the elements is sent, whatever the gradient's scale.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static crumb_packer *packer_of(const char *spec, size_t n)
 static double step(crumb_packer *p, const float *g, size_t n, float *sum)
 {
 	size_t length;
-	crumb_frame frame;
+	crumb_frame_info frame;
 	uint8_t *packed = case_pack(p, g, CRUMB_F32, &length);
 	assert_int_equal(crumb_peek(&frame, packed, length), length);
 	assert_int_equal(crumb_unpack_add(packed, length, 1, sum, n), length);

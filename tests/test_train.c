@@ -10,12 +10,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "digits.h"
-#include "random.h"
-#include "init.h"
-#include "split.h"
-#include "train.h"
-#include "worker.h"
+#include "train/data/drawn_digits.h"
+#include "train/data/random.h"
+#include "train/layers/init.h"
+#include "train/split.h"
+#include "train/train.h"
+#include "train/worker.h"
 
 static const struct layer one_layer[] = {{.type = LAYER_FC, .units = 10}};
 static const struct model model = {.name = "one", .layers = one_layer, .layer_count = 1};

@@ -1,8 +1,8 @@
 /* The test vectors: what the papers' formulas and the authors' code give.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
-#include "vectors.h"
+#include "tests/cases.h"
+#include "tests/vectors.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +10,10 @@
 
 /* The portable build's own functions, for TernGrad with uniform numbers from outside. */
 #define V16_ISA vectors
-#include "../src/codec/terngrad.c"
-#include "../src/gaps_map.c"
-#include "../src/ternary.c"
-#include "../src/symbols.c"
+#include "codec/terngrad.c"
+#include "coding/golomb_map.c"
+#include "payload/ternary.c"
+#include "coding/blocks.c"
 #include "frame.h"
 
 static float number(uint32_t bits)

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
-#include "checkpoint.h"
+#include "train/checkpoint.h"
 
 #include <dirent.h>
 #include <errno.h>

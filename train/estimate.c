@@ -1,17 +1,17 @@
 /* Timing a step, and the link.
  *
  * SPDX-License-Identifier: MIT */
-#include "estimate.h"
-#include "init.h"
-#include "worker.h"
+#include "train/estimate.h"
+#include "train/layers/init.h"
+#include "train/worker.h"
 
-#include <probe.h>
-#include <seconds.h>
-#include <split.h>
+#include "exchange/auto/probe.h"
+#include "exchange/seconds.h"
+#include "train/split.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <transport.h>
+#include "exchange/transport.h"
 
 enum { STEPS = 9 }; /* one more comes first: it is slow */
 

@@ -4,9 +4,9 @@
 #ifndef ESTIMATE_H
 #define ESTIMATE_H
 
-#include "data.h"
-#include "net.h"
-#include "options.h"
+#include "train/data/data.h"
+#include "nets/net.h"
+#include "train/options/options.h"
 
 struct transport;
 

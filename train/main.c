@@ -2,20 +2,20 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
-#include "data.h"
-#include "estimate.h"
-#include "log.h"
-#include "net.h"
-#include "options.h"
-#include "table.h"
-#include "train.h"
+#include "train/data/data.h"
+#include "train/estimate.h"
+#include "train/report/log.h"
+#include "nets/net.h"
+#include "train/options/options.h"
+#include "train/report/table.h"
+#include "train/train.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <team.h>
-#include <transport.h>
+#include "exchange/team.h"
+#include "exchange/transport.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "resume.h"
-#include "checkpoint.h"
+#include "train/resume.h"
+#include "train/checkpoint.h"
 
 #include <stdlib.h>
-#include <transport.h>
+#include "exchange/transport.h"
 
 /* What a run has to remember beside its arrays. */
 struct past {

@@ -4,7 +4,7 @@
 #ifndef RESUME_H
 #define RESUME_H
 
-#include "state.h"
+#include "train/state.h"
 
 /* Writes one where the options say so, after the last epoch of *run. 0, or a negative error and a reason in
  * why. */

@@ -4,9 +4,9 @@
 #ifndef STATE_H
 #define STATE_H
 
-#include "optimizer.h"
-#include "progress.h"
-#include "train.h"
+#include "train/update/optimizer.h"
+#include "train/report/progress.h"
+#include "train/train.h"
 
 #include <stdbool.h>
 

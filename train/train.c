@@ -1,26 +1,26 @@
 /* The loop of training.
  *
  * SPDX-License-Identifier: MIT */
-#include "train.h"
-#include "arrival.h"
-#include "dump.h"
-#include "init.h"
-#include "layer_probe.h"
-#include "optimizer.h"
-#include "random.h"
-#include "resume.h"
-#include "split.h"
-#include "state.h"
-#include "worker.h"
+#include "train/train.h"
+#include "train/report/arrival.h"
+#include "train/report/dump.h"
+#include "train/layers/init.h"
+#include "train/report/layer_probe.h"
+#include "train/update/optimizer.h"
+#include "train/data/random.h"
+#include "train/resume.h"
+#include "train/split.h"
+#include "train/state.h"
+#include "train/worker.h"
 
 #include <math.h>
-#include <seconds.h>
+#include "exchange/seconds.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <team.h>
-#include <transport.h>
-#include <tuner.h>
+#include "exchange/team.h"
+#include "exchange/transport.h"
+#include "exchange/auto/tuner.h"
 
 enum {
 	TEST_CHUNK = 256,        /* test samples a task */

@@ -4,11 +4,11 @@
 #ifndef TRAIN_H
 #define TRAIN_H
 
-#include "data.h"
-#include "log.h"
-#include "net.h"
-#include "options.h"
-#include "report.h"
+#include "train/data/data.h"
+#include "train/report/log.h"
+#include "nets/net.h"
+#include "train/options/options.h"
+#include "train/report/report.h"
 
 struct team;
 struct transport;

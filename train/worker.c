@@ -1,11 +1,11 @@
 /* Samples go through the network in micro-batches, small enough that activations stay in cache.
  *
  * SPDX-License-Identifier: MIT */
-#include "worker.h"
-#include "loss.h"
-#include "pass.h"
-#include "random.h"
-#include "split.h"
+#include "train/worker.h"
+#include "train/layers/loss.h"
+#include "train/layers/pass.h"
+#include "train/data/random.h"
+#include "train/split.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,8 +4,8 @@
 #ifndef WORKER_H
 #define WORKER_H
 
-#include "data.h"
-#include "net.h"
+#include "train/data/data.h"
+#include "nets/net.h"
 
 struct worker;
 

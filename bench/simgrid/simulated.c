@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
-#include "simulated.h"
+#include "bench/simgrid/simulated.h"
 
 #include <mpi.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef SIMULATED_H
 #define SIMULATED_H
 
-#include <transport.h>
+#include "exchange/transport.h"
 
 /* Starts MPI and opens this rank's transport, for as long as the process lives. */
 struct transport *simulated_open(void);

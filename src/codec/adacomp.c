@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #define BINS_CHOICE LIFTED
-#include "bins_pack.h"
-#include "bins_unpack.h"
+#include "payload/bins_pack.h"
+#include "payload/bins_unpack.h"
 
 enum { FACTOR = BIN + 1, CODING }; /* the other keys */
 
@@ -21,13 +21,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                 &out->flags);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
-{
-	PER_ISA(bins_describe)(frame, out, CODING);
-}
+static void describe(const struct frame *frame, crumb_frame_info *out) { bins_describe(frame, out, CODING); }
 
 CODEC_INFO(
-        adacomp, .id = 5, .flags = CRUMB_RESIDUAL, .name = "adacomp",
+        adacomp, .id = 5, .flags = CRUMB_CODEC_RESIDUAL, .name = "adacomp",
         .brief = "of every bin, what the latest gradient lifts over its greatest residual (Chen et al. 2018)",
         .keys = 3,
         .key = {{"bin", "elements of a bin", 500, 1, BINS_MOST, 1, NULL},
@@ -40,7 +37,7 @@ const struct codec PER_ISA(adacomp) = {
         .floats = bins_floats,
         .bound = bound,
         .pack = pack,
-        .check = PER_ISA(bins_check),
-        .unpack_add = PER_ISA(bins_unpack_add),
+        .check = bins_check,
+        .unpack_add = bins_unpack_add,
         .describe = describe,
 };

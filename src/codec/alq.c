@@ -2,13 +2,10 @@
  * 3).
  *
  * SPDX-License-Identifier: MIT */
-#include "adapt.h"
-#include "fit.h"
+#include "payload/adapt.h"
+#include "fit/fit.h"
 
-static size_t bound(const crumb_codec *codec, size_t n)
-{
-	return PER_ISA(levels_bound)(codec, n, LEVELS_TABLE);
-}
+static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_TABLE); }
 
 /* Coordinate descent from the levels in use and from both of the paper's starts; the best of the three. */
 static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
@@ -42,10 +39,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	struct levels levels = {LEVELS_TABLE, levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0), {0}};
 	__builtin_memcpy(levels.at, packer_floats(p), levels.count * sizeof *levels.at);
-	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, out);
+	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
 
-CODEC_INFO(alq, .id = 15, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "alq",
+CODEC_INFO(alq, .id = 15, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUMB_CODEC_AGREES, .name = "alq",
            .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)", .keys = ADAPT_KEYS,
            .key = {ADAPT_OWN_KEYS});
 
@@ -55,10 +52,10 @@ const struct codec PER_ISA(alq) = {
         .bound = bound,
         .pack = pack,
         .gates = always_gates,
-        .check = PER_ISA(levels_check),
-        .clean = PER_ISA(levels_clean),
-        .unpack_add = PER_ISA(levels_unpack_add),
-        .divides = PER_ISA(levels_divides),
+        .check = levels_check,
+        .clean = levels_clean,
+        .unpack_add = levels_unpack_add,
+        .divides = levels_divides,
         .describe = levels_describe_zero,
         .agree_count = crumb_adapt_count,
         .measure = adapt_measure,

@@ -2,13 +2,10 @@
  * al., NeurIPS 2020, section 3).
  *
  * SPDX-License-Identifier: MIT */
-#include "adapt.h"
-#include "fit.h"
+#include "payload/adapt.h"
+#include "fit/fit.h"
 
-static size_t bound(const crumb_codec *codec, size_t n)
-{
-	return PER_ISA(levels_bound)(codec, n, LEVELS_POWERS);
-}
+static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_POWERS); }
 
 static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
 {
@@ -25,11 +22,11 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	const uint32_t count = levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0);
 	struct levels levels;
-	PER_ISA(levels_powers)(&levels, count, packer_floats(p)[count - 2]);
-	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, out);
+	levels_powers(&levels, count, packer_floats(p)[count - 2]);
+	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
 
-CODEC_INFO(amq, .id = 16, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "amq",
+CODEC_INFO(amq, .id = 16, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUMB_CODEC_AGREES, .name = "amq",
            .brief = "levels of powers whose multiplier follows the distribution (Faghri et al. 2020)",
            .keys = ADAPT_KEYS, .key = {ADAPT_OWN_KEYS});
 
@@ -39,10 +36,10 @@ const struct codec PER_ISA(amq) = {
         .bound = bound,
         .pack = pack,
         .gates = always_gates,
-        .check = PER_ISA(levels_check),
-        .clean = PER_ISA(levels_clean),
-        .unpack_add = PER_ISA(levels_unpack_add),
-        .divides = PER_ISA(levels_divides),
+        .check = levels_check,
+        .clean = levels_clean,
+        .unpack_add = levels_unpack_add,
+        .divides = levels_divides,
         .describe = levels_describe_zero,
         .agree_count = crumb_adapt_count,
         .measure = adapt_measure,

@@ -1,10 +1,10 @@
 /* half: the gradient in 16 bits, bf16 or f16.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
-#include "crc32c.h"
-#include "gate.h"
-#include "v16.h"
+#include "codec/codec.h"
+#include "check/crc32c.h"
+#include "check/finite.h"
+#include "v16/v16.h"
 
 enum { TYPE }; /* the key */
 enum { FLAG_F16 = 1 };
@@ -47,7 +47,7 @@ V16_FN void put_type(bool f16, const void *grad, const enum crumb_dtype type, si
 	for (; i + V16 <= end; i += V16, dst += 2 * V16)
 		store(f16, dst, cached ? v16_load(type, grad, i) : v16_stream(type, grad, i));
 	uint8_t few[2 * V16];
-	store(f16, few, v16_load_few(type, grad, i, end - i));
+	store(f16, few, v16_load_partial(type, grad, i, end - i));
 	memcpy(dst, few, 2 * (end - i));
 }
 
@@ -77,7 +77,7 @@ static bool check(const struct frame *frame, struct part *part)
 
 static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
-	return PER_ISA(finite)(from, (size_t)(to - from) / 2, type_of(frame));
+	return gradient_finite(from, (size_t)(to - from) / 2, type_of(frame));
 }
 
 V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, float weight, float *acc,
@@ -89,8 +89,8 @@ V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, 
 	for (; i + V16 <= end; i += V16)
 		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_mul(w, v16_stream(type, payload, i))));
 	const size_t rest = end - i;
-	const v16f value = v16_mul(w, v16_load_few(type, payload, i, rest));
-	v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
+	const v16f value = v16_mul(w, v16_load_partial(type, payload, i, rest));
+	v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, rest), value), rest);
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
@@ -101,13 +101,13 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 		unpack_type(frame, CRUMB_BF16, weight, acc, first, end);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
+static void describe(const struct frame *frame, crumb_frame_info *out)
 {
 	out->codec.value[TYPE] = frame->flags & FLAG_F16 ? 1 : 0;
 	out->sent = frame->n;
 }
 
-CODEC_INFO(half, .id = 2, .flags = CRUMB_FIXED, .name = "half",
+CODEC_INFO(half, .id = 2, .flags = CRUMB_CODEC_FIXED, .name = "half",
            .brief = "16 bits an element, rounded to nearest", .keys = 1,
            .key = {{"type", "the 16-bit type", 0, 0, 1, 1, CHOICES("bf16", "f16")}});
 

@@ -3,8 +3,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #define BINS_CHOICE FIRST
-#include "bins_pack.h"
-#include "bins_unpack.h"
+#include "payload/bins_pack.h"
+#include "payload/bins_unpack.h"
 
 enum { CODING = BIN + 1 }; /* the other key */
 
@@ -20,12 +20,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	return bins_pack(p, grad, type, 1, p->codec.value[CODING] != BINS_SYMBOLS, dst, &out->flags);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
-{
-	PER_ISA(bins_describe)(frame, out, CODING);
-}
+static void describe(const struct frame *frame, crumb_frame_info *out) { bins_describe(frame, out, CODING); }
 
-CODEC_INFO(local, .id = 7, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "local",
+CODEC_INFO(local, .id = 7, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "local",
            .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)", .keys = 2,
            .key = {{"bin", "elements of a bin", 500, 1, BINS_MOST, 1, NULL},
                    {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements", BINS_SYMBOLS, 0,
@@ -36,7 +33,7 @@ const struct codec PER_ISA(local) = {
         .floats = bins_floats,
         .bound = bound,
         .pack = pack,
-        .check = PER_ISA(bins_check),
-        .unpack_add = PER_ISA(bins_unpack_add),
+        .check = bins_check,
+        .unpack_add = bins_unpack_add,
         .describe = describe,
 };

@@ -2,26 +2,23 @@
  * 4).
  *
  * SPDX-License-Identifier: MIT */
-#include "levels.h"
+#include "payload/levels.h"
 
 enum { NORM = LEVELS_OWN }; /* the key of its own */
 
-static size_t bound(const crumb_codec *codec, size_t n)
-{
-	return PER_ISA(levels_bound)(codec, n, LEVELS_POWERS);
-}
+static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_POWERS); }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
 	struct levels levels;
-	PER_ISA(levels_powers)(&levels, levels_count(&p->codec, true), 0.5f);
-	return PER_ISA(levels_pack)(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
+	levels_powers(&levels, levels_count(&p->codec, true), 0.5f);
+	return levels_pack(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out) { PER_ISA(levels_describe)(frame, out); }
+static void describe(const struct frame *frame, crumb_frame_info *out) { levels_describe(frame, out); }
 
-CODEC_INFO(natural, .id = 14, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "natural",
+CODEC_INFO(natural, .id = 14, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .name = "natural",
            .brief = "0 or a power of two of the bucket's norm, at random (Horvath et al. 2019)", .keys = 4,
            .key = {LEVELS_KEYS(4, 4, 512), LEVELS_NORM_KEY(LEVELS_MAX)});
 
@@ -31,9 +28,9 @@ const struct codec PER_ISA(natural) = {
         .bound = bound,
         .pack = pack,
         .gates = always_gates,
-        .check = PER_ISA(levels_check),
-        .clean = PER_ISA(levels_clean),
-        .unpack_add = PER_ISA(levels_unpack_add),
-        .divides = PER_ISA(levels_divides),
+        .check = levels_check,
+        .clean = levels_clean,
+        .unpack_add = levels_unpack_add,
+        .divides = levels_divides,
         .describe = describe,
 };

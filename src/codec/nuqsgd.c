@@ -1,24 +1,21 @@
 /* nuqsgd: levels that halve towards zero, rounded to at random (Ramezani-Kebrya et al., JMLR 2021).
  *
  * SPDX-License-Identifier: MIT */
-#include "levels.h"
+#include "payload/levels.h"
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
 
-static size_t bound(const crumb_codec *codec, size_t n)
-{
-	return PER_ISA(levels_bound)(codec, n, LEVELS_POWERS);
-}
+static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_POWERS); }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
 	struct levels levels;
-	PER_ISA(levels_powers)(&levels, levels_count(&p->codec, p->codec.value[ZERO] != 0), 0.5f);
-	return PER_ISA(levels_pack)(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
+	levels_powers(&levels, levels_count(&p->codec, p->codec.value[ZERO] != 0), 0.5f);
+	return levels_pack(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
 }
 
-CODEC_INFO(nuqsgd, .id = 13, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "nuqsgd",
+CODEC_INFO(nuqsgd, .id = 13, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .name = "nuqsgd",
            .brief = "one of the bucket's norm times 1, 1/2, 1/4..., at random (Ramezani-Kebrya et al. 2021)",
            .keys = 5, .key = {LEVELS_KEYS(4, 4, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)});
 
@@ -28,9 +25,9 @@ const struct codec PER_ISA(nuqsgd) = {
         .bound = bound,
         .pack = pack,
         .gates = always_gates,
-        .check = PER_ISA(levels_check),
-        .clean = PER_ISA(levels_clean),
-        .unpack_add = PER_ISA(levels_unpack_add),
-        .divides = PER_ISA(levels_divides),
+        .check = levels_check,
+        .clean = levels_clean,
+        .unpack_add = levels_unpack_add,
+        .divides = levels_divides,
         .describe = levels_describe_zero,
 };

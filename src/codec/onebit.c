@@ -4,8 +4,8 @@
  * The threshold only decides; what is sent is always 1, so the learning rate has to know (doc/CODECS.md).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
-#include "v16.h"
+#include "codec/codec.h"
+#include "v16/v16.h"
 
 enum { THRESHOLD }; /* the key */
 
@@ -70,9 +70,10 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		}
 		for (; i < end; i += V16, to += 2) {
 			const size_t few = end - i < V16 ? end - i : V16;
-			const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
+			const v16f x =
+			        v16_add(v16_loadf_partial(r + i, few), v16_load_partial(type, grad, i, few));
 			put_u16(to, (uint16_t)v16_bits(quantize(x, t, &left)) & v16_first(few));
-			v16_storef_few(r + i, left, few);
+			v16_storef_partial(r + i, left, few);
 		}
 		turn_words(first, code_bytes(end) - (size_t)(first - dst));
 	}
@@ -114,13 +115,14 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	for (; i < end; i += V16) {
 		const size_t few = end - i < V16 ? end - i : V16;
 		const v16m up = v16_mask((uint16_t)turn(get_u16(frame->payload + i / 8)));
-		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, few), v16_pick(up, plus, minus)), few);
+		v16_storef_partial(acc + i,
+		                   v16_add(v16_loadf_partial(acc + i, few), v16_pick(up, plus, minus)), few);
 	}
 }
 
-static void describe(const struct frame *frame, crumb_frame *out) { out->sent = frame->n; }
+static void describe(const struct frame *frame, crumb_frame_info *out) { out->sent = frame->n; }
 
-CODEC_INFO(onebit, .id = 8, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "onebit",
+CODEC_INFO(onebit, .id = 8, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "onebit",
            .brief = "+1 above the threshold, else -1 (MXNet)", .keys = 1,
            .key = {{"threshold", "what decides between +1 and -1", 0.5f, -0x1p100f, 0x1p100f, 0, NULL}});
 

@@ -2,24 +2,21 @@
  * practical variant QSGDinf, and with two bits, TernGrad's rule in buckets (TRN).
  *
  * SPDX-License-Identifier: MIT */
-#include "levels.h"
+#include "payload/levels.h"
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
 
-static size_t bound(const crumb_codec *codec, size_t n)
-{
-	return PER_ISA(levels_bound)(codec, n, LEVELS_EVEN);
-}
+static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_EVEN); }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
 	struct levels levels;
-	PER_ISA(levels_even)(&levels, levels_count(&p->codec, p->codec.value[ZERO] != 0));
-	return PER_ISA(levels_pack)(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
+	levels_even(&levels, levels_count(&p->codec, p->codec.value[ZERO] != 0));
+	return levels_pack(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
 }
 
-CODEC_INFO(qsgd, .id = 12, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "qsgd",
+CODEC_INFO(qsgd, .id = 12, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .name = "qsgd",
            .brief = "one of evenly spaced levels of the bucket's norm, at random (Alistarh et al. 2017)",
            .keys = 5, .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)});
 
@@ -30,9 +27,9 @@ const struct codec PER_ISA(qsgd) = {
         .bound = bound,
         .pack = pack,
         .gates = always_gates,
-        .check = PER_ISA(levels_check),
-        .clean = PER_ISA(levels_clean),
-        .unpack_add = PER_ISA(levels_unpack_add),
-        .divides = PER_ISA(levels_divides),
+        .check = levels_check,
+        .clean = levels_clean,
+        .unpack_add = levels_unpack_add,
+        .divides = levels_divides,
         .describe = levels_describe_zero,
 };

@@ -1,10 +1,10 @@
 /* raw: the gradient as it is, in f32.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
-#include "crc32c.h"
-#include "gate.h"
-#include "v16.h"
+#include "codec/codec.h"
+#include "check/crc32c.h"
+#include "check/finite.h"
+#include "v16/v16.h"
 
 static size_t floats(const crumb_codec *codec, size_t n)
 {
@@ -24,7 +24,7 @@ V16_FN void put_type(const void *grad, const enum crumb_dtype type, size_t first
 	size_t i = first;
 	for (; i + V16 <= end; i += V16, out += V16)
 		v16_storef(out, v16_stream(type, grad, i));
-	v16_storef_few(out, v16_load_few(type, grad, i, end - i), end - i);
+	v16_storef_partial(out, v16_load_partial(type, grad, i, end - i), end - i);
 }
 
 /* From a cache, it is copied with its checksum; from memory, pieces of the first cache's size are faster. */
@@ -33,7 +33,7 @@ static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dty
 {
 	const size_t size = 4 * (end - first);
 	if (type == CRUMB_F32 && p->n <= CACHED) {
-		out->sum = PER_ISA(checksum)(out->sum, (const uint8_t *)grad + 4 * first, size, dst);
+		out->sum = crc32c_blocks(out->sum, (const uint8_t *)grad + 4 * first, size, dst);
 		out->summed = dst + size;
 		return size;
 	}
@@ -54,7 +54,7 @@ static bool check(const struct frame *frame, struct part *part)
 static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
 	(void)frame;
-	return PER_ISA(finite)(from, (size_t)(to - from) / 4, CRUMB_F32);
+	return gradient_finite(from, (size_t)(to - from) / 4, CRUMB_F32);
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
@@ -65,13 +65,14 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	for (; i + V16 <= end; i += V16)
 		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_mul(w, v16_streamf(src + i))));
 	const size_t rest = end - i;
-	const v16f sum = v16_add(v16_loadf_few(acc + i, rest), v16_mul(w, v16_loadf_few(src + i, rest)));
-	v16_storef_few(acc + i, sum, rest);
+	const v16f sum =
+	        v16_add(v16_loadf_partial(acc + i, rest), v16_mul(w, v16_loadf_partial(src + i, rest)));
+	v16_storef_partial(acc + i, sum, rest);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out) { out->sent = frame->n; }
+static void describe(const struct frame *frame, crumb_frame_info *out) { out->sent = frame->n; }
 
-CODEC_INFO(raw, .id = 1, .flags = CRUMB_FIXED, .name = "raw", .brief = "f32 as it is");
+CODEC_INFO(raw, .id = 1, .flags = CRUMB_CODEC_FIXED, .name = "raw", .brief = "f32 as it is");
 
 const struct codec PER_ISA(raw) = {
         .info = &crumb_info_raw,

@@ -5,8 +5,8 @@
  * their means would outweigh their bits.
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
-#include "v16.h"
+#include "codec/codec.h"
+#include "v16/v16.h"
 #include <math.h>
 
 enum { SPLIT }; /* the key */
@@ -45,12 +45,12 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 V16_FN v16f group(const float *x, size_t i, size_t m)
 {
-	return m - i < V16 ? v16_loadf_few(x + i, m - i) : v16_streamf(x + i);
+	return m - i < V16 ? v16_loadf_partial(x + i, m - i) : v16_streamf(x + i);
 }
 V16_FN void put_group(float *x, size_t i, size_t m, v16f value)
 {
 	if (m - i < V16)
-		v16_storef_few(x + i, value, m - i);
+		v16_storef_partial(x + i, value, m - i);
 	else
 		v16_storef(x + i, value);
 }
@@ -73,10 +73,10 @@ V16_FN void add_group(struct lanes *s, v16f x, v16f center, v16f factor, const u
 	v16f y = v16_mul(v16_sub(x, center), factor);
 	v16m up = v16_ge(x, center);
 	if (here != 0xFFFF) {
-		y = v16_keep(v16_mask(here), y);
+		y = v16_and_mask(v16_mask(here), y);
 		up = v16_both(up, v16_mask(here));
 	}
-	s->high = v16_add(s->high, v16_keep(up, y));
+	s->high = v16_add(s->high, v16_and_mask(up, y));
 	s->low = v16_add(s->low, v16_pick(up, v16_set(0), y));
 	s->highs += (unsigned)__builtin_popcount(v16_bits(up));
 }
@@ -100,16 +100,16 @@ V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype typ
 		}
 		if (i < end) {
 			const size_t few = end - i;
-			v16f x = v16_loadf_few(r + i, few);
+			v16f x = v16_loadf_partial(r + i, few);
 			if (g) {
-				x = v16_add(x, v16_load_few(type, g, i, few));
-				v16_storef_few(r + i, x, few);
+				x = v16_add(x, v16_load_partial(type, g, i, few));
+				v16_storef_partial(r + i, x, few);
 			}
 			add_group(&s, x, middle, by, v16_first(few));
 			i = end;
 		}
-		sum.low += v16_fold(s.low);
-		sum.high += v16_fold(s.high);
+		sum.low += v16_sum_lanes(s.low);
+		sum.high += v16_sum_lanes(s.high);
 		sum.highs += s.highs;
 	}
 	return sum;
@@ -210,7 +210,7 @@ static bool check(const struct frame *frame, struct part *part)
 		return false;
 	const size_t columns = divide_up(n, column), size = bit_bytes(column);
 	const uint8_t *level = frame->payload + 8, *bit = level + 8 * columns;
-	const struct units own = crumb_part_units(part, bit, size, columns);
+	const struct units own = part_units(part, bit, size, columns);
 	for (size_t c = own.first; c < own.end; c++) {
 		const uint64_t m = n - c * column < column ? n - c * column : column;
 		if (!isfinite(get_f32(level + 8 * c)) || !isfinite(get_f32(level + 8 * c + 4)) ||
@@ -245,7 +245,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	}
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
+static void describe(const struct frame *frame, crumb_frame_info *out)
 {
 	const uint64_t n = frame->n, column = carried_column(frame);
 	frame_fact(out, "column", (double)column);
@@ -264,7 +264,7 @@ static void describe(const struct frame *frame, crumb_frame *out)
 	}
 }
 
-CODEC_INFO(seide, .id = 11, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "seide",
+CODEC_INFO(seide, .id = 11, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "seide",
            .brief = "one bit an element, worth the mean of its side of the column (Seide et al. 2014)",
            .keys = 1,
            .key = {{"split", "where a column's two sides meet", AT_ZERO, 0, 1, 1, CHOICES("zero", "mean")}});

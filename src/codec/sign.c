@@ -2,8 +2,8 @@
  * Karimireddy et al., ICML 2019).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec.h"
-#include "v16.h"
+#include "codec/codec.h"
+#include "v16/v16.h"
 #include <math.h>
 
 enum { SUM_BLOCK = 4096 }; /* doc/FORMAT.md, 3 */
@@ -33,11 +33,12 @@ V16_FN float add_block(float *r, const void *grad, const enum crumb_dtype type, 
 		sum = v16_add(sum, v16_abs(x));
 	}
 	if (i < end) {
-		const v16f x = v16_add(v16_loadf_few(r + i, end - i), v16_load_few(type, grad, i, end - i));
-		v16_storef_few(r + i, x, end - i);
+		const v16f x =
+		        v16_add(v16_loadf_partial(r + i, end - i), v16_load_partial(type, grad, i, end - i));
+		v16_storef_partial(r + i, x, end - i);
 		sum = v16_add(sum, v16_abs(x));
 	}
-	return v16_fold(sum);
+	return v16_sum_lanes(sum);
 }
 
 /* The mean magnitude of r where the sum in f32 overflowed: the same sum of magnitudes times 2^-32. */
@@ -48,10 +49,10 @@ V16_FN float huge_mean(const float *r, size_t n)
 		const size_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK;
 		v16f lane = v16_set(0);
 		for (size_t k = i; k < end; k += V16) {
-			const v16f x = end - k < V16 ? v16_loadf_few(r + k, end - k) : v16_loadf(r + k);
+			const v16f x = end - k < V16 ? v16_loadf_partial(r + k, end - k) : v16_loadf(r + k);
 			lane = v16_add(lane, v16_mul(v16_abs(x), v16_set(0x1p-32f)));
 		}
-		sum += v16_fold(lane);
+		sum += v16_sum_lanes(lane);
 	}
 	return (float)(sum / (double)n * 0x1p32);
 }
@@ -87,9 +88,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	}
 	for (; i < n; i += V16) {
 		const size_t few = n - i < V16 ? n - i : V16;
-		const v16f x = v16_loadf_few(r + i, few);
+		const v16f x = v16_loadf_partial(r + i, few);
 		const v16m negative = v16_negative(x);
-		v16_storef_few(r + i, v16_sub(x, v16_pick(negative, minus, plus)), few);
+		v16_storef_partial(r + i, v16_sub(x, v16_pick(negative, minus, plus)), few);
 		at = put_signs(at, v16_bits(negative) & v16_first(few));
 	}
 	return (size_t)(at - dst);
@@ -125,17 +126,17 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	const size_t rest = end - i;
 	if (rest) {
 		const v16f value = v16_pick_bits(get_signs(frame, i), minus, plus);
-		v16_storef_few(acc + i, v16_add(v16_loadf_few(acc + i, rest), value), rest);
+		v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, rest), value), rest);
 	}
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
+static void describe(const struct frame *frame, crumb_frame_info *out)
 {
 	frame_fact(out, "scale", get_f32(frame->payload));
 	out->sent = frame->n;
 }
 
-CODEC_INFO(sign, .id = 6, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "sign",
+CODEC_INFO(sign, .id = 6, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "sign",
            .brief = "every sign, worth the mean magnitude (Karimireddy et al. 2019)");
 
 const struct codec PER_ISA(sign) = {

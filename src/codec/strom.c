@@ -4,9 +4,9 @@
  * The rule is twobit's, value for value; the payload is as long as there are elements sent.
  *
  * SPDX-License-Identifier: MIT */
-#include "shown.h"
-#include "signs.h"
-#include "threshold.h"
+#include "select/above.h"
+#include "payload/sparse_signs.h"
+#include "select/threshold.h"
 #include <math.h>
 
 enum { THRESHOLD, CODING, SHARE }; /* the keys */
@@ -27,7 +27,7 @@ static size_t floats(const crumb_codec *codec, size_t n)
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	(void)codec;
-	return 4 + signs_bound(n);
+	return 4 + sparse_signs_bound(n);
 }
 
 #ifdef P_LISTS_QUICKLY
@@ -56,27 +56,27 @@ static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, s
 
 /* Takes what is shown of the turn from element first on. Sixteen words are written at a time: what is behind
  * the list then means nothing. */
-static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *word)
+static void take_shown(float *r, float t, size_t first, const struct above *above, uint8_t *word)
 {
-	uint8_t some[SHOWN_GROUPS + V16];
-	const size_t count = shown_list(shown, false, some);
+	uint8_t some[ABOVE_GROUPS + V16];
+	const size_t count = above_groups(above, false, some);
 	for (size_t k = 0; k < count; k++) {
 		const size_t group = some[k], i = first + V16 * group;
-		word = take_group(r, t, i, shown->bits[group], shown->end - i, word);
+		word = take_group(r, t, i, above->bits[group], above->end - i, word);
 	}
 }
 
 #else /* one by one, but first where they are, and the words at the end */
 
 /* Lists the great elements, numbered from the turn's first, and perhaps two words more. */
-static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 2])
+static void list_elements(const struct above *above, uint32_t list[ABOVE_CHUNK + 2])
 {
-	uint8_t pair[SHOWN_GROUPS + V16];
+	uint8_t pair[ABOVE_GROUPS + V16];
 	uint32_t *at = list;
-	const size_t pairs = shown_list(shown, true, pair);
+	const size_t pairs = above_groups(above, true, pair);
 	for (size_t k = 0; k < pairs; k++) {
 		const size_t number = pair[k], first = 2 * V16 * number;
-		const uint64_t bits = get_u32((const uint8_t *)shown->bits + 4 * number),
+		const uint64_t bits = get_u32((const uint8_t *)above->bits + 4 * number),
 		               rest = bits & (bits - 1), third = rest & (rest - 1);
 		/* Three are listed, be there so many or not: a branch on that would be mispredicted. */
 		at[0] = (uint32_t)first + v16_first_bit(bits);
@@ -91,17 +91,17 @@ static void list_elements(const struct shown *shown, uint32_t list[SHOWN_TURN + 
 }
 
 /* Takes what is shown of the turn from element first on, as above. */
-static void take_shown(float *r, float t, size_t first, const struct shown *shown, uint8_t *words)
+static void take_shown(float *r, float t, size_t first, const struct above *above, uint8_t *words)
 {
-	uint32_t element[SHOWN_TURN + V16];
-	float was[SHOWN_TURN + V16], *const own = r + first;
-	list_elements(shown, element);
-	for (size_t k = 0; k < shown->great; k++) {
+	uint32_t element[ABOVE_CHUNK + V16];
+	float was[ABOVE_CHUNK + V16], *const own = r + first;
+	list_elements(above, element);
+	for (size_t k = 0; k < above->count; k++) {
 		const float x = own[element[k]];
 		was[k] = x;
 		own[element[k]] = x - copysignf(t, x);
 	}
-	for (size_t k = 0; k < shown->great; k += V16) {
+	for (size_t k = 0; k < above->count; k += V16) {
 		const v16i number = v16_addi(v16_loadi(element + k), v16_seti((uint32_t)first));
 		const v16i negative = v16_shr(v16_bits_of(v16_loadf(was + k)), 31);
 		v16_put(words + 4 * k, v16_subi(v16_addi(v16_addi(number, number), v16_seti(1)), negative));
@@ -115,11 +115,11 @@ static void take_shown(float *r, float t, size_t first, const struct shown *show
 enum { SHORT = 256 };
 _Static_assert(4 * SHORT / V16 >= 4 * V16, "a map of so many elements has sixteen words");
 
-static __attribute__((noinline)) void take_short(float *r, float t, const struct shown *shown, uint8_t *words)
+static __attribute__((noinline)) void take_short(float *r, float t, const struct above *above, uint8_t *words)
 {
 	uint8_t list[4 * (SHORT + V16)];
-	take_shown(r, t, 0, shown, list);
-	memcpy(words, list, 4 * shown->great);
+	take_shown(r, t, 0, above, list);
+	memcpy(words, list, 4 * above->count);
 }
 
 /* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
@@ -136,17 +136,18 @@ V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type,
 			const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
 			v16_storef(r + at, threshold_take(x, t, minus_t, &sent[k]));
 		}
-		const uint64_t code = signs_codes(v16_bits_of_two(sent[0].plus, sent[1].plus),
-		                                  v16_bits_of_two(sent[0].minus, sent[1].minus));
+		const uint64_t code = sparse_signs_codes(v16_bits_of_two(sent[0].plus, sent[1].plus),
+		                                         v16_bits_of_two(sent[0].minus, sent[1].minus));
 		memcpy(map, &code, sizeof code);
 		map += sizeof code;
 		count += (size_t)__builtin_popcountll(code);
 	}
 	for (; i < n; i += V16) {
 		const size_t few = n - i < V16 ? n - i : V16;
-		const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
-		v16_storef_few(r + i, threshold_take(x, t, minus_t, sent), few);
-		const uint32_t code = (uint32_t)signs_codes(v16_bits(sent->plus), v16_bits(sent->minus));
+		const v16f x = v16_add(v16_loadf_partial(r + i, few), v16_load_partial(type, grad, i, few));
+		v16_storef_partial(r + i, threshold_take(x, t, minus_t, sent), few);
+		const uint32_t code =
+		        (uint32_t)sparse_signs_codes(v16_bits(sent->plus), v16_bits(sent->minus));
 		map = put_u32(map, code);
 		count += (size_t)__builtin_popcount(code);
 	}
@@ -161,30 +162,30 @@ static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, 
 
 /* Few are listed as they are found. Where the list would be longer than a map of the same elements, the turn
  * at hand, which has its gradient, and all after it are drawn. */
-static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct signs *signs)
+static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct sparse_signs *signs)
 {
 	enum { SOON = 1024 }; /* a turn ends where it has more than a list could hold so soon */
 	const size_t n = signs->n;
 	const bool cached = n <= CACHED;
-	struct shown shown;
-	for (size_t i = 0; i < n; i = shown.end) {
-		PER_ISA(shown_add)(r, grad, type, i, n, t, signs_listable(signs, i + SOON), cached, &shown);
-		const size_t end = shown.end;
-		uint8_t *const word = PER_ISA(signs_list)(signs, i, end, shown.great);
+	struct above above;
+	for (size_t i = 0; i < n; i = above.end) {
+		above_add(r, grad, type, i, n, t, sparse_signs_listable(signs, i + SOON), cached, &above);
+		const size_t end = above.end;
+		uint8_t *const word = sparse_signs_list(signs, i, end, above.count);
 		if (!word) {
-			float added[SHOWN_TURN];
-			for (size_t k = 0; k < SHOWN_TURN; k++)
+			float added[ABOVE_CHUNK];
+			for (size_t k = 0; k < ABOVE_CHUNK; k++)
 				added[k] = -0.0f; /* changes nothing, not even -0 */
-			signs->count +=
-			        draw(r + i, added, CRUMB_F32, end - i, t, signs->map + signs_map_bytes(i));
+			signs->count += draw(r + i, added, CRUMB_F32, end - i, t,
+			                     signs->map + sparse_signs_map_bytes(i));
 			signs->count += draw(r + end, (const uint8_t *)grad + v16_width(type) * end, type,
-			                     n - end, t, signs->map + signs_map_bytes(end));
+			                     n - end, t, signs->map + sparse_signs_map_bytes(end));
 			return;
 		}
 		if (n < SHORT)
-			take_short(r, t, &shown, word);
+			take_short(r, t, &above, word);
 		else
-			take_shown(r, t, i, &shown, word);
+			take_shown(r, t, i, &above, word);
 	}
 }
 
@@ -193,40 +194,42 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	float *r = packer_floats(p);
 	const float t =
-	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, p->n);
-	struct signs signs = signs_open(put_f32(dst, t), p->n, true, p->codec.value[CODING] != SIGNS_PLAIN);
+	        threshold_choose(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, p->n);
+	struct sparse_signs signs =
+	        sparse_signs_open(put_f32(dst, t), p->n, true, p->codec.value[CODING] != SPARSE_SIGNS_PLAIN);
 	take(r, grad, type, t, &signs);
-	return 4 + PER_ISA(signs_close)(&signs, &out->flags);
+	return 4 + sparse_signs_close(&signs, &out->flags);
 }
 
 static bool check(const struct frame *frame, struct part *part)
 {
-	if (signs_form(frame->flags) != frame->flags || frame->size < 4)
+	if (sparse_signs_form(frame->flags) != frame->flags || frame->size < 4)
 		return false;
 	const float t = get_f32(frame->payload);
-	return t > 0 && usable(t) && PER_ISA(signs_check)(frame, part, 4);
+	return t > 0 && usable(t) && sparse_signs_check(frame, part, 4);
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const float v = weight * get_f32(frame->payload);
-	PER_ISA(signs_add)
-	(frame->payload + 4, frame->size - 4, frame->n, signs_form(frame->flags), v, -v, acc, first, end);
+	sparse_signs_add(frame->payload + 4, frame->size - 4, frame->n, sparse_signs_form(frame->flags), v,
+	                 -v, acc, first, end);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
+static void describe(const struct frame *frame, crumb_frame_info *out)
 {
 	out->codec.value[THRESHOLD] = get_f32(frame->payload);
-	out->codec.value[CODING] = frame->flags & SIGNS_GAPS ? SIGNS_ENTROPY : SIGNS_PLAIN;
+	out->codec.value[CODING] =
+	        frame->flags & SPARSE_SIGNS_GAPS ? SPARSE_SIGNS_ENTROPY : SPARSE_SIGNS_PLAIN;
 	frame_fact(out, "threshold", get_f32(frame->payload));
-	out->sent = signs_sent(frame->payload + 4, frame->size - 4, signs_form(frame->flags));
+	out->sent = sparse_signs_sent(frame->payload + 4, frame->size - 4, sparse_signs_form(frame->flags));
 }
 
-CODEC_INFO(strom, .id = 9, .flags = CRUMB_RESIDUAL, .name = "strom",
+CODEC_INFO(strom, .id = 9, .flags = CRUMB_CODEC_RESIDUAL, .name = "strom",
            .brief = "one quantum of every element above the threshold (Strom 2015)", .keys = 3,
            .key = {THRESHOLD_KEY(0.1f),
                    {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                    SIGNS_PLAIN, 0, 1, 1, signs_codings},
+                    SPARSE_SIGNS_PLAIN, 0, 1, 1, sparse_signs_codings},
                    THRESHOLD_SHARE(SHARE_FALLBACK)});
 
 const struct codec PER_ISA(strom) = {

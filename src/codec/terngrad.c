@@ -5,10 +5,10 @@
  * learners'; then frames can be summed without decoding (section 3.2).
  *
  * SPDX-License-Identifier: MIT */
-#include "gaps.h"
-#include "rans.h"
-#include "rng.h"
-#include "ternary.h"
+#include "coding/golomb.h"
+#include "coding/rans.h"
+#include "v16/rng.h"
+#include "payload/ternary.h"
 #include <math.h>
 
 enum { WIDENED = 1024 };
@@ -37,7 +37,7 @@ static size_t floats(const crumb_codec *codec, size_t n)
 /* ---- entropy: what is shortest of trits, gaps of what is not 0, and blocks of symbols --------- */
 
 /* Where bits are drawn, before they are coded: behind gaps, and so that blocks can be coded in place. */
-static size_t before_bits(size_t n) { return gaps_room(n) + symbols_marks(&PER_ISA(ternary_symbols), n); }
+static size_t before_bits(size_t n) { return golomb_room(n) + blocks_marks(&ternary_codes, n); }
 
 static size_t bound(const crumb_codec *codec, size_t n)
 {
@@ -68,7 +68,7 @@ V16_FN void sum_groups(struct sums *s, const float *g, size_t count, v16f pivot)
 			const v16f x = v16_streamf(g + V16 * odd), d = v16_sub(x, pivot);
 			s->one = v16_add(s->one, d);
 			s->two = v16_add(s->two, v16_mul(d, d));
-			s->worst[odd] = v16_worst_abs(x, s->worst[odd]);
+			s->worst[odd] = v16_max_abs_nan(x, s->worst[odd]);
 		}
 }
 
@@ -82,11 +82,11 @@ static void sum_two_blocks(struct sums *s, double sum[2], const float *g, v16f p
 			const v16f x = v16_loadf(g + RNG_BLOCK * k), d = v16_sub(x, pivot);
 			one[k] = v16_add(one[k], d);
 			two[k] = v16_add(two[k], v16_mul(d, d));
-			s->worst[k] = v16_worst_abs(x, s->worst[k]);
+			s->worst[k] = v16_max_abs_nan(x, s->worst[k]);
 		}
 	for (int k = 0; k < 2; k++) {
-		sum[0] += v16_fold(one[k]);
-		sum[1] += v16_fold(two[k]);
+		sum[0] += v16_sum_lanes(one[k]);
+		sum[1] += v16_sum_lanes(two[k]);
 	}
 }
 
@@ -96,7 +96,7 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
                              bool cached)
 {
 	float widened[WIDENED], pivot[V16];
-	v16_storef(pivot, v16_load_few(type, grad, first, 1));
+	v16_storef(pivot, v16_load_partial(type, grad, first, 1));
 	const v16f zero = v16_set(0), middle = v16_set(pivot[0]);
 	double sum[2] = {0, 0};
 	struct sums s = {.worst = {zero, zero}};
@@ -121,13 +121,13 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 				widened[k] = pivot[0]; /* which adds nothing */
 			sum_groups(&s, widened, whole, middle);
 		}
-		sum[0] += v16_fold(s.one);
-		sum[1] += v16_fold(s.two);
+		sum[0] += v16_sum_lanes(s.one);
+		sum[1] += v16_sum_lanes(s.two);
 	}
-	const v16f worst = v16_worst_abs(s.worst[0], s.worst[1]);
+	const v16f worst = v16_max_abs_nan(s.worst[0], s.worst[1]);
 	if (!v16_usable(worst))
 		return (struct scale){INFINITY, INFINITY};
-	const float most = v16_top(worst);
+	const float most = v16_max_lane(worst);
 	const double mean = sum[0] / (double)m, variance = sum[1] / (double)m - mean * mean;
 	const float at = variance > 0 && isfinite(variance) ? (float)(clip * sqrt(variance)) : 0;
 	const bool clips = at > 0 && at < INFINITY;
@@ -279,12 +279,12 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 /* The bytes that symbols take at least, nearly always, where they are one block; 0 if it is not known. */
 static size_t least_blocks(size_t n, size_t count, size_t minus)
 {
-	const struct symbols *const symbols = &PER_ISA(ternary_symbols);
-	const uint32_t each[SYMBOLS_MOST] = {(uint32_t)(V16 * divide_up(n, V16) - count),
-	                                     (uint32_t)(count - minus), (uint32_t)minus};
-	if (n > symbols_block(symbols))
+	const struct block_code *const symbols = &ternary_codes;
+	const uint32_t each[BLOCKS_MOST] = {(uint32_t)(V16 * divide_up(n, V16) - count),
+	                                    (uint32_t)(count - minus), (uint32_t)minus};
+	if (n > blocks_block(symbols))
 		return 0;
-	const size_t coded = rans_least(each, symbols->count), plain = symbols_bound(symbols, n);
+	const size_t coded = rans_least(each, symbols->count), plain = blocks_bound(symbols, n);
 	return coded < plain ? coded : plain;
 }
 
@@ -294,10 +294,10 @@ static size_t least_blocks(size_t n, size_t count, size_t minus)
 static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 {
 	enum { TURN = 4096 /* bytes that are counted before it is asked whether more need be */ };
-	const struct symbols *const symbols = &PER_ISA(ternary_symbols);
+	const struct block_code *const symbols = &ternary_codes;
 	const size_t trits = digit_bytes(TRITS, n), all = digit_bytes(BITS, n);
-	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + gaps_room(n);
-	const size_t most = n <= symbols_block(symbols) ? n : n / 16;
+	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + golomb_room(n);
+	const size_t most = n <= blocks_block(symbols) ? n : n / 16;
 	size_t count = 0, minus = 0;
 	for (size_t i = 0, end; i < all && count <= most; i = end) {
 		end = all - i < TURN ? all : i + TURN;
@@ -305,18 +305,17 @@ static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 			count += (size_t)__builtin_popcount(get_u32(bits + i));
 	}
 	const bool few = count <= most && count <= UINT32_MAX;
-	const size_t gaps = few ? PER_ISA(gaps_of_map)(dst, bits, n, count, &minus) : trits;
+	const size_t gaps = few ? golomb_of_map(dst, bits, n, count, &minus) : trits;
 	if (gaps < trits) {
-		const size_t size =
-		        gaps <= least_blocks(n, count, minus)
-		                ? gaps
-		                : PER_ISA(symbols_encode)(blocks, bits, n, symbols, SYMBOLS_ENTROPY);
+		const size_t size = gaps <= least_blocks(n, count, minus)
+		                            ? gaps
+		                            : blocks_encode(blocks, bits, n, symbols, BLOCKS_ENTROPY);
 		out->flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
 		if (size < gaps)
 			memmove(dst, blocks, size);
 		return size < gaps ? size : gaps;
 	}
-	const size_t size = PER_ISA(symbols_encode)(dst, bits, n, symbols, SYMBOLS_ENTROPY);
+	const size_t size = blocks_encode(dst, bits, n, symbols, BLOCKS_ENTROPY);
 	if (size < trits) {
 		out->flags |= TERNARY_BLOCKS;
 		return size;
@@ -380,7 +379,8 @@ static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 	}
 }
 
-CODEC_INFO(terngrad, .id = 4, .flags = CRUMB_RANDOM | CRUMB_FIXED | CRUMB_AGREES, .name = "terngrad",
+CODEC_INFO(terngrad, .id = 4, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUMB_CODEC_AGREES,
+           .name = "terngrad",
            .brief = "-s, 0 or +s at random, its mean the clipped gradient (Wen et al. 2017)", .keys = 4,
            .key = {{"clip", "clip at so many standard deviations; 0: do not", 2.5f, 0, 100, 0, NULL},
                    {"bucket", "elements under one scaler, a multiple of 16; 0: the slice", 0, 0,
@@ -395,14 +395,14 @@ const struct codec PER_ISA(terngrad) = {
         .bound = bound,
         .pack = pack,
         .gates = gates,
-        .check = PER_ISA(ternary_check),
-        .clean = PER_ISA(ternary_clean),
-        .unpack_add = PER_ISA(ternary_unpack_add),
-        .divides = PER_ISA(ternary_divides),
-        .describe = PER_ISA(ternary_describe),
+        .check = ternary_check,
+        .clean = ternary_clean,
+        .unpack_add = ternary_unpack_add,
+        .divides = ternary_divides,
+        .describe = ternary_describe,
         .agree_count = agree_count,
         .measure = measure,
         .agree = agree,
-        .sum_bound = PER_ISA(ternary_sum_bound),
-        .sum = PER_ISA(ternary_sum),
+        .sum_bound = ternary_sum_bound,
+        .sum = ternary_sum,
 };

@@ -2,9 +2,9 @@
  * sent is exact (Dryden et al., MLHPC 2016).
  *
  * SPDX-License-Identifier: MIT */
-#include "greatest.h"
-#include "shown.h"
-#include "signs.h"
+#include "select/kth.h"
+#include "select/above.h"
+#include "payload/sparse_signs.h"
 #include <math.h>
 
 enum { FRACTION, VALUE, CODING }; /* the keys */
@@ -21,7 +21,7 @@ static size_t floats(const crumb_codec *codec, size_t n)
 /* Exact values are not coded. */
 static bool accepts(const crumb_codec *codec)
 {
-	return codec->value[VALUE] != EXACT || codec->value[CODING] == SIGNS_PLAIN;
+	return codec->value[VALUE] != EXACT || codec->value[CODING] == SPARSE_SIGNS_PLAIN;
 }
 
 static size_t kept(const crumb_codec *codec, size_t n)
@@ -33,7 +33,7 @@ static size_t kept(const crumb_codec *codec, size_t n)
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	if (codec->value[VALUE] != EXACT)
-		return 8 + signs_bound(n);
+		return 8 + sparse_signs_bound(n);
 	return n <= UINT32_MAX ? 8 * kept(codec, n) : 0; /* elements are numbered in 32 bits */
 }
 
@@ -194,15 +194,15 @@ static inline size_t note_group(const struct candidates *c, size_t i, uint32_t s
 
 /* Adds what is shown of the turn from element first on. False if there is too little room. */
 static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
-                                                     const struct shown *shown)
+                                                     const struct above *above)
 {
 	const float from = c->from;
-	uint8_t some[SHOWN_GROUPS + V16];
-	const size_t groups = shown_list(shown, false, some);
+	uint8_t some[ABOVE_GROUPS + V16];
+	const size_t groups = above_groups(above, false, some);
 	size_t count = c->count;
 	for (size_t k = 0; k < groups; k++) {
 		const size_t group = some[k], i = first + V16 * group;
-		count = note_group(c, i, shown->bits[group], shown->end - i, count);
+		count = note_group(c, i, above->bits[group], above->end - i, count);
 		if (count + V16 > c->room || count > c->most) {
 			c->count = count;
 			if (!drop(c))
@@ -220,13 +220,13 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
  */
 static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, struct candidates *c)
 {
-	struct shown shown;
+	struct above above;
 	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
 	c->most = 2 * c->k + SPARE;
-	for (size_t first = 0; first < n; first = shown.end) {
+	for (size_t first = 0; first < n; first = above.end) {
 		const size_t most = fits ? c->most - c->count : n;
-		PER_ISA(shown_add)(r, grad, type, first, n, c->from, most, c->cached, &shown);
-		fits = fits && add_candidates(c, first, &shown);
+		above_add(r, grad, type, first, n, c->from, most, c->cached, &above);
+		fits = fits && add_candidates(c, first, &above);
 	}
 	return fits;
 }
@@ -240,7 +240,7 @@ struct side {
 
 V16_FN v16f group(const float *r, size_t i, size_t n)
 {
-	return n - i < V16 ? v16_loadf_few(r + i, n - i) : v16_loadf(r + i);
+	return n - i < V16 ? v16_loadf_partial(r + i, n - i) : v16_loadf(r + i);
 }
 
 /* The sums of the elements of r, times factor, that are at least m > 0 and at most -m. */
@@ -255,13 +255,13 @@ static void sides(const float *r, size_t n, float m, float factor, struct side *
 			const v16f x = group(r, k, end);
 			const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
 			const v16f y = v16_mul(x, by);
-			ups = v16_add(ups, v16_keep(up, y));
-			downs = v16_add(downs, v16_keep(down, y));
+			ups = v16_add(ups, v16_and_mask(up, y));
+			downs = v16_add(downs, v16_and_mask(down, y));
 			plus->count += (size_t)__builtin_popcount(v16_bits(up));
 			minus->count += (size_t)__builtin_popcount(v16_bits(down));
 		}
-		plus->sum += v16_fold(ups);
-		minus->sum += v16_fold(downs);
+		plus->sum += v16_sum_lanes(ups);
+		minus->sum += v16_sum_lanes(downs);
 	}
 }
 
@@ -274,8 +274,8 @@ static void sides_of(const struct candidates *c, float factor, struct side *plus
 	for (size_t j = 0, block = 0; j <= c->count; j++) {
 		const size_t i = j < c->count ? get_u32(c->number + 4 * j) : SIZE_MAX;
 		if (i / SUM_BLOCK != block) {
-			plus->sum += v16_fold(v16_loadf(lane[0]));
-			minus->sum += v16_fold(v16_loadf(lane[1]));
+			plus->sum += v16_sum_lanes(v16_loadf(lane[0]));
+			minus->sum += v16_sum_lanes(v16_loadf(lane[1]));
 			memset(lane, 0, sizeof lane);
 			block = i / SUM_BLOCK;
 		}
@@ -321,20 +321,21 @@ static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst,
 	const struct means mean = means_of(r, n, m, NULL);
 	const v16f t = v16_set(m), minus_t = v16_set(-m), ups = v16_set(mean.plus),
 	           downs = v16_set(mean.minus);
-	struct signs signs = signs_open(put_f32(put_f32(dst, mean.plus), mean.minus), n, false, entropy);
+	struct sparse_signs signs =
+	        sparse_signs_open(put_f32(put_f32(dst, mean.plus), mean.minus), n, false, entropy);
 	uint8_t *map = signs.map;
 	for (size_t i = 0; i < n; i += V16) {
 		const v16f x = group(r, i, n);
 		const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-		const v16f left = v16_sub(x, v16_pick(up, ups, v16_keep(down, downs)));
-		map = put_u32(map, (uint32_t)signs_codes(v16_bits(up), v16_bits(down)));
+		const v16f left = v16_sub(x, v16_pick(up, ups, v16_and_mask(down, downs)));
+		map = put_u32(map, (uint32_t)sparse_signs_codes(v16_bits(up), v16_bits(down)));
 		if (n - i < V16)
-			v16_storef_few(r + i, left, n - i);
+			v16_storef_partial(r + i, left, n - i);
 		else
 			v16_storef(r + i, left);
 	}
 	signs.count = mean.count;
-	return 8 + PER_ISA(signs_close)(&signs, flags);
+	return 8 + sparse_signs_close(&signs, flags);
 }
 
 /* The same of candidates, which are fewer than the map has words. Their numbers, on their way, become the
@@ -354,7 +355,7 @@ static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candida
 		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
 	}
 	uint8_t *const list = put_f32(put_f32(dst, mean[0]), mean[1]);
-	return 8 + PER_ISA(signs_close_list)(list, c->number, n, c->count, entropy, flags);
+	return 8 + sparse_signs_close_list(list, c->number, n, c->count, entropy, flags);
 }
 
 /* ---- exact: numbers of 32 bits, and then their values --------------------------------------- */
@@ -427,7 +428,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
                    struct packed *out)
 {
 	const size_t n = p->n, k = kept(&p->codec, n);
-	const bool exact = p->codec.value[VALUE] == EXACT, entropy = p->codec.value[CODING] != SIGNS_PLAIN;
+	const bool exact = p->codec.value[VALUE] == EXACT,
+	           entropy = p->codec.value[CODING] != SPARSE_SIGNS_PLAIN;
 	float *r = packer_floats(p);
 	uint32_t own[2][OWN_ROOM];
 	struct candidates c = {.r = r, .k = k, .cached = n <= CACHED};
@@ -443,9 +445,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		else
 			c.value = dst;
 	} else if (n <= INT32_MAX) {
-		c.room = signs_map_bytes(n) / 4;
+		c.room = sparse_signs_map_bytes(n) / 4;
 		c.value = dst + 8;
-		c.number = signs_map(dst + 8, n);
+		c.number = sparse_signs_map(dst + 8, n);
 	}
 	c.from = c.least = guess(r, grad, type, n, &c);
 	const bool fits = add(r, grad, type, n, &c),
@@ -473,22 +475,22 @@ static bool check_exact(const struct frame *frame, const struct part *part)
 		return false;
 	const size_t count = frame->size / 8;
 	const uint8_t *const value = frame->payload + 4 * count;
-	const struct units own = crumb_part_units(part, value, 4, count);
+	const struct units own = part_units(part, value, 4, count);
 	uint32_t bad = 0;
 	for (size_t i = own.first; i < own.end; i++)
 		bad |= !isfinite(get_f32(value + 4 * i));
-	return !bad && PER_ISA(signs_ascend)(part, frame->payload, count, 0, frame->n);
+	return !bad && sparse_signs_ascend(part, frame->payload, count, 0, frame->n);
 }
 
 static bool check(const struct frame *frame, struct part *part)
 {
 	if (frame->flags & FLAG_EXACT)
 		return check_exact(frame, part);
-	if (signs_form(frame->flags) != frame->flags || frame->size < 8)
+	if (sparse_signs_form(frame->flags) != frame->flags || frame->size < 8)
 		return false;
 	const float plus = get_f32(frame->payload), minus = get_f32(frame->payload + 4);
 	return isfinite(plus) && isfinite(minus) && plus >= 0 && minus <= 0 &&
-	       PER_ISA(signs_check)(frame, part, 8);
+	       sparse_signs_check(frame, part, 8);
 }
 
 static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
@@ -496,37 +498,37 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	if (!(frame->flags & FLAG_EXACT)) {
 		const float plus = weight * get_f32(frame->payload),
 		            minus = weight * get_f32(frame->payload + 4);
-		PER_ISA(signs_add)
-		(frame->payload + 8, frame->size - 8, frame->n, signs_form(frame->flags), plus, minus, acc,
-		 first, end);
+		sparse_signs_add(frame->payload + 8, frame->size - 8, frame->n,
+		                 sparse_signs_form(frame->flags), plus, minus, acc, first, end);
 		return;
 	}
-	const size_t count = frame->size / 8, stop = signs_search(frame->payload, count, end);
-	for (size_t i = signs_search(frame->payload, stop, first); i < stop; i++)
+	const size_t count = frame->size / 8, stop = sparse_signs_search(frame->payload, count, end);
+	for (size_t i = sparse_signs_search(frame->payload, stop, first); i < stop; i++)
 		acc[get_u32(frame->payload + 4 * i)] += weight * get_f32(frame->payload + 4 * (count + i));
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
+static void describe(const struct frame *frame, crumb_frame_info *out)
 {
 	if (frame->flags & FLAG_EXACT) {
 		out->codec.value[VALUE] = EXACT;
 		out->sent = frame->size / 8;
 		return;
 	}
-	out->codec.value[CODING] = frame->flags & SIGNS_GAPS ? SIGNS_ENTROPY : SIGNS_PLAIN;
+	out->codec.value[CODING] =
+	        frame->flags & SPARSE_SIGNS_GAPS ? SPARSE_SIGNS_ENTROPY : SPARSE_SIGNS_PLAIN;
 	frame_fact(out, "plus", get_f32(frame->payload));
 	frame_fact(out, "minus", get_f32(frame->payload + 4));
-	out->sent = signs_sent(frame->payload + 8, frame->size - 8, signs_form(frame->flags));
+	out->sent = sparse_signs_sent(frame->payload + 8, frame->size - 8, sparse_signs_form(frame->flags));
 }
 
-CODEC_INFO(topk, .id = 10, .flags = CRUMB_RESIDUAL, .name = "topk",
+CODEC_INFO(topk, .id = 10, .flags = CRUMB_CODEC_RESIDUAL, .name = "topk",
            .brief = "the greatest elements, worth the means of plus and minus (Dryden et al. 2016)",
            .keys = 3,
            .key = {{"fraction", "share of the elements to send", 0.003f, 1e-6f, 0.5f, 0, NULL},
                    {"value", "mean: one value for plus, one for minus; exact: every value", MEAN, 0, 1, 1,
                     CHOICES("mean", "exact")},
                    {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                    SIGNS_PLAIN, 0, 1, 1, signs_codings}});
+                    SPARSE_SIGNS_PLAIN, 0, 1, 1, sparse_signs_codings}});
 
 const struct codec PER_ISA(topk) = {
         .info = &crumb_info_topk,

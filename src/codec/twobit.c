@@ -1,9 +1,9 @@
 /* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest.
  *
  * SPDX-License-Identifier: MIT */
-#include "crc32c.h"
-#include "threshold.h"
-#include "v16.h"
+#include "check/crc32c.h"
+#include "select/threshold.h"
+#include "v16/two_bits.h"
 
 enum { THRESHOLD, SHARE }; /* the keys */
 
@@ -84,7 +84,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	float *r = packer_floats(p);
 	const size_t n = p->n, most = n <= CACHED ? RUN : RUN_OF_MEMORY;
 	const float threshold =
-	        PER_ISA(threshold)(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
+	        threshold_choose(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *const codes = put_f32(dst, threshold);
 	struct run run;
@@ -106,8 +106,9 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 		for (; i < end; i += V16) {
 			const size_t few = end - i < V16 ? end - i : V16;
 			struct sent sent;
-			const v16f x = v16_add(v16_loadf_few(r + i, few), v16_load_few(type, grad, i, few));
-			v16_storef_few(r + i, threshold_take(x, t, minus_t, &sent), few);
+			const v16f x =
+			        v16_add(v16_loadf_partial(r + i, few), v16_load_partial(type, grad, i, few));
+			v16_storef_partial(r + i, threshold_take(x, t, minus_t, &sent), few);
 			put_u16(run.plus + (i - first) / 8, (uint16_t)v16_bits(sent.plus));
 			put_u16(run.minus + (i - first) / 8, (uint16_t)v16_bits(sent.minus));
 		}
@@ -172,8 +173,8 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 		v16_storef(acc + i, v16_add(v16_streamf(acc + i), values_at(table, payload, i)));
 	const size_t rest = end - i;
 	if (rest) {
-		const v16f sum = v16_add(v16_loadf_few(acc + i, rest), values_at(table, payload, i));
-		v16_storef_few(acc + i, sum, rest);
+		const v16f sum = v16_add(v16_loadf_partial(acc + i, rest), values_at(table, payload, i));
+		v16_storef_partial(acc + i, sum, rest);
 	}
 }
 
@@ -201,7 +202,7 @@ static void unpack_add_few(const struct frame *frame, const float *weight, size_
 	}
 }
 
-static void describe(const struct frame *frame, crumb_frame *out)
+static void describe(const struct frame *frame, crumb_frame_info *out)
 {
 	out->codec.value[THRESHOLD] = get_f32(frame->payload);
 	frame_fact(out, "threshold", get_f32(frame->payload));
@@ -209,7 +210,7 @@ static void describe(const struct frame *frame, crumb_frame *out)
 		out->sent += (uint64_t)__builtin_popcount(get_u32(frame->payload + i) & 0xAAAAAAAAu);
 }
 
-CODEC_INFO(twobit, .id = 3, .flags = CRUMB_RESIDUAL | CRUMB_FIXED, .name = "twobit",
+CODEC_INFO(twobit, .id = 3, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "twobit",
            .brief = "-threshold, 0 or +threshold in 2 bits (MXNet)", .keys = 2,
            .key = {THRESHOLD_KEY(0.5f), THRESHOLD_SHARE(SHARE_FALLBACK)});
 

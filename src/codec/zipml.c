@@ -2,18 +2,15 @@
  * yardstick for the adaptive codecs (Zhang et al., ICML 2017).
  *
  * SPDX-License-Identifier: MIT */
-#include "histogram.h"
-#include "levels.h"
-#include "v16.h"
+#include "fit/histogram.h"
+#include "payload/levels.h"
+#include "v16/v16.h"
 
 /* Of a gradient of so many elements or more one block in eight is counted, but all of a bucket whose
  * norm squared is far above the mean of those before, since few such buckets may have most of the error. */
 enum { SAMPLED = 1 << 20, ONE_IN = 8, FAR = 8 };
 
-static size_t bound(const crumb_codec *codec, size_t n)
-{
-	return PER_ISA(levels_bound)(codec, n, LEVELS_TABLE);
-}
+static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_TABLE); }
 
 /* histogram_bin of sixteen coordinates. */
 V16_FN v16i bins_of(v16f y)
@@ -60,10 +57,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	struct levels levels;
 	const uint32_t count = levels_count(&p->codec, false);
-	PER_ISA(levels_powers)(&levels, count, 0.5f); /* should all be zeros */
+	levels_powers(&levels, count, 0.5f); /* should all be zeros */
 	levels.form = LEVELS_TABLE;
 	struct survey s = {.sampled = p->n >= SAMPLED};
-	PER_ISA(levels_survey)(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
+	survey_levels(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
 	crumb_histogram_weigh(&s.of);
 	struct histogram_law law;
 	double level[CRUMB_FIT_LEVELS];
@@ -71,12 +68,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const double psi = s.of.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
 	for (uint32_t k = 0; k < count && s.of.top > 0 && psi <= 1e300; k++)
 		levels.at[k] = (float)level[k];
-	return PER_ISA(levels_pack)(p, grad, type, &levels, LEVELS_L2, dst, out);
+	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
 
-static void describe(const struct frame *frame, crumb_frame *out) { PER_ISA(levels_describe)(frame, out); }
+static void describe(const struct frame *frame, crumb_frame_info *out) { levels_describe(frame, out); }
 
-CODEC_INFO(zipml, .id = 17, .flags = CRUMB_RANDOM | CRUMB_FIXED, .name = "zipml",
+CODEC_INFO(zipml, .id = 17, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .name = "zipml",
            .brief = "the best levels for each gradient: a yardstick, not fast (Zhang et al. 2017)",
            .keys = LEVELS_OWN, .key = {LEVELS_KEYS(3, 4, 8192)});
 
@@ -86,9 +83,9 @@ const struct codec PER_ISA(zipml) = {
         .bound = bound,
         .pack = pack,
         .gates = always_gates,
-        .check = PER_ISA(levels_check),
-        .clean = PER_ISA(levels_clean),
-        .unpack_add = PER_ISA(levels_unpack_add),
-        .divides = PER_ISA(levels_divides),
+        .check = levels_check,
+        .clean = levels_clean,
+        .unpack_add = levels_unpack_add,
+        .divides = levels_divides,
         .describe = describe,
 };

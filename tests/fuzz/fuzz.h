@@ -80,7 +80,7 @@ static inline float *fuzz_floats(size_t n, float value)
 
 /* A weight with which the frame that was peeked decodes to finite numbers: 1, but the mean of what is a sum.
  */
-static inline float fuzz_weight(const crumb_frame *frame)
+static inline float fuzz_weight(const crumb_frame_info *frame)
 {
 	for (size_t i = 0; i < frame->facts; i++)
 		if (!strcmp(frame->fact[i].name, "learners"))

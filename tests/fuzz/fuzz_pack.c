@@ -4,7 +4,7 @@
  * An input is a byte for the instruction set, one for type and steps, a spec, a line feed, and elements.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 struct gradient {
 	void *data; /* in a block of exactly its size */
@@ -48,7 +48,7 @@ static bool fixed(const crumb_codec *codec)
 	for (size_t k = 0; k < info->keys; k++)
 		if (!strcmp(info->key[k].name, "coding") && codec->value[k] != info->key[k].fallback)
 			return false;
-	return info->flags & CRUMB_FIXED;
+	return info->flags & CRUMB_CODEC_FIXED;
 }
 
 /* Packs the gradient a few times, with this instruction set and with the portable one. */

@@ -3,7 +3,7 @@
  * become negative.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

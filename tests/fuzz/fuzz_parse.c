@@ -2,7 +2,7 @@
  * character.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

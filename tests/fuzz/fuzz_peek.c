@@ -1,9 +1,9 @@
 /* Peeking into a frame of any bytes and of any number of elements.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-static void assert_same(const crumb_frame *a, const crumb_frame *b)
+static void assert_same(const crumb_frame_info *a, const crumb_frame_info *b)
 {
 	assert(!memcmp(&a->codec, &b->codec, sizeof a->codec) && a->n == b->n && a->bytes == b->bytes);
 	assert(a->sent == b->sent && a->facts == b->facts && a->facts <= CRUMB_MAX_FACTS);
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_set_isa(isa);
 	fuzz_seal(src, size);
 
-	crumb_frame untouched, frame, plain;
+	crumb_frame_info untouched, frame, plain;
 	memset(&untouched, 7, sizeof untouched);
 	frame = plain = untouched;
 	const int64_t length = crumb_peek(&frame, src, size);

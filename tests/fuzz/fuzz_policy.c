@@ -1,8 +1,8 @@
 /* Policies as text: any text is a policy of valid codecs, or has a first offending character.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
-#include "policy.h"
+#include "tests/fuzz/fuzz.h"
+#include "exchange/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,9 +3,9 @@
  * alone.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
-static void assert_stands_alone(const uint8_t *src, size_t left, size_t length, const crumb_frame *frame)
+static void assert_stands_alone(const uint8_t *src, size_t left, size_t length, const crumb_frame_info *frame)
 {
 	const size_t n = (size_t)frame->n;
 	const float weight = fuzz_weight(frame);
@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const size_t end = size - (cut < size ? cut : 0);
 	uint8_t *stream = fuzz_copy(whole, end);
 	for (size_t at = 0; at < end;) {
-		crumb_frame frame;
+		crumb_frame_info frame;
 		const int64_t length = crumb_peek(&frame, stream + at, end - at);
 		assert(length < 0 || (uint64_t)length <= end - at);
 		if (length >= 0 && frame.n <= FUZZ_MOST)

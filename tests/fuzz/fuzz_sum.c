@@ -2,7 +2,7 @@
  * instruction set.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 enum { MOST_FRAMES = 16 };
 
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		at += length ? length : 1;
 	}
 
-	crumb_frame frame = {0};
+	crumb_frame_info frame = {0};
 	if (count)
 		crumb_peek(&frame, span[0].data, span[0].len);
 	const size_t n = frame.n <= FUZZ_MOST ? (size_t)frame.n : 0;

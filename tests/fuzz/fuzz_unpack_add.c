@@ -2,7 +2,7 @@
  * every instruction set and in two ranges, and then peek takes it, too.
  *
  * SPDX-License-Identifier: MIT */
-#include "fuzz.h"
+#include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_set_isa(isa);
 	fuzz_seal(src, size);
 
-	crumb_frame frame;
+	crumb_frame_info frame;
 	const int64_t peeked = crumb_peek(&frame, src, size);
 	const bool fits = peeked >= 0 && frame.n <= FUZZ_MOST;
 	const size_t n = fits ? (size_t)frame.n : 16;
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	crumb_checked checked;
 	assert(crumb_check(&checked, src, size) == peeked);
 	if (length >= 0) {
-		const size_t middle = n / 2 / CRUMB_RANGE * CRUMB_RANGE;
+		const size_t middle = n / 2 / CRUMB_RANGE_STEP * CRUMB_RANGE_STEP;
 		assert(!crumb_add_range(&checked, &weight, 1, ranges, n, middle, n));
 		assert(!crumb_add_range(&checked, &weight, 1, ranges, n, 0, middle));
 		assert(!n || !memcmp(acc, ranges, n * sizeof *acc));

@@ -2,11 +2,11 @@
  * and the words of the texts, as libFuzzer's dictionary, to standard output.
  *
  * SPDX-License-Identifier: MIT */
-#include "cases.h"
+#include "tests/cases.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange.h"
+#include "exchange/exchange.h"
 
 static const char *folder;
 
@@ -64,7 +64,7 @@ static void texts(const crumb_codec *codec, size_t isa)
 	append(spec, (size_t)length);
 	write_seed("policy");
 	snprintf(rules, sizeof rules, "%s,%s=%s;%s=%s", crumb_kind_name(isa % CRUMB_KINDS),
-	         crumb_kind_name(CRUMB_LAST), spec, crumb_kind_name(CRUMB_FC), crumb_list(0)->name);
+	         crumb_kind_name(CRUMB_KIND_LAST), spec, crumb_kind_name(CRUMB_FC), crumb_list(0)->name);
 	append_byte(isa);
 	append(rules, strlen(rules));
 	write_seed("policy");

@@ -24,8 +24,8 @@ int main(void)
 	return sum[0] == 0.5f && sum[1] == -0.5f && sum[2] == 0 && sum[3] == 0.5f && sum[4] == 0 ? 0 : 4;
 }
 END
-check "cc src/*.c src/codec/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/codec/*.c smoke.c -o smoke -lm
+check "cc src/*.c src/*/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
 check "and it works" ./smoke
-check "with all that this CPU has" "$CC" -march=native -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/codec/*.c smoke.c -o smoke -lm
+check "with all that this CPU has" "$CC" -march=native -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
 check "it works, too" ./smoke
 finish

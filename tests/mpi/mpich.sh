@@ -6,5 +6,5 @@ if ! command -v mpicc.mpich >/dev/null; then
 	exit 77
 fi
 check "exchange/mpi.c compiles" mpicc.mpich -std=c11 -O2 -Wall -Wextra -Werror -Wno-stringop-overflow \
-	-I"$SOURCE/include" -I"$SOURCE/exchange" -I"$SOURCE/src" -c "$SOURCE/exchange/mpi.c"
+	-I"$SOURCE/include" -I"$SOURCE" -c "$SOURCE/exchange/mpi.c"
 finish

@@ -1,0 +1,368 @@
+/* The speed of codecs, of plain statements of what others do, and of entropy coders, beside the memory's, on
+ * one thread:
+ *
+ *   codecs [--quick] [GRADIENT.npy]...        lines of CSV
+ *
+ * Every codec with every instruction set of this machine, on gradients that workload.h makes, of 4 Ki to 64
+ * Mi elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). The columns: the CPU;
+ * whose elements, and how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe,
+ * unpack, and in the same turns r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks
+ * symbols of four bits at fixed width, an element each, with so many bits of entropy. One operation is
+ * what packing would make if it were an instruction on vectors for sixteen elements, and no memory; folding
+ * and CRC are of a checksum's bytes, if it were done by one kind of its instructions alone.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "bench/coders.h"
+#include "measure/program.h"
+#include "bench/gathered.h"
+#include "measure/npy.h"
+#include "bench/peak.h"
+#include "bench/rules.h"
+#include "measure/speed.h"
+#include "bench/subjects.h"
+#include "coding/blocks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of which many frames are decoded. */
+static const char *const divided[] = {"twobit", "terngrad", "qsgd"};
+
+/* safe: there is a pack that checks its input. */
+static void print_row(const char *data, size_t n, const char *isa, const char *what, bool safe,
+                      const double gbps[SPEED_KERNELS])
+{
+	printf("%s,%s,%zu,%s,\"%s\",%.4g,", subject_cpu(), data, n, isa, what, gbps[SPEED_PACK]);
+	if (safe)
+		printf("%.4g", gbps[SPEED_PACK_SAFE]);
+	printf(",%.4g,%.4g,%.4g,%.4g,%.4g\n", gbps[SPEED_UNPACK], gbps[SPEED_ADD], gbps[SPEED_READ],
+	       gbps[SPEED_SCALE], gbps[SPEED_COPY]);
+	fflush(stdout);
+}
+
+/* ---- codecs ---- */
+
+static int measure_codec(struct speed *speed, const char *data, const char *isa, const char *spec)
+{
+	crumb_codec codec;
+	char text[CRUMB_SPEC_MAX];
+	double gbps[SPEED_KERNELS];
+	if (program_spec(&codec, spec))
+		return STATUS_FAILED;
+	crumb_set_isa(isa);
+	crumb_print(&codec, text, sizeof text);
+	const int status = speed_codec(speed, &codec, gbps);
+	if (!status)
+		print_row(data, speed->n, crumb_isa(), text, true, gbps);
+	return status;
+}
+
+/* ---- many frames ---- */
+
+struct many_subject {
+	struct gathered gathered;
+	bool together;
+};
+
+static int64_t many_pack(void *self, const float *grad, bool safe)
+{
+	struct many_subject *many = self;
+	(void)safe;
+	return gathered_pack(&many->gathered, grad, CRUMB_KNOWN_FINITE);
+}
+
+static int64_t many_add(void *self, float *acc, size_t n)
+{
+	const struct many_subject *many = self;
+	const crumb_span *frame = many->gathered.frame;
+	float weight[MANY];
+	int64_t result = 0;
+	for (size_t f = 0; f < MANY; f++)
+		weight[f] = 1.0f / MANY;
+	if (many->together)
+		return crumb_unpack_add_all(frame, weight, MANY, acc, n);
+	for (size_t f = 0; f < MANY && result >= 0; f++)
+		result = crumb_unpack_add(frame[f].data, frame[f].len, weight[f], acc, n);
+	return result;
+}
+
+/* Of a codec, eight frames in one call and in eight. unpack counts the elements of all. */
+static int measure_many(struct speed *speed, const char *data, const char *isa, const char *spec)
+{
+	crumb_codec codec;
+	int status = program_spec(&codec, spec);
+	crumb_set_isa(isa);
+	for (int together = 0; together < 2 && !status; together++) {
+		struct many_subject many = {.together = together};
+		char what[CRUMB_SPEC_MAX];
+		double gbps[SPEED_KERNELS];
+		snprintf(what, sizeof what, "8 frames of %s %s", spec, together ? "together" : "one by one");
+		status = gathered_open(&many.gathered, &codec, speed->n, 1);
+		if (!status)
+			status = speed_measure(
+			        speed, &(struct speed_subject){many_pack, many_add, &many, MANY}, gbps);
+		gbps[SPEED_UNPACK] *= MANY;
+		if (!status)
+			print_row(data, speed->n, crumb_isa(), what, false, gbps);
+		gathered_close(&many.gathered);
+	}
+	return status;
+}
+
+/* ---- all codecs ---- */
+
+static int measure_codecs(struct speed *speed, const char *data, const char *isa)
+{
+	const char *spec;
+	int status = STATUS_OK;
+	for (size_t i = 0; (spec = subject_spec(i)) && !status; i++)
+		status = measure_codec(speed, data, isa, spec);
+	for (size_t i = 0; i < sizeof divided / sizeof *divided && !status; i++)
+		status = measure_many(speed, data, isa, divided[i]);
+	return status;
+}
+
+/* ---- rules ---- */
+
+struct rule_subject {
+	const struct rule *rule;
+	struct rule_state state;
+};
+
+static int64_t rule_pack(void *self, const float *grad, bool safe)
+{
+	struct rule_subject *subject = self;
+	(void)safe;
+	subject->rule->pack(&subject->state, grad);
+	return 0;
+}
+
+static int64_t rule_add(void *self, float *acc, size_t n)
+{
+	struct rule_subject *subject = self;
+	(void)n;
+	subject->rule->add(&subject->state, 0.125f, acc);
+	return 0;
+}
+
+static int measure_rules(struct speed *speed, const char *data)
+{
+	const size_t n = speed->n;
+	double gbps[SPEED_KERNELS];
+	int status = STATUS_OK;
+	for (size_t i = 0; i < rules_count && !status; i++) {
+		const size_t k = (size_t)(rules[i].share * (double)n);
+		struct rule_subject subject = {&rules[i],
+		                               {n, k ? k : 1, program_memory(n * sizeof(float)),
+		                                program_memory(n * sizeof(uint32_t)),
+		                                program_memory(n * sizeof(float))}};
+		struct rule_state *s = &subject.state;
+		if (s->residual && s->word && s->value) {
+			memset(s->residual, 0, n * sizeof *s->residual);
+			status = speed_measure(
+			        speed, &(struct speed_subject){rule_pack, rule_add, &subject, 10}, gbps);
+		} else {
+			status = STATUS_FAILED;
+		}
+		if (!status)
+			print_row(data, n, "plain", rules[i].name, false, gbps);
+		free(s->residual);
+		free(s->word);
+		free(s->value);
+	}
+	return status;
+}
+
+/* ---- coders ---- */
+
+/* Alphabets, and by how much each symbol is less probable than the one before. */
+static const struct source {
+	unsigned count;
+	double ratio;
+} sources[] = {{16, 1}, {16, 0.9}, {16, 0.7}, {16, 0.6}, {8, 0.5}, {4, 0.5}, {16, 0.05}};
+
+struct coder_subject {
+	const struct isa_coder *coder;
+	enum blocks_coder kind;
+	struct block_code symbols;
+	size_t n, size;
+	uint8_t *codes, *coded;
+};
+
+static int64_t encode(void *self, const float *grad, bool safe)
+{
+	struct coder_subject *c = self;
+	(void)grad, (void)safe;
+	c->size = c->coder->encode(c->coded, c->codes, c->n, &c->symbols, c->kind);
+	return 0;
+}
+
+static int64_t decode(void *self, float *acc, size_t n)
+{
+	const struct coder_subject *c = self;
+	(void)acc;
+	return c->coder->decode(c->coded, c->size, n, &c->symbols, c->kind, NULL, NULL) ? 0 : CRUMB_EFRAME;
+}
+
+/* A group of codes of four bits, as qsgd's stand (doc/FORMAT.md). */
+static void put_group(uint8_t *codes, size_t group, const uint8_t symbol[16])
+{
+	uint8_t *const at = codes + 64 * (group / 8) + 16 * (group % 8 / 2);
+	for (size_t k = 0; k < 16; k++)
+		at[k] = (uint8_t)(group % 2 ? at[k] | symbol[k] << 4 : symbol[k]);
+}
+
+/* Draws codes; returns the entropy of their law. */
+static double draw(uint8_t *codes, size_t n, const struct source *source)
+{
+	double upto[BLOCKS_MOST], sum = 0, entropy = 0;
+	uint64_t state = 1;
+	for (unsigned j = 0; j < source->count; j++)
+		upto[j] = sum += pow(source->ratio, j);
+	for (unsigned j = 0; j < source->count; j++)
+		entropy -= pow(source->ratio, j) / sum * log2(pow(source->ratio, j) / sum);
+	for (size_t i = 0; i < n; i += 16) {
+		uint8_t symbol[16] = {0};
+		for (size_t k = 0; k < 16; k++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			const double u = (double)(state >> 11) * 0x1p-53 * sum;
+			while (symbol[k] + 1u < source->count && u >= upto[symbol[k]])
+				symbol[k]++;
+		}
+		put_group(codes, i / 16, symbol);
+	}
+	return entropy;
+}
+
+static int measure_coders(struct speed *speed, bool quick)
+{
+	const size_t n = speed->n, most = ISA_CODERS;
+	struct coder_subject c = {.n = n, .symbols = isa_coders[0].levels(BLOCKS_MOST)};
+	c.codes = program_memory(blocks_fixed(&c.symbols, n));
+	c.coded = program_memory(blocks_bound(&c.symbols, n));
+	int status = c.codes && c.coded ? STATUS_OK : STATUS_FAILED;
+	for (size_t s = 0; s < sizeof sources / sizeof *sources && !status; s++) {
+		char data[64];
+		snprintf(data, sizeof data, "%u symbols of %.2f bits", sources[s].count,
+		         draw(c.codes, n, &sources[s]));
+		for (size_t i = 0; i < most && !status; i++)
+			for (c.kind = BLOCKS_ENTROPY; c.kind <= BLOCKS_HUFFMAN && !status; c.kind++) {
+				double gbps[SPEED_KERNELS];
+				c.coder = &isa_coders[i];
+				if (crumb_set_isa(c.coder->isa) || (quick && i + 1 < most))
+					continue;
+				c.symbols = c.coder->levels(BLOCKS_MOST);
+				c.symbols.count = sources[s].count;
+				status = speed_measure(speed, &(struct speed_subject){encode, decode, &c, 1},
+				                       gbps);
+				if (!status)
+					print_row(data, n, c.coder->isa,
+					          c.kind == BLOCKS_HUFFMAN ? "Huffman" : "rANS", false, gbps);
+			}
+	}
+	free(c.codes);
+	free(c.coded);
+	return status;
+}
+
+/* ---- arithmetic ---- */
+
+enum { TIMES = 64 }; /* or looking at the clock would count */
+
+struct peak_subject {
+	peak_function *run;
+	size_t n;
+};
+
+static int64_t operate(void *self, const float *grad, bool safe)
+{
+	const struct peak_subject *peak = self;
+	(void)grad, (void)safe;
+	peak->run(crumb_isa(), sizeof *grad * peak->n * TIMES);
+	return 0;
+}
+
+static int64_t nothing(void *self, float *acc, size_t n)
+{
+	(void)self, (void)acc, (void)n;
+	return 0;
+}
+
+static int measure_operations(struct speed *speed, const char *data, bool quick)
+{
+	static const struct {
+		const char *what;
+		peak_function *run;
+	} peaks[] = {{"one operation", peak_operation}, {"folding", peak_fold}, {"CRC", peak_crc}};
+	int status = STATUS_OK;
+	for (size_t i = 0; program_isa(i) && !status; i++)
+		for (size_t k = 0; k < sizeof peaks / sizeof *peaks && !status; k++) {
+			struct peak_subject peak = {peaks[k].run, speed->n};
+			double gbps[SPEED_KERNELS];
+			crumb_set_isa(program_isa(i));
+			if (!peak.run(crumb_isa(), 0) || (quick && program_isa(i + 1)))
+				continue;
+			status = speed_measure(speed, &(struct speed_subject){operate, nothing, &peak, 1},
+			                       gbps);
+			if (!status) {
+				gbps[SPEED_UNPACK] = gbps[SPEED_PACK] *= TIMES;
+				print_row(data, speed->n, crumb_isa(), peaks[k].what, false, gbps);
+			}
+		}
+	return status;
+}
+
+/* ---- all ---- */
+
+/* On n elements. rounds: fewer where each takes longer. */
+static int measure_size(size_t n, const char *data, const float *like, bool quick)
+{
+	struct speed speed;
+	int status = speed_open(&speed, n, like);
+	speed.rounds = n <= 1 << 20 ? speed.rounds : n <= 1 << 24 ? 7 : 5;
+	for (size_t i = 0; !status; i++) {
+		const char *isa = program_isa(i);
+		if (!isa)
+			break;
+		if (!quick || !program_isa(i + 1))
+			status = measure_codecs(&speed, data, isa);
+	}
+	crumb_set_isa(NULL);
+	if (!status)
+		status = measure_rules(&speed, data);
+	if (!status && n == 1 << 20)
+		status = measure_operations(&speed, data, quick);
+	if (!status && n == 1 << 20)
+		status = measure_coders(&speed, quick);
+	speed_close(&speed);
+	return status;
+}
+
+static int measure_file(const char *path, bool quick)
+{
+	struct npy npy = {.n = 0};
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	int status = npy_read(&npy, path, false);
+	if (!status && (npy.dtype != CRUMB_F32 || !npy.n))
+		status = program_fail("%s: not a gradient in f4", path);
+	if (!status)
+		status = measure_size(npy.n, name, npy.data, quick);
+	free(npy.file.data);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	static const size_t sizes[] = {1 << 12, 1 << 14, 1 << 16, 1 << 20, 1 << 24, 1 << 26};
+	const bool quick = argc > 1 && !strcmp(argv[1], "--quick");
+	int status = STATUS_OK;
+	puts("cpu,data,n,isa,what,pack_gbps,pack_safe_gbps,unpack_gbps,floor_gbps,read_gbps,scale_gbps,"
+	     "copy_gbps");
+	for (size_t i = 0; i < (quick ? 4 : sizeof sizes / sizeof *sizes) && !status; i++)
+		status = measure_size(sizes[i], "made up", NULL, quick);
+	for (int i = 1 + quick; i < argc && !status; i++)
+		status = measure_file(argv[i], quick);
+	return program_finish(status);
+}

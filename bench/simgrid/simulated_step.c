@@ -1,0 +1,167 @@
+/* One step of the exchange on simulated ranks, beside the closed form: step MODEL POLICY DOWN PLAN RATE
+ * LATENCY
+ *
+ * DOWN: a policy, or exact. PLAN: one of exchange/plan.h's, or all-reduce, which is MPI's own on f32. RATE:
+ * bytes a second of a rank's port, LATENCY: seconds from rank to rank, as the closed form shall take them.
+ * Rank 0 prints, in CSV: ranks, bytes up, bytes down, the busiest owner's share, simulated seconds, predicted
+ * seconds. Gradients are the same everywhere, and so are means: all ranks keep them in the same memory.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "bench/simgrid/simulated.h"
+
+#include "exchange/auto/cost.h"
+#include "exchange/exchange.h"
+#include <math.h>
+#include <mpi.h>
+#include "exchange/plan.h"
+#include "exchange/policy.h"
+#include "nets/sizes.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "step: %s\n", what);
+	MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+/* Gaussian enough, and with tensors of unlike sizes. */
+static void fill(float *grad, const struct sizes *sizes)
+{
+	uint64_t state = 1;
+
+	for (size_t t = 0; t < sizes->count; t++) {
+		const struct crumb_slice *slice = &sizes->tensor[t].slice;
+		for (size_t i = 0; i < slice->n; i++) {
+			state = state * 6364136223846793005u + 1442695040888963407u;
+			const int a = (int)(state >> 33 & 0xffff), b = (int)(state >> 48),
+			          c = (int)(state >> 17 & 0xffff);
+			grad[slice->at + i] = (float)(a + b + c - 98304) * 1e-6f / (float)(t + 1);
+		}
+	}
+}
+
+static double sum(const uint64_t *kind)
+{
+	double all = 0;
+	for (int k = 0; k < CRUMB_KINDS; k++)
+		all += (double)kind[k];
+	return all;
+}
+
+/* The largest share of the gradient that a rank averages. */
+static double busiest_share(struct crumb_exchange *x, const struct crumb_slice *slice, size_t slices,
+                            size_t n)
+{
+	double own = 0, most;
+	for (size_t s = 0; s < slices; s++)
+		own += crumb_exchange_mean_packer(x, s) ? (double)slice[s].n / (double)n : 0;
+	MPI_Allreduce(&own, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+	return most;
+}
+
+struct result {
+	double up, down, share, start, end;
+	struct crumb_load load;
+};
+
+static void all_reduce(struct result *result, unsigned ranks, size_t n)
+{
+	float *grad = SMPI_SHARED_MALLOC(n * sizeof *grad), *mean = SMPI_SHARED_MALLOC(n * sizeof *mean);
+	MPI_Barrier(MPI_COMM_WORLD);
+	const double start = MPI_Wtime();
+	MPI_Allreduce(grad, mean, (int)n, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+	*result = (struct result){.up = 4.0 * (double)n, .start = start, .end = MPI_Wtime()};
+	result->load = crumb_cost_ring(ranks, result->up);
+	SMPI_SHARED_FREE(grad);
+	SMPI_SHARED_FREE(mean);
+}
+
+static void one_step(struct result *result, struct transport *net, const struct sizes *sizes,
+                     const struct policy *up, const struct policy *down, const struct plan *plan)
+{
+	struct crumb_slice whole[SIZES_MOST];
+	for (size_t t = 0; t < sizes->count; t++)
+		whole[t] = sizes->tensor[t].slice;
+	const size_t slices = crumb_slices_cut(whole, sizes->count, plan->longest, NULL);
+	struct crumb_slice *slice = calloc(slices, sizeof *slice);
+	float *share = calloc(net->ranks, sizeof *share);
+	float *grad = SMPI_SHARED_MALLOC(sizes->parameters * sizeof *grad),
+	      *mean = SMPI_SHARED_MALLOC(sizes->parameters * sizeof *mean);
+	if (!slice || !share || !grad || !mean)
+		fail("not enough memory");
+	crumb_slices_cut(whole, sizes->count, plan->longest, slice);
+	for (unsigned r = 0; r < net->ranks; r++)
+		share[r] = 1.0f / (float)net->ranks;
+	if (net->rank == 0)
+		fill(grad, sizes);
+
+	const struct crumb_exchange_config config = {.slices = slice,
+	                                             .slice_count = slices,
+	                                             .policy = up,
+	                                             .down = down,
+	                                             .plan = plan,
+	                                             .learners = net->ranks,
+	                                             .seed = 1,
+	                                             .net = net};
+	struct crumb_exchange *x;
+	char why[CRUMB_WHY_MAX];
+	if (crumb_exchange_open(&x, &config, why, sizeof why) < 0)
+		fail(why);
+	MPI_Barrier(MPI_COMM_WORLD);
+	const double start = MPI_Wtime();
+	if (crumb_exchange_mean(x, (const float *const[]){grad}, share, mean) < 0)
+		fail(crumb_exchange_why(x));
+
+	struct crumb_exchange_stats stats;
+	crumb_exchange_stats(x, &stats);
+	*result = (struct result){.up = sum(stats.bytes),
+	                          .down = sum(stats.down),
+	                          .share = busiest_share(x, slice, slices, sizes->parameters),
+	                          .start = start,
+	                          .end = simulated_end(net)};
+	const struct crumb_cost_frames frames = {.bytes = result->up}, means = {.bytes = result->down};
+	const unsigned groups = simulated_groups(net->ranks);
+	result->load = plan->assign ? crumb_load_owner(net->ranks, result->share, &frames, &means)
+	                            : crumb_load_gather(net->ranks, &frames);
+	result->load.messages *= groups;
+}
+
+int main(int argc, char **argv)
+{
+	struct transport *net = simulated_open();
+	static struct sizes sizes;
+	static struct policy up, down;
+	struct result result;
+	double start, end;
+
+	if (argc != 7)
+		fail("step MODEL POLICY DOWN PLAN RATE LATENCY");
+	const bool exact = !strcmp(argv[3], "exact");
+	const struct plan *plan = crumb_plan_find(argv[4]);
+	if (sizes_find(&sizes, argv[1]) || crumb_policy_parse(&up, argv[2], NULL) ||
+	    (!exact && crumb_policy_parse(&down, argv[3], NULL)) || (!plan && strcmp(argv[4], "all-reduce")))
+		fail("no such model, policy or plan");
+	if (plan)
+		one_step(&result, net, &sizes, &up, exact ? NULL : &down, plan);
+	else
+		all_reduce(&result, net->ranks, sizes.parameters);
+	/* All can begin with the last rank that does. */
+	MPI_Reduce(&result.start, &start, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	MPI_Reduce(&result.end, &end, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+	if (net->rank == 0) {
+		const struct crumb_cluster cluster = {.nodes = net->ranks,
+		                                      .gpus = 1,
+		                                      .network_rate = atof(argv[5]),
+		                                      .network_latency = atof(argv[6]),
+		                                      .gpu_rate = INFINITY,
+		                                      .host_rate = INFINITY};
+		result.load.codec = 0; /* simulated ranks compute in no time */
+		const struct crumb_cost cost = crumb_cost_step(&cluster, &result.load, 0, 0);
+		printf("%u,%.0f,%.0f,%.5f,%.6f,%.6f\n", net->ranks, result.up, result.down, result.share,
+		       end - start, crumb_cost_total(&cost));
+	}
+	MPI_Finalize();
+	return 0;
+}

@@ -1,0 +1,78 @@
+/* The closed form of a step's cost.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "exchange/auto/cost.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Each rank hands a part of 1/ranks to its neighbour, ranks - 1 times to add up and as often to spread. */
+struct crumb_load crumb_cost_ring(unsigned ranks, double dense)
+{
+	const double rounds = 2.0 * (ranks - 1.0);
+	return (struct crumb_load){.bytes = rounds / ranks * dense, .messages = rounds};
+}
+
+struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_cost_frames *up)
+{
+	return (struct crumb_load){
+	        .bytes = (ranks - 1.0) * up->bytes, .messages = 2, .codec = up->pack + ranks * up->unpack};
+}
+
+/* What arrives at the busiest owner is never less than what leaves any other rank. */
+struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
+                                   const struct crumb_cost_frames *down)
+{
+	return (struct crumb_load){.bytes = (ranks - 1.0) * share * (up->bytes + down->bytes),
+	                           .messages = 3,
+	                           .codec = up->pack + ranks * share * up->unpack + share * down->pack +
+	                                    down->unpack};
+}
+
+struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const struct crumb_load *load,
+                                  double compute, double inside)
+{
+	struct crumb_cost cost = {.compute = compute,
+	                          .inside = log2(cluster->gpus) * inside / cluster->gpu_rate};
+	if (cluster->nodes > 1) {
+		cost.codec = load->codec;
+		cost.inside += inside / cluster->host_rate;
+		cost.latency = load->messages * cluster->network_latency;
+		cost.wire = load->bytes / cluster->network_rate;
+	}
+	return cost;
+}
+
+double crumb_cost_total(const struct crumb_cost *cost)
+{
+	return cost->compute + cost->codec + cost->inside + cost->latency + cost->wire;
+}
+
+const char *crumb_cost_binding(const struct crumb_cost *cost)
+{
+	const struct {
+		const char *name;
+		double seconds;
+	} term[] = {{"compute", cost->compute},
+	            {"codec", cost->codec},
+	            {"inside", cost->inside},
+	            {"latency", cost->latency},
+	            {"wire", cost->wire}};
+	size_t most = 0;
+	for (size_t i = 1; i < sizeof term / sizeof term[0]; i++)
+		most = term[i].seconds > term[most].seconds ? i : most;
+	return term[most].name;
+}
+
+/* Faster where extra < saved / rate. */
+struct crumb_rates crumb_cost_pays(const struct crumb_cost *cost, double bytes,
+                                   const struct crumb_cost *plain, double plain_bytes)
+{
+	const double saved = plain_bytes - bytes;
+	const double extra = crumb_cost_total(cost) - cost->wire - (crumb_cost_total(plain) - plain->wire);
+	if (saved > 0)
+		return (struct crumb_rates){0, extra > 0 ? saved / extra : INFINITY};
+	if (extra < 0)
+		return (struct crumb_rates){saved / extra, INFINITY};
+	return (struct crumb_rates){0, 0};
+}

@@ -1,0 +1,73 @@
+/* What a step costs before anybody has run it: a closed form in the manner of TernGrad (NeurIPS 2017, section
+ * 5). Pure functions; bytes, seconds and bytes a second.
+ *
+ * One rank a node; nodes are joined by a switch that never blocks, each through one port that sends and
+ * receives at once. A node's GPUs average first, without a codec. Nothing overlaps, so a step is a sum:
+ *
+ *   compute   one GPU's forward and backward pass
+ *   codec     of the busiest rank, on one thread
+ *   inside    log2(gpus) x bytes / gpu_rate, and bytes / host_rate to the network's port
+ *   latency   messages x network_latency
+ *   wire      bytes / network_rate
+ *
+ * What the form leaves out: contention inside of the switch, senders that meet at one receiver (TCP's
+ * incast), stragglers, small messages' own overhead.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef COST_H
+#define COST_H
+
+/* One rank's frames for a whole gradient. */
+struct crumb_cost_frames {
+	double bytes;
+	double pack, unpack; /* seconds */
+};
+
+/* A plan's work for the busiest of its ranks, in one step. */
+struct crumb_load {
+	double bytes;    /* through its port in the busier direction, phase after phase */
+	double messages; /* one after another, each of which waits for the one before; the vote is one */
+	double codec;    /* seconds */
+};
+
+/* Plain all-reduce of f32 bytes in a ring, the least that an all-reduce can send. */
+struct crumb_load crumb_cost_ring(unsigned ranks, double dense);
+
+/* Everyone's frames to everyone. */
+struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_cost_frames *up);
+
+/* Frames to the owners of their slices, frames of the mean back; share: of the gradient, the busiest owner's.
+ * A single server has the share 1. */
+struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
+                                   const struct crumb_cost_frames *down);
+
+/* An INFINITY as a rate: costs nothing. */
+struct crumb_cluster {
+	unsigned nodes, gpus; /* gpus of one node */
+	double network_rate, network_latency;
+	double gpu_rate;  /* between a node's GPUs */
+	double host_rate; /* between GPU and network port */
+};
+
+/* Seconds. */
+struct crumb_cost {
+	double compute, codec, inside, latency, wire;
+};
+
+/* inside: bytes that a node's GPUs exchange. A single node sends nothing. */
+struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const struct crumb_load *load,
+                                  double compute, double inside);
+
+double crumb_cost_total(const struct crumb_cost *cost);
+
+/* The name of the largest term: what a faster step needs more of. */
+const char *crumb_cost_binding(const struct crumb_cost *cost);
+
+/* Network rates between which one way is faster than another: (0, INFINITY) always, (0, 0) never. */
+struct crumb_rates {
+	double above, below;
+};
+struct crumb_rates crumb_cost_pays(const struct crumb_cost *cost, double bytes,
+                                   const struct crumb_cost *plain, double plain_bytes);
+
+#endif

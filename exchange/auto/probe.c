@@ -1,0 +1,102 @@
+/* Messages grow until a swap has taken long enough. How long the last one took travels in the messages, so
+ * that all ranks go on, and stop, together.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "exchange/auto/probe.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "exchange/exchange.h"
+#include "exchange/seconds.h"
+#include "exchange/transport.h"
+
+#define LONG_ENOUGH 0.5 /* seconds of a swap */
+enum { SHORT = sizeof(double), SWAPS = 3, SHORT_SWAPS = 15, IN_A_ROW = 2 };
+
+struct probe {
+	struct transport *net;
+	unsigned char *message; /* begins with the seconds of the swap before */
+	crumb_span *out, *in;
+};
+
+/* A swap of so many bytes to each rank: *took, and the longest that the one *before* took on any rank. Of
+ * long ones two in a row, as in plan shard, where who is first in one need not wait for the others. */
+static int swap(struct probe *p, size_t bytes, double *took, double *before)
+{
+	memcpy(p->message, took, sizeof *took);
+	const double begin = crumb_seconds();
+	for (unsigned r = 0; r < p->net->ranks; r++)
+		p->out[r] = (crumb_span){p->message, bytes};
+	const int swaps = bytes == SHORT ? 1 : IN_A_ROW;
+	for (int i = 0; i < swaps; i++) {
+		const int error = p->net->swap(p->net, p->out, p->in);
+		if (error)
+			return error;
+	}
+	*took = (crumb_seconds() - begin) / swaps;
+	*before = 0;
+	for (unsigned r = 0; r < p->net->ranks; r++) {
+		double other;
+		if (p->in[r].len != bytes)
+			return CRUMB_EFRAME;
+		memcpy(&other, p->in[r].data, sizeof other);
+		*before = fmax(*before, other);
+	}
+	for (unsigned r = 0; r < p->net->ranks; r++) /* when this one is over nobody reads the message */
+		p->out[r] = (crumb_span){NULL, 0};
+	return p->net->swap(p->net, p->out, p->in);
+}
+
+/* The median of some swaps, each on the slowest rank. */
+static int median(struct probe *p, size_t bytes, double *seconds)
+{
+	double took = 0, before[SHORT_SWAPS + 1];
+	const int swaps = bytes == SHORT ? SHORT_SWAPS : SWAPS;
+	int error = 0;
+
+	for (int i = 0; i <= swaps && !error; i++)
+		error = swap(p, bytes, &took, &before[i]);
+	if (!error)
+		*seconds = crumb_seconds_median(before + 1, (size_t)swaps);
+	return error;
+}
+
+/* Bytes to each other rank, of the i-th length through a port. */
+static size_t message(const struct transport *net, int i)
+{
+	const size_t others = net->ranks - 1, bytes = ((size_t)LINK_FIRST << 2 * i) / others;
+
+	return bytes > SHORT ? bytes : SHORT;
+}
+
+static int measure(struct probe *p, struct crumb_link *link, double most)
+{
+	double seconds = 0;
+	int error = median(p, SHORT, &link->latency);
+
+	for (int i = 0; i < LINK_LENGTHS && !error; i++) {
+		const double before = i > 0 ? link->wire[i - 1] : 0;
+		if (i > 0 && (seconds > LONG_ENOUGH || LINK_FIRST * ldexp(0.25, 2 * i) >= most)) {
+			link->wire[i] = 4 * before;
+			continue;
+		}
+		error = median(p, message(p->net, i), &seconds);
+		link->wire[i] = fmax(fmax(seconds - link->latency, before), 1e-9);
+	}
+	return error;
+}
+
+int crumb_probe(struct crumb_link *link, struct transport *net, double most)
+{
+	*link = crumb_link_even(INFINITY, 0);
+	if (!net || net->ranks < 2)
+		return 0;
+	struct probe p = {net, calloc(message(net, LINK_LENGTHS - 1), 1), calloc(net->ranks, sizeof *p.out),
+	                  calloc(net->ranks, sizeof *p.in)};
+	const int error = p.message && p.out && p.in ? measure(&p, link, most) : CRUMB_EMEMORY;
+	free(p.message);
+	free(p.out);
+	free(p.in);
+	return error;
+}

@@ -1,0 +1,171 @@
+/* Whole files in, and files out that appear whole or not at all.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "measure/file.h"
+#include "measure/program.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int fail(const char *path)
+{
+	return program_fail("%s: %s", strcmp(path, "-") ? path : "standard input or output", strerror(errno));
+}
+
+/* Doubles the room of a file that is being read. */
+static int grow(struct file *file, size_t *room)
+{
+	uint8_t *larger = *room > SIZE_MAX / 2 ? NULL : program_memory(*room * 2);
+	if (!larger)
+		return STATUS_FAILED;
+	memcpy(larger, file->data, file->size);
+	free(file->data);
+	file->data = larger;
+	*room *= 2;
+	return STATUS_OK;
+}
+
+static int read_all(struct file *file, int fd, const char *path)
+{
+	struct stat info;
+	if (fstat(fd, &info))
+		return fail(path);
+	size_t room = S_ISREG(info.st_mode) && info.st_size > 0 ? (size_t)info.st_size + 1 : 1 << 16;
+	file->data = program_memory(room);
+	if (!file->data)
+		return STATUS_FAILED;
+	for (;;) {
+		const ssize_t got = read(fd, file->data + file->size, room - file->size);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return fail(path);
+		if (got == 0)
+			return STATUS_OK;
+		file->size += (size_t)got;
+		if (file->size == room && grow(file, &room))
+			return STATUS_FAILED;
+	}
+}
+
+int file_read(struct file *file, const char *path)
+{
+	*file = (struct file){NULL, 0};
+	const bool standard = !strcmp(path, "-");
+	const int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return fail(path);
+	const int status = read_all(file, fd, path);
+	if (!standard)
+		close(fd);
+	if (status) {
+		free(file->data);
+		*file = (struct file){NULL, 0};
+	}
+	return status;
+}
+
+bool file_same(const char *a, const char *b)
+{
+	struct stat info_a, info_b;
+	if (!strcmp(a, "-") || !strcmp(b, "-"))
+		return false;
+	if (!strcmp(a, b))
+		return true;
+	return !stat(a, &info_a) && !stat(b, &info_b) && info_a.st_dev == info_b.st_dev &&
+	       info_a.st_ino == info_b.st_ino;
+}
+
+int output_open(struct output *output, const char *path)
+{
+	*output = (struct output){.path = path, .fd = -1};
+	if (!strcmp(path, "-")) {
+		output->fd = STDOUT_FILENO;
+		return STATUS_OK;
+	}
+	struct stat info;
+	const bool exists = !stat(path, &info);
+	if (exists && !S_ISREG(info.st_mode)) {
+		output->fd = open(path, O_WRONLY | O_CLOEXEC);
+		return output->fd < 0 ? fail(path) : STATUS_OK;
+	}
+	output->target = exists ? realpath(path, NULL) : strdup(path);
+	if (!output->target)
+		return fail(path);
+	if (asprintf(&output->temporary, "%s.%ld.tmp", output->target, (long)getpid()) < 0) {
+		output->temporary = NULL;
+		return fail(path);
+	}
+	output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+	                  exists ? info.st_mode & 0777 : 0666);
+	if (output->fd >= 0)
+		return STATUS_OK;
+	const int status = fail(path);
+	free(output->temporary); /* it is not ours to remove */
+	output->temporary = NULL;
+	return status;
+}
+
+int output_write(struct output *output, const void *data, size_t size)
+{
+	for (const uint8_t *next = data; size;) {
+		const ssize_t put = write(output->fd, next, size);
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put < 0)
+			return fail(output->path);
+		next += put;
+		size -= (size_t)put;
+	}
+	return STATUS_OK;
+}
+
+int output_settle(struct output *output)
+{
+	if (output->temporary && fsync(output->fd))
+		return fail(output->path);
+	const int fd = output->fd;
+	output->fd = -1;
+	return close(fd) ? fail(output->path) : STATUS_OK;
+}
+
+/* The directory's entry as well. A directory that cannot be opened for reading is left to the system. */
+static int settle_directory(const char *target)
+{
+	const char *slash = strrchr(target, '/');
+	char *folder = slash ? strndup(target, slash == target ? 1 : (size_t)(slash - target)) : strdup(".");
+	const int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	free(folder);
+	if (fd < 0)
+		return 0;
+	const int failed = fsync(fd) && errno != EINVAL; /* EINVAL: a file system without such a thing */
+	close(fd);
+	return failed;
+}
+
+int output_commit(struct output *output)
+{
+	if (!output->temporary)
+		return STATUS_OK;
+	if (rename(output->temporary, output->target))
+		return fail(output->path);
+	free(output->temporary);
+	output->temporary = NULL;
+	return settle_directory(output->target) ? fail(output->path) : STATUS_OK;
+}
+
+void output_close(struct output *output)
+{
+	if (output->fd > STDOUT_FILENO)
+		close(output->fd);
+	if (output->temporary)
+		unlink(output->temporary);
+	free(output->temporary);
+	free(output->target);
+	*output = (struct output){.fd = -1};
+}

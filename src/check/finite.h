@@ -1,0 +1,14 @@
+/* The gate: what may enter a packer. SPDX-License-Identifier: MIT */
+#ifndef GATE_H
+#define GATE_H
+
+#include "crumb.h"
+#include "base/per_isa.h"
+
+#define gradient_finite PER_ISA(gradient_finite)
+
+/* Whether all n elements are finite and of magnitude at most 2^120, so that adding a residual cannot
+ * overflow. */
+bool gradient_finite(const void *grad, size_t n, enum crumb_dtype type);
+
+#endif

@@ -1,0 +1,26 @@
+/* The functions of one instruction set.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef ISA_H
+#define ISA_H
+
+#include "codec/codec.h"
+
+/* What is compiled once per instruction set. */
+struct isa {
+	const char *name;
+	const struct codec *const *codecs; /* in order of id, which begins at 1; NULL at the end */
+	bool (*finite)(const void *grad, size_t n, enum crumb_dtype type);
+	/* The CRC-32C of a few bytes. */
+	uint32_t (*crc)(const uint8_t *data, size_t size);
+	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1); it goes on from that of the blocks
+	 * before, or 0. The bytes are copied meanwhile, unless copy is NULL. */
+	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy);
+};
+
+extern const struct isa crumb_isa_portable, crumb_isa_sse2, crumb_isa_avx2, crumb_isa_avx512, crumb_isa_neon;
+
+/* isa.c: the one in use. */
+const struct isa *crumb_isa_now(void);
+
+#endif

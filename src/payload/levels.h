@@ -1,0 +1,132 @@
+/* Levels: a tensor in buckets, each with a norm; an element is worth the norm times one of a few levels in
+ * [-1, 1], rounded at random to one of its two neighbours so that its mean is the element (Alistarh et al.,
+ * NeurIPS 2017, section 3; Faghri et al., NeurIPS 2020, section 2).
+ *
+ * qsgd, nuqsgd, natural, alq, amq and zipml differ in where their levels are, and in nothing else: payload
+ * (doc/FORMAT.md, qsgd), norms, rounding, codes and decoding stand here.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LEVELS_H
+#define LEVELS_H
+
+#include "base/frame_view.h"
+#include "base/packer.h"
+#include "base/per_isa.h"
+#include "coding/blocks.h"
+
+#define levels_powers     PER_ISA(levels_powers)
+#define levels_unpack_add PER_ISA(levels_unpack_add)
+#define levels_pack       PER_ISA(levels_pack)
+#define levels_divides    PER_ISA(levels_divides)
+#define levels_clean      PER_ISA(levels_clean)
+#define levels_check      PER_ISA(levels_check)
+#define levels_bound      PER_ISA(levels_bound)
+#define survey_levels     PER_ISA(survey_levels)
+#define levels_even       PER_ISA(levels_even)
+#define levels_describe   PER_ISA(levels_describe)
+#define levels_codes      PER_ISA(levels_codes)
+
+enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
+enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
+enum levels_norm { LEVELS_L2, LEVELS_MAX };
+enum levels_coding { LEVELS_FIXED, LEVELS_HUFFMAN, LEVELS_ENTROPY }; /* of codes of at most four bits */
+
+/* How a frame carries its levels: not at all, as the multiplier of powers, or one by one. */
+enum levels_form { LEVELS_EVEN, LEVELS_POWERS, LEVELS_TABLE };
+
+struct levels {
+	enum levels_form form;
+	uint32_t count;        /* 2^bits, or one less and then the middle one is 0 */
+	float at[LEVELS_MOST]; /* strictly increasing from -1 to 1 */
+};
+
+__attribute__((unused)) static const char *const levels_codings[] = {"fixed", "huffman", "entropy", NULL},
+                                                 *const levels_norms[] = {"l2", "max", NULL},
+                                                 *const levels_no_yes[] = {"0", "1", NULL};
+
+/* The keys that every codec of levels begins with, and two that some have. */
+#define LEVELS_KEYS(bits, most_bits, bucket)                                                             \
+	{"bits", "bits of a code at fixed width", bits, 2, most_bits, 1, NULL},                          \
+	        {"bucket",                                                                               \
+	         "elements under one norm, a multiple of 128",                                           \
+	         bucket,                                                                                 \
+	         LEVELS_BLOCK,                                                                           \
+	         LEVELS_MOST_BUCKET,                                                                     \
+	         LEVELS_BLOCK,                                                                           \
+	         NULL},                                                                                  \
+	{                                                                                                \
+		"coding", "how codes are written, at most 4 bits if not fixed", 0, 0, LEVELS_ENTROPY, 1, \
+		        levels_codings                                                                   \
+	}
+#define LEVELS_ZERO_KEY(fallback)                                                                  \
+	{                                                                                          \
+		"zero", "1: zero is a level, of one less in all", fallback, 0, 1, 1, levels_no_yes \
+	}
+#define LEVELS_NORM_KEY(fallback)                                               \
+	{                                                                       \
+		"norm", "the norm of a bucket", fallback, 0, 1, 1, levels_norms \
+	}
+
+/* How many levels there are. */
+static inline uint32_t levels_count(const crumb_codec *codec, bool zero)
+{
+	return (1u << (unsigned)codec->value[LEVELS_BITS]) - zero;
+}
+
+/* All zeros, as far as a table of sixteen goes. */
+static inline void levels_begin(struct levels *levels, enum levels_form form, uint32_t count)
+{
+	levels->form = form;
+	levels->count = count;
+	__builtin_memset(levels->at, 0, 16 * sizeof *levels->at);
+}
+
+/* Evenly spaced from -1 to 1 (QSGD); or plus and minus 1, p, p^2, ..., and 0 if count is odd (NUQSGD, AMQ).
+ */
+void levels_even(struct levels *levels, uint32_t count);
+void levels_powers(struct levels *levels, uint32_t count, float p);
+
+/* accepts, for a codec of more than four bits. */
+static inline bool levels_accepts(const crumb_codec *codec)
+{
+	return codec->value[LEVELS_CODING] == LEVELS_FIXED || codec->value[LEVELS_BITS] <= 4;
+}
+
+/* Most bytes of a payload; table: it carries its levels one by one. */
+size_t levels_bound(const crumb_codec *codec, size_t n, enum levels_form form);
+
+/* Sees the coordinates of one block of up to 128, divided by their bucket's norm; blocks come in order. */
+typedef void levels_see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
+                        size_t count);
+/* Shows all blocks of a tensor, or those before a bucket in which an element is not usable. */
+typedef void levels_survey(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
+                           enum levels_norm norm, levels_see *see, void *arg);
+levels_survey survey_levels;
+
+/* Codes of so many levels, at most BLOCKS_MOST; for bench/codecs. */
+struct block_code levels_codes(uint32_t count);
+
+/* The codec's pack, which gates, check, clean, unpack_add, divides; describe returns the number of levels. */
+size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
+                   const struct levels *levels, enum levels_norm norm, uint8_t *dst, struct packed *out);
+bool levels_check(const struct frame *frame, struct part *part);
+bool levels_clean(const struct frame *frame, const uint8_t *from, const uint8_t *to);
+void levels_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
+bool levels_divides(const struct frame *frame);
+uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out);
+
+/* The floats of a packer that remembers nothing. */
+static inline size_t levels_no_floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	(void)n;
+	return 0;
+}
+
+/* describe, where the first key of the codec's own is zero. */
+static inline void levels_describe_zero(const struct frame *frame, crumb_frame_info *out)
+{
+	out->codec.value[LEVELS_OWN] = (float)(levels_describe(frame, out) & 1);
+}
+
+#endif

@@ -1,0 +1,245 @@
+/* Codes: numbers of elements' levels, at fixed width or as symbols (doc/FORMAT.md, qsgd).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef CODES_H
+#define CODES_H
+
+#include "payload/levels.h"
+#include "coding/blocks.h"
+#include "v16/v16.h"
+
+/* Too long to be inline; not every file needs all. */
+#define CODES_FN __attribute__((unused)) static
+
+enum { GROUPS = LEVELS_BLOCK / V16 };
+
+/* ---- fixed width ---------------------------------------------------------------------------- */
+
+/* How many bits a number above 0 has. */
+static inline unsigned bits_of(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
+
+/* Bytes of n codes of at most four bits: blocks of 128, each lane's eight codes together. */
+static inline size_t plane_bytes(unsigned bits, size_t n)
+{
+	return V16 * divide_up(bits * divide_up(n, V16), 8);
+}
+
+/* Codes of more than four bits are written in two parts, the low four bits of all first. */
+static inline size_t code_bytes(unsigned bits, size_t n)
+{
+	return bits <= 4 ? plane_bytes(bits, n) : plane_bytes(4, n) + plane_bytes(bits - 4, n);
+}
+
+V16_FN void split_codes(v16i code[GROUPS], v16i x, const unsigned bits)
+{
+	for (int g = 0; g < GROUPS; g++, x = v16_shr(x, (int)bits))
+		code[g] = v16_andi(x, v16_seti((1u << bits) - 1));
+}
+
+/* Calls a macro with the constant that bits is, 1 to 4. */
+#define BY_BITS(bits, CALL) ((bits) == 1 ? CALL(1) : (bits) == 2 ? CALL(2) : (bits) == 3 ? CALL(3) : CALL(4))
+
+/* The lane numbers of a block that begins at src. */
+V16_FN v16i get_lanes(const uint8_t *src, size_t planes)
+{
+	v16i x = v16_seti(0);
+	while (planes-- > 0)
+		x = v16_ori(v16_shl(x, 8), v16_load_u8(src + V16 * planes));
+	return x;
+}
+
+CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t groups, unsigned bits)
+{
+	const size_t planes = divide_up(bits * groups, 8);
+	const v16i x = get_lanes(src, planes);
+#define SPLIT(BITS) split_codes(code, x, BITS)
+	BY_BITS(bits, SPLIT);
+	return src + V16 * planes;
+}
+
+/* Codes on their way into a payload. */
+struct codes {
+	unsigned bits;
+	uint8_t *low, *high;
+	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of its groups */
+};
+
+/* Joins the codes of a block's group g to those of the groups before: each goes to its place, the first to
+ * the lowest; or, where that is one instruction, in at the top, and those before down. Then what a lane has
+ * after eight is at its top. */
+V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
+{
+#ifdef P_HAS_PUSH
+	(void)g;
+	return v16_shift_in(lanes, code, bits);
+#else
+	return v16_ori(lanes, v16_shl(code, (int)(bits * g)));
+#endif
+}
+V16_FN v16i joined_lanes(v16i lanes, unsigned bits)
+{
+#ifdef P_HAS_PUSH
+	return v16_shr(lanes, (int)(32 - GROUPS * bits));
+#else
+	(void)bits;
+	return lanes;
+#endif
+}
+/* wide: codes have more than four bits. */
+V16_FN void codes_join(struct codes *c, v16i code, size_t g, const bool wide)
+{
+	if (wide) {
+		c->high_lanes = join_lanes(c->high_lanes, v16_shr(code, 4), c->bits - 4, g);
+		c->low_lanes = join_lanes(c->low_lanes, v16_andi(code, v16_seti(15)), 4, g);
+	} else {
+		c->low_lanes = join_lanes(c->low_lanes, code, c->bits, g);
+	}
+}
+
+/* Writes the codes of a block's count elements; the other codes of its eight groups are dropped. */
+V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
+{
+	v16i x = joined_lanes(*lanes, bits);
+	if (count < LEVELS_BLOCK) {
+		uint32_t keep[V16];
+		for (size_t lane = 0; lane < V16; lane++)
+			keep[lane] = (uint32_t)((UINT64_C(1) << (count + V16 - 1 - lane) / V16 * bits) - 1);
+		x = v16_andi(x, v16_loadi(keep));
+	}
+	for (size_t planes = divide_up(bits * divide_up(count, V16), 8); planes > 0; planes--, dst += V16) {
+		v16_store_u8(dst, v16_andi(x, v16_seti(255)));
+		x = v16_shr(x, 8);
+	}
+	*lanes = v16_seti(0);
+	return dst;
+}
+
+/* Ends a block of eight groups, of which so many elements count. */
+V16_FN void codes_put(struct codes *c, size_t count)
+{
+	c->low = put_lanes(c->low, &c->low_lanes, c->bits < 4 ? c->bits : 4, count);
+	if (c->bits > 4)
+		c->high = put_lanes(c->high, &c->high_lanes, c->bits - 4, count);
+}
+
+struct coded {
+	unsigned bits;
+	const uint8_t *low, *high;
+};
+
+CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
+{
+	c->low = get_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
+	if (c->bits > 4) {
+		v16i more[GROUPS];
+		c->high = get_block(c->high, more, groups, c->bits - 4);
+		for (int g = 0; g < GROUPS; g++)
+			code[g] = v16_ori(code[g], v16_shl(more[g], 4));
+	}
+}
+
+/* Whether a code of the bytes from src to end - 1 has all its four bits set. */
+CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
+{
+	uint8_t most = 0, most_low = 0;
+	for (; src < end; src++) {
+		const uint8_t low = *src & 0xF;
+		most = *src > most ? *src : most;
+		most_low = low > most_low ? low : most_low;
+	}
+	return most >= 0xF0 || most_low == 0xF;
+}
+
+/* Whether one of n elements' codes of three bits, in blocks, has all its bits set. */
+CODES_FN bool codes_full_3(const uint8_t *src, size_t n)
+{
+	v16i lanes = v16_seti(0);
+	for (size_t i = 0; i < n; i += LEVELS_BLOCK) {
+		const size_t groups = n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS,
+		             planes = divide_up(3 * groups, 8);
+		const v16i x = get_lanes(src, planes);
+		src += V16 * planes;
+		lanes = v16_ori(lanes, v16_andi(v16_andi(x, v16_shr(x, 1)), v16_shr(x, 2)));
+	}
+	return v16_bits(v16_ne(v16_float_of(v16_andi(lanes, v16_seti(0x00249249))), v16_set(0)));
+}
+
+/* ---- symbols -------------------------------------------------------------------------------- */
+
+/* Symbols are whole blocks; codes past the last element are 0. */
+static inline size_t symbol_count(size_t n) { return LEVELS_BLOCK * divide_up(n, LEVELS_BLOCK); }
+
+V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, unsigned bits)
+{
+	typedef uint8_t bytes __attribute__((vector_size(V16), aligned(1), may_alias));
+	const bytes *plane = (const bytes *)codes;
+	bytes *to = (bytes *)symbol;
+	for (size_t g = 0; g < groups; g += GROUPS, plane += bits)
+		for (unsigned k = 0; k < GROUPS; k++) {
+			const unsigned byte = bits * k / 8, bit = bits * k % 8;
+			bytes x = plane[byte] >> (uint8_t)bit;
+			if (bit + bits > 8)
+				x |= plane[byte + 1] << (uint8_t)(8 - bit);
+			*to++ = x & (uint8_t)((1u << bits) - 1);
+		}
+}
+static inline void symbols_of_2(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 2);
+}
+static inline void symbols_of_3(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 3);
+}
+static inline void symbols_of_4(const uint8_t *codes, size_t groups, uint8_t *symbol)
+{
+	symbols_of(codes, groups, symbol, 4);
+}
+
+#ifdef P_HAS_NIBBLES
+/* A lane's eight codes move apart: two a byte, and these four bits from each other. */
+V16_FN void nibbles_of(const uint8_t *codes, size_t blocks, uint32_t *word, const unsigned bits)
+{
+	const uint32_t low = 0x01010101 * ((1u << bits) - 1);
+	for (; blocks-- > 0; codes += V16 * bits, word += V16) {
+		v16i x = v16_load_planes(codes, bits);
+		if (bits < 4) {
+			x = v16_to_each_byte(x, 2 * bits);
+			x = v16_ori(v16_andi(x, v16_seti(low)),
+			            v16_andi(v16_shl(x, (int)(4 - bits)), v16_seti(low << 4)));
+		}
+		v16_storei(word, x);
+	}
+}
+static inline void nibbles_of_2(const uint8_t *codes, size_t blocks, uint32_t *word)
+{
+	nibbles_of(codes, blocks, word, 2);
+}
+static inline void nibbles_of_3(const uint8_t *codes, size_t blocks, uint32_t *word)
+{
+	nibbles_of(codes, blocks, word, 3);
+}
+static inline void nibbles_of_4(const uint8_t *codes, size_t blocks, uint32_t *word)
+{
+	nibbles_of(codes, blocks, word, 4);
+}
+#else
+#define nibbles_of_2 NULL
+#define nibbles_of_3 NULL
+#define nibbles_of_4 NULL
+#endif
+
+static inline struct block_code symbols_with(uint32_t count)
+{
+	const unsigned bits = bits_of(count - 1);
+	return bits == 2   ? (struct block_code){count, 4, symbols_of_2, nibbles_of_2}
+	       : bits == 3 ? (struct block_code){count, 6, symbols_of_3, nibbles_of_3}
+	                   : (struct block_code){count, 8, symbols_of_4, nibbles_of_4};
+}
+
+static inline enum blocks_coder coder_of(unsigned coding)
+{
+	return coding == LEVELS_HUFFMAN ? BLOCKS_HUFFMAN : BLOCKS_ENTROPY;
+}
+
+#endif

@@ -1,0 +1,368 @@
+/* Frames of codes of levels: checked, added, described.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "payload/levels_codes.h"
+#include "payload/trits.h"
+#include "payload/levels.h"
+#include "coding/blocks.h"
+#include "v16/v16.h"
+#include <math.h>
+
+enum { FLAG_CODING = 3 }; /* enum levels_coding */
+
+/* The parts of a payload. */
+struct parts {
+	size_t bucket, buckets;
+	struct levels levels;
+	const uint8_t *norm;
+	unsigned coding;
+	struct coded codes;
+	size_t code_size;
+};
+
+static bool ascending(const struct levels *levels)
+{
+	bool good = levels->at[0] == -1 && levels->at[levels->count - 1] == 1;
+	for (uint32_t k = 1; k < levels->count; k++)
+		good = good && levels->at[k - 1] < levels->at[k];
+	return good;
+}
+
+/* How many floats of a payload's head describe so many levels. */
+static size_t level_floats(enum levels_form form, uint32_t count)
+{
+	return form == LEVELS_EVEN ? 0 : form == LEVELS_POWERS ? 1 : count;
+}
+
+/* Reads the levels; returns what follows them, or NULL if there are none. */
+static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels *levels)
+{
+	const uint32_t word = get_u32(src), count = word & 0xFFFF, form = word >> 16;
+	const unsigned bits = count > 1 ? bits_of(count - 1) : 0;
+	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) ||
+	    form > LEVELS_TABLE || (form != LEVELS_EVEN && count > V16))
+		return NULL;
+	src += 4;
+	size -= 4;
+	const size_t floats = level_floats(form, count);
+	if (size < 4 * floats)
+		return NULL;
+	if (form == LEVELS_EVEN) {
+		levels_even(levels, count);
+		return src;
+	}
+	if (form == LEVELS_POWERS) {
+		levels_powers(levels, count, get_f32(src));
+	} else {
+		levels_begin(levels, LEVELS_TABLE, count);
+		memcpy(levels->at, src, 4 * count);
+	}
+	return ascending(levels) ? src + 4 * floats : NULL;
+}
+
+static bool parts_of(const struct frame *frame, struct parts *p)
+{
+	p->coding = frame->flags & FLAG_CODING;
+	if (frame->flags > LEVELS_ENTROPY || frame->size < LEVELS_HEAD)
+		return false;
+	p->bucket = get_u32(frame->payload);
+	if (!p->bucket || p->bucket % LEVELS_BLOCK || p->bucket > LEVELS_MOST_BUCKET)
+		return false;
+	p->norm = get_levels(frame->payload + 4, frame->size - 4, &p->levels);
+	p->buckets = divide_up(frame->n, p->bucket);
+	if (!p->norm || p->buckets > (size_t)(frame->payload + frame->size - p->norm) / 4)
+		return false;
+	const uint8_t *low = p->norm + 4 * p->buckets;
+	const unsigned bits = bits_of(p->levels.count - 1);
+	for (size_t k = (size_t)1 << bits; k < V16; k++) /* for v16_lookup_lowest */
+		p->levels.at[k] = p->levels.at[k - ((size_t)1 << bits)];
+	p->codes = (struct coded){bits, low, low + plane_bytes(4, frame->n)};
+	p->code_size = (size_t)(frame->payload + frame->size - low);
+	return p->coding == LEVELS_FIXED ? p->code_size == code_bytes(bits, frame->n) : bits <= 4;
+}
+
+/* What is done with the codes of a block of 128 elements, or of what is left of n, that element i begins;
+ * groups after the last element's are not looked at. */
+struct decoding {
+	const struct parts *parts;
+	size_t n;
+	float weight, *acc;      /* to add */
+	size_t begin, end;       /* of the bucket at hand, */
+	float scale, value[V16]; /* of which these are what a level of 1 and the first levels are worth */
+	uint64_t sent;           /* to count */
+	bool ended;              /* to check: whether all codes after the last element are 0 */
+};
+
+V16_FN size_t groups_from(size_t n, size_t i)
+{
+	return n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS;
+}
+
+/* What a code is worth under a scale; the first sixteen levels are in a table. */
+V16_FN v16f worth(const struct levels *levels, v16t table, v16i code, float scale)
+{
+	return levels->count > V16 ? v16_mul(v16_gather(levels->at, code), v16_set(scale))
+	                           : v16_lookup(table, code);
+}
+
+static float norm_at(const struct parts *p, size_t i) { return get_f32(p->norm + 4 * (i / p->bucket)); }
+
+/* What the codes of the bucket are worth that element i, one of its, lies in. */
+static void open_bucket(struct decoding *d, size_t i)
+{
+	d->scale = d->weight * norm_at(d->parts, i);
+	d->begin = i / d->parts->bucket * d->parts->bucket;
+	d->end = d->begin + d->parts->bucket;
+	v16_storef(d->value, v16_mul(v16_loadf(d->parts->levels.at), v16_set(d->scale)));
+}
+
+static void add_block(struct decoding *d, size_t i, const v16i *code)
+{
+	if (i < d->begin || i >= d->end)
+		open_bucket(d, i);
+	const struct levels *levels = &d->parts->levels;
+	const v16t table = v16_table(d->value);
+	if (d->n - i >= LEVELS_BLOCK && levels->count <= V16) {
+		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16)
+			v16_storef(acc, v16_add(v16_loadf(acc), v16_lookup(table, *code++)));
+		return;
+	}
+	const size_t groups = groups_from(d->n, i);
+	for (size_t g = 0; g < groups; g++) {
+		const size_t at = i + g * V16, count = d->n - at;
+		const v16f x = worth(levels, table, code[g], d->scale);
+		float *acc = d->acc + at;
+		if (count < V16)
+			v16_storef_partial(acc, v16_add(v16_loadf_partial(acc, count), x), count);
+		else
+			v16_storef(acc, v16_add(v16_loadf(acc), x));
+	}
+}
+
+static void count_block(struct decoding *d, size_t i, const v16i *code)
+{
+	const float scale = norm_at(d->parts, i);
+	const size_t groups = groups_from(d->n, i);
+	for (size_t g = 0; g < groups; g++) {
+		const size_t left = d->n - i - g * V16;
+		const uint16_t here = left < V16 ? v16_first(left) : 0xFFFF;
+		const v16f x = v16_mul(v16_gather(d->parts->levels.at, code[g]), v16_set(scale));
+		d->sent += (unsigned)__builtin_popcount(v16_bits(v16_ne(x, v16_set(0))) & here);
+	}
+}
+
+static void check_block(struct decoding *d, size_t i, const v16i *code)
+{
+	for (size_t g = 0; g < GROUPS && d->n - i < LEVELS_BLOCK; g++) {
+		const size_t at = i + g * V16;
+		const uint16_t past = at >= d->n        ? 0xFFFF
+		                      : d->n - at < V16 ? (uint16_t)~v16_first(d->n - at)
+		                                        : 0;
+		if (v16_bits(v16_ne(v16_float_of(code[g]), v16_set(0))) & past)
+			d->ended = false;
+	}
+}
+
+typedef void block_function(struct decoding *d, size_t i, const v16i *code);
+
+/* Symbols are the codes of whole blocks, in order within a stretch. */
+V16_FN void put_symbols(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
+                        size_t count)
+{
+	for (size_t i = first; i < first + count; i += LEVELS_BLOCK) {
+		v16i code[GROUPS];
+		for (size_t g = 0; g < GROUPS; g++, symbol += V16)
+			code[g] = v16_load_u8(symbol);
+		function(d, i, code);
+	}
+}
+static void add_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
+{
+	put_symbols(d, add_block, first, symbol, count);
+}
+static void count_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
+{
+	put_symbols(d, count_block, first, symbol, count);
+}
+static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
+{
+	put_symbols(d, check_block, first, symbol, count);
+}
+
+V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
+{
+	struct coded codes = d->parts->codes;
+	v16i code[GROUPS];
+	codes.low += plane_bytes(codes.bits < 4 ? codes.bits : 4, first);
+	codes.high += codes.bits > 4 ? plane_bytes(codes.bits - 4, first) : 0;
+	for (size_t i = first; i < end; i += LEVELS_BLOCK) {
+		coded_get(&codes, code, groups_from(d->n, i));
+		function(d, i, code);
+	}
+}
+
+/* Of whole blocks of the bucket at hand. */
+V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, size_t end,
+                       const unsigned bits)
+{
+	const v16t table = v16_table(d->value);
+	for (; i < end; i += LEVELS_BLOCK, src += V16 * bits) {
+		v16i x = get_lanes(src, bits);
+		float *const acc = d->acc + i;
+		for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
+			v16_storef(acc + at,
+			           v16_add(v16_streamf(acc + at), v16_lookup_lowest(table, x, bits)));
+			x = v16_shr(x, (int)bits);
+		}
+	}
+}
+
+#ifdef P_HAS_BYTE_TABLES
+static void add_blocks_4(const struct decoding *d, const uint8_t *src, size_t i, size_t end)
+{
+	enum { HALF = LEVELS_BLOCK / 2 };
+	const v16p table = v16_byte_tables(d->value);
+	for (; i < end; i += HALF, src += HALF / 2) {
+		v16f value[HALF / V16];
+		v16_lookup_nibbles(table, src, value);
+		for (size_t g = 0; g < HALF / V16; g++) {
+			float *const acc = d->acc + i + V16 * g;
+			v16_storef(acc, v16_add(v16_streamf(acc), value[g]));
+		}
+	}
+}
+#else
+static void add_blocks_4(const struct decoding *d, const uint8_t *src, size_t i, size_t end)
+{
+	add_blocks(d, src, i, end, 4);
+}
+#endif
+
+static void add_fixed(struct decoding *d, size_t first, size_t end)
+{
+	const unsigned bits = d->parts->codes.bits;
+	for (size_t stop; bits <= 4 && end - first >= LEVELS_BLOCK; first = stop) {
+		const uint8_t *src = d->parts->codes.low + plane_bytes(bits, first);
+		open_bucket(d, first);
+		stop = first + ((d->end < end ? d->end : end) - first) / LEVELS_BLOCK * LEVELS_BLOCK;
+		if (bits == 4)
+			add_blocks_4(d, src, first, stop);
+		else if (bits == 3)
+			add_blocks(d, src, first, stop, 3);
+		else
+			add_blocks(d, src, first, stop, 2);
+	}
+	decode_fixed(d, add_block, first, end);
+}
+
+/* Whether codes at fixed width of the blocks that begin in the part are below the number of levels, 2^bits or
+ * one less, but for what clean sees to; and those after the last element are 0. */
+static bool check_fixed(struct decoding *d, const struct part *part)
+{
+	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
+	const uint32_t count = d->parts->levels.count;
+	struct coded codes = d->parts->codes;
+	const bool few = codes.bits <= 4;
+	const unsigned low = few ? codes.bits : 4;
+	const struct units own = part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
+	const size_t first = LEVELS_BLOCK * own.first,
+	             end = own.end * LEVELS_BLOCK < n ? own.end * LEVELS_BLOCK : n;
+	v16i code[GROUPS];
+	if (codes.bits == 3 && count & 1 && first < end &&
+	    codes_full_3(codes.low + plane_bytes(3, first), end - first))
+		return false;
+	const size_t from = few ? last : first, to = few ? n : end;
+	if (from >= to)
+		return true;
+	codes.low += plane_bytes(low, from);
+	codes.high += few ? 0 : plane_bytes(codes.bits - 4, from);
+	v16f top = v16_set(0);
+	for (size_t i = from; i < to; i += LEVELS_BLOCK) {
+		coded_get(&codes, code, groups_from(n, i));
+		for (int g = 0; g < GROUPS; g++)
+			top = v16_max(top, v16_float_of(code[g]));
+		check_block(d, i, code);
+	}
+	return !v16_bits(v16_gt(top, v16_set((float)(count - 1))));
+}
+
+bool levels_check(const struct frame *frame, struct part *part)
+{
+	struct parts p;
+	if (!parts_of(frame, &p))
+		return false;
+	const struct units own = part_units(part, p.norm, 4, p.buckets);
+	uint32_t most = 0;
+	for (size_t b = own.first; b < own.end; b++) {
+		const uint32_t norm = get_u32(p.norm + 4 * b);
+		most = norm > most ? norm : most;
+	}
+	if (most >= bits_of_float(INFINITY)) /* or negative, or a NaN */
+		return false;
+	struct decoding d = {.parts = &p, .n = frame->n, .ended = true};
+	if (p.coding == LEVELS_FIXED)
+		return check_fixed(&d, part) && d.ended;
+	const struct block_code symbols = symbols_with(p.levels.count);
+	return blocks_check(part, p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
+	                    check_symbols, &d) &&
+	       d.ended;
+}
+
+bool levels_clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+{
+	const uint32_t bucket = get_u32(frame->payload), word = get_u32(frame->payload + 4),
+	               count = word & 0xFFFF;
+	const unsigned bits = bits_of(count - 1);
+	if (frame->flags != LEVELS_FIXED || !(count & 1) || bits == 3 || bits > 4)
+		return true;
+	const size_t floats = level_floats(word >> 16, count) + divide_up(frame->n, bucket);
+	const uint8_t *codes = frame->payload + LEVELS_HEAD + 4 * floats;
+	from = from < codes ? codes : from;
+	return bits == 2 ? bits_clean(from, to) : !codes_full_4(from, to);
+}
+
+bool levels_divides(const struct frame *frame) { return frame->flags == LEVELS_FIXED; }
+
+void levels_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+{
+	struct parts p;
+	if (!parts_of(frame, &p)) /* never: it passed the check */
+		return;
+	struct decoding d = {.parts = &p, .n = frame->n, .weight = weight, .acc = acc};
+	const struct block_code symbols = symbols_with(p.levels.count);
+	const size_t last = end < d.n ? end : symbol_count(d.n);
+	if (p.coding == LEVELS_FIXED) {
+		add_fixed(&d, first, end);
+	} else {
+		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
+		                    add_symbols, &d, acc, first, last);
+	}
+}
+
+uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)
+{
+	struct parts p;
+	if (!parts_of(frame, &p)) /* never */
+		return 0;
+	const uint32_t count = p.levels.count;
+	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
+	out->codec.value[LEVELS_BUCKET] = (float)p.bucket;
+	out->codec.value[LEVELS_CODING] = (float)p.coding;
+	frame_fact(out, "levels", count);
+	if (p.levels.form == LEVELS_POWERS)
+		frame_fact(out, "multiplier", p.levels.at[count - 2]);
+	double sum = 0;
+	for (size_t b = 0; b < p.buckets; b++)
+		sum += get_f32(p.norm + 4 * b);
+	frame_fact(out, "mean_norm", sum / (double)p.buckets);
+
+	struct decoding d = {.parts = &p, .n = frame->n};
+	const struct block_code symbols = symbols_with(count);
+	if (p.coding == LEVELS_FIXED)
+		decode_fixed(&d, count_block, 0, d.n);
+	else
+		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
+		              count_symbols, &d);
+	out->sent = d.sent;
+	return count;
+}

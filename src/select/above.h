@@ -1,0 +1,51 @@
+/* A turn of packing in which few elements matter: r += g, and which are then great.
+ *
+ * Most groups have none, and those that have are found by a loop without a branch that could be mispredicted.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef SHOWN_H
+#define SHOWN_H
+
+#include "base/bytes.h"
+#include "base/per_isa.h"
+#include "v16/v16.h"
+
+#define above_add PER_ISA(above_add)
+
+enum { ABOVE_CHUNK = 4096, ABOVE_GROUPS = ABOVE_CHUNK / V16 /* numbered in bytes */ };
+
+/* Which elements of a turn's groups are great. */
+struct above {
+	size_t end;                      /* of the turn */
+	size_t count;                    /* elements */
+	size_t groups;                   /* the last one may be short */
+	uint16_t bits[ABOVE_GROUPS + 1]; /* and behind the last group's none */
+};
+
+/* r += grad of elements first to n - 1 or less, a turn, and shows what is then of magnitude m > 0 or more.
+ * The turn ends early where more than most are. cached: memory has not to be asked for any. */
+void above_add(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float m,
+               size_t most, bool cached, struct above *above);
+
+/* Lists in which groups, or pairs of groups, some are great, by their numbers; returns how many. */
+static inline size_t above_groups(const struct above *above, const bool pairs,
+                                  uint8_t list[ABOVE_GROUPS + V16])
+{
+	const size_t all = pairs ? divide_up(above->groups, 2) : above->groups;
+	const uint8_t *const bits = (const uint8_t *)above->bits;
+	uint8_t *at = list;
+	size_t i = 0;
+#ifdef P_HAS_LIST
+	for (; i + V16 <= all; i += V16)
+		at = v16_list_numbers(
+		        at, pairs ? v16_loadi((const void *)(bits + 4 * i)) : v16_load_u16(bits + 2 * i),
+		        (unsigned)i);
+#endif
+	for (; i < all; i++) {
+		*at = (uint8_t)i;
+		at += pairs ? get_u32(bits + 4 * i) != 0 : above->bits[i] != 0;
+	}
+	return (size_t)(at - list);
+}
+
+#endif

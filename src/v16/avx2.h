@@ -1,0 +1,271 @@
+/* Eight lanes a part: AVX2, BMI2, F16C (Haswell, Zen and later).
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef V16_AVX2_H
+#define V16_AVX2_H
+
+#include "v16/compact_table.h"
+#include <immintrin.h>
+
+#define V16_LANES 8
+#define P_FN      static inline V16_INLINE __attribute__((unused))
+#define P_HAS_BMI
+#define P_HAS_F16
+#define P_HAS_COMPRESS
+
+typedef __m256 pf;
+typedef __m256i pi;
+typedef __m256i pm; /* all ones or zero, a lane */
+typedef struct {
+	__m256 low, high;
+} v16t;
+
+P_FN pi p_bits_of(pf a) { return _mm256_castps_si256(a); }
+P_FN pf p_of_bits(pi a) { return _mm256_castsi256_ps(a); }
+P_FN pf p_set(float x) { return _mm256_set1_ps(x); }
+P_FN pi p_seti(uint32_t x) { return _mm256_set1_epi32((int)x); }
+P_FN pf p_loadf(const float *src) { return _mm256_loadu_ps(src); }
+P_FN void p_storef(float *dst, pf a) { _mm256_storeu_ps(dst, a); }
+P_FN pi p_loadi(const uint32_t *src) { return _mm256_loadu_si256((const __m256i *)src); }
+P_FN void p_storei(uint32_t *dst, pi a) { _mm256_storeu_si256((__m256i *)dst, a); }
+P_FN pi p_load_u8(const uint8_t *src) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)src)); }
+P_FN pi p_load_u16(const uint8_t *src)
+{
+	return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)src));
+}
+P_FN __m128i p_narrow(pi a)
+{
+	return _mm_packus_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+}
+P_FN void p_store_u16(uint8_t *dst, pi a) { _mm_storeu_si128((__m128i *)dst, p_narrow(a)); }
+P_FN void p_store_u8(uint8_t *dst, pi a)
+{
+	const __m128i x = p_narrow(a);
+	_mm_storel_epi64((__m128i *)dst, _mm_packus_epi16(x, x));
+}
+#define P_HAS_STORE_UPPER
+/* The upper halves of a's lanes and then of b's. */
+P_FN void p_store_upper(uint8_t *dst, pi a, pi b)
+{
+	const __m256i mixed = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
+	_mm256_storeu_si256((__m256i *)dst, _mm256_permute4x64_epi64(mixed, 0xD8));
+}
+P_FN pf p_load_f16(const uint8_t *src) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)src)); }
+P_FN void p_store_f16(uint8_t *dst, pf a)
+{
+	_mm_storeu_si128((__m128i *)dst, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
+P_FN pf p_add(pf a, pf b) { return _mm256_add_ps(a, b); }
+P_FN pf p_sub(pf a, pf b) { return _mm256_sub_ps(a, b); }
+P_FN pf p_mul(pf a, pf b) { return _mm256_mul_ps(a, b); }
+P_FN pf p_min(pf a, pf b) { return _mm256_min_ps(a, b); }
+P_FN pf p_max(pf a, pf b) { return _mm256_max_ps(a, b); }
+P_FN float p_top(pf a)
+{
+	const __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
+	const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+	return _mm_cvtss_f32(_mm_max_ps(two, _mm_movehdup_ps(two)));
+}
+P_FN pf p_abs(pf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+P_FN pf p_worst_abs(pf a, pf b)
+{
+	return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(p_abs(a)), _mm256_castps_si256(b)));
+}
+#define P_HAS_LEAST_ABS
+P_FN pf p_least_abs(pf a, pf b)
+{
+	const __m256i before = _mm256_sub_epi32(_mm256_castps_si256(p_abs(a)), _mm256_set1_epi32(1));
+	return _mm256_castsi256_ps(_mm256_min_epu32(before, _mm256_castps_si256(b)));
+}
+P_FN pm p_ge(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ)); }
+P_FN pm p_gt(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ)); }
+P_FN pm p_ne(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ)); }
+P_FN pm p_negative(pf a) { return _mm256_srai_epi32(_mm256_castps_si256(a), 31); }
+P_FN pm p_both(pm a, pm b) { return _mm256_and_si256(a, b); }
+P_FN pm p_either(pm a, pm b) { return _mm256_or_si256(a, b); }
+P_FN pm p_lti(pi a, pi b) { return _mm256_cmpgt_epi32(b, a); }
+#define P_HAS_GT_SIZE
+P_FN pm p_gt_size(pf a, pf b) { return p_lti(p_bits_of(b), p_bits_of(a)); } /* in twice as many places */
+P_FN pi p_addi(pi a, pi b) { return _mm256_add_epi32(a, b); }
+P_FN pi p_addi_signed(pi a, pi b, pf y)
+{
+	return _mm256_add_epi32(a, _mm256_sign_epi32(b, _mm256_castps_si256(y)));
+}
+P_FN pi p_subi(pi a, pi b) { return _mm256_sub_epi32(a, b); }
+P_FN pi p_muli(pi a, pi b) { return _mm256_mullo_epi32(a, b); }
+P_FN pi p_mulhi_twice(pi a, pi b)
+{
+	const __m256i even = _mm256_mul_epu32(a, b);
+	const __m256i odd = _mm256_mul_epu32(_mm256_srli_epi64(a, 31), _mm256_srli_epi64(b, 32));
+	return _mm256_blend_epi32(_mm256_srli_epi64(even, 31), odd, 0xAA);
+}
+P_FN pi p_andi(pi a, pi b) { return _mm256_and_si256(a, b); }
+P_FN pi p_ori(pi a, pi b) { return _mm256_or_si256(a, b); }
+P_FN pi p_xori(pi a, pi b) { return _mm256_xor_si256(a, b); }
+P_FN pi p_shr(pi a, int s) { return _mm256_srli_epi32(a, s); }
+P_FN pi p_shl(pi a, int s) { return _mm256_slli_epi32(a, s); }
+P_FN pi p_shrv(pi a, pi s) { return _mm256_srlv_epi32(a, s); }
+P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
+P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
+P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* 2^31 is what does not fit, too */
+P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
+P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
+P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
+#define P_HAS_BITS_OF_FOUR
+/* Five operations, where the bits of each part take ten. */
+P_FN uint32_t p_bits_of_four(pm a, pm b, pm c, pm d)
+{
+	const __m256i halves = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+	const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+	return (uint32_t)_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(halves, order));
+}
+P_FN pm p_mask(unsigned bits)
+{
+	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
+}
+/* What picks looks at a lane's sign alone, which is where this moves a bit. */
+#define P_HAS_PICK_BITS
+P_FN pf p_pick_bits(unsigned bits, unsigned part, pf a, pf b)
+{
+	const __m256i lane = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+	const __m256i up = _mm256_sub_epi32(lane, _mm256_set1_epi32(8 * (int)part));
+	return _mm256_blendv_ps(b, a,
+	                        _mm256_castsi256_ps(_mm256_sllv_epi32(_mm256_set1_epi32((int)bits), up)));
+}
+/* Bytes of two bits an element by the entry for each half of a byte of one bit an element. */
+#define P_HAS_PAIRS 128 /* elements */
+P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
+{
+	const __m256i x = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)bits));
+	const __m256i half =
+	        _mm256_and_si256(_mm256_or_si256(x, _mm256_slli_epi16(x, 4)), _mm256_set1_epi8(15));
+	return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)entry)),
+	                           half);
+}
+/* Of eight lanes those in a mask, as bytes: all ones, where they stand; and their numbers, one after another.
+ */
+P_FN uint64_t p_bytes(unsigned bits) { return _pdep_u64(bits, 0x0101010101010101) * 255; }
+P_FN uint64_t p_lanes(unsigned bits) { return crumb_compact_table[bits]; }
+/* Words by numbers of a byte each; zero where a number is negative. */
+P_FN __m128i p_words(__m128i words, uint64_t numbers)
+{
+	const __m128i n = _mm_cvtepi8_epi16(_mm_cvtsi64_si128((long long)numbers));
+	const __m128i bytes =
+	        _mm_add_epi16(_mm_mullo_epi16(n, _mm_set1_epi16(0x0202)), _mm_set1_epi16(0x0100));
+	return _mm_shuffle_epi8(words, bytes);
+}
+P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
+{
+	const unsigned bits = p_bits(m), count = (unsigned)_mm_popcnt_u32(bits);
+	const uint64_t last = p_lanes(bits) << ((64 - 8 * count) & 63); /* so that they end with byte 7 */
+	const __m128i words = p_narrow(_mm256_and_si256(a, _mm256_set1_epi32(0xFFFF)));
+	_mm_storeu_si128((__m128i *)(end - 16), p_words(words, last));
+	return end - 2 * count;
+}
+P_FN const uint8_t *p_expand_u16(const uint8_t *src, pm m, pi *a)
+{
+	const unsigned bits = p_bits(m);
+	const uint64_t here = p_bytes(bits), rank = _pdep_u64(0x0706050403020100, here);
+	*a = _mm256_cvtepu16_epi32(p_words(_mm_loadu_si128((const __m128i *)src), rank | ~here));
+	return src + 2 * _mm_popcnt_u32(bits);
+}
+#define P_HAS_LIST
+P_FN void p_list(uint8_t *dst, pm m, pi a)
+{
+	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(p_bits(m)));
+	_mm256_storeu_si256((__m256i *)dst, _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(lanes)));
+}
+P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
+{
+	const unsigned bits = 255 ^ p_bits(_mm256_cmpeq_epi32(x, _mm256_setzero_si256()));
+	const uint64_t numbers = p_lanes(bits) + first * UINT64_C(0x0101010101010101);
+	memcpy(dst, &numbers, sizeof numbers);
+	return dst + _mm_popcnt_u32(bits);
+}
+/* Sums of sixteen trits are the upper bytes of words, of each eight words four of either part; the lower
+ * bytes are what rounds 256 v / 243 up. */
+#define P_HAS_TRITS
+P_FN pi p_no_trits(void) { return _mm256_set1_epi16(241); }
+P_FN pi p_add_trits(pi x, unsigned number, const pm m[2], const pf y[2])
+{
+	static const int worth[5] = {81 << 8, 27 << 8, 9 << 8, 3 << 8, 1 << 8};
+	const __m256i one = _mm256_set1_epi16((short)worth[number]), two = _mm256_add_epi16(one, one);
+	const __m256i sign = _mm256_packs_epi32(_mm256_castps_si256(y[0]), _mm256_castps_si256(y[1]));
+	return _mm256_add_epi16(
+	        x, _mm256_and_si256(_mm256_packs_epi32(m[0], m[1]), _mm256_blendv_epi8(one, two, sign)));
+}
+P_FN void p_put_trits(uint8_t *dst, pi x)
+{
+	const __m256i by = _mm256_set1_epi16((short)34522), order = _mm256_setr_epi32(0, 4, 1, 5, 0, 4, 1, 5);
+	const __m256i v = _mm256_srli_epi16(_mm256_mulhi_epu16(x, by), 7);
+	const __m256i bytes = _mm256_permutevar8x32_epi32(_mm256_packus_epi16(v, v), order);
+	_mm_storeu_si128((__m128i *)dst, _mm256_castsi256_si128(bytes));
+}
+P_FN v16t p_table(const float *entries)
+{
+	return (v16t){_mm256_loadu_ps(entries), _mm256_loadu_ps(entries + 8)};
+}
+/* Entries repeat, so that bits above a pair do not count. */
+P_FN v16t p_table4(const float *entries)
+{
+	const __m256 table = _mm256_broadcast_ps((const __m128 *)entries);
+	return (v16t){table, table};
+}
+P_FN pf p_lookup_pair(v16t t, pi x, pi place)
+{
+	return _mm256_permutevar8x32_ps(t.low, _mm256_srlv_epi32(x, place));
+}
+#define P_LOOKUP_BITS 3
+P_FN pf p_lookup8(v16t t, pi at) { return _mm256_permutevar8x32_ps(t.low, at); }
+#define P_HAS_BYTE_TABLES
+typedef struct {
+	__m256i byte[4]; /* each float's byte of that number, once a half */
+} v16p;
+P_FN v16p p_byte_tables(const float *entries)
+{
+	const __m128i order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+	__m128i four[4];
+	for (int i = 0; i < 4; i++)
+		four[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)entries + i), order);
+	const __m128i a = _mm_unpacklo_epi32(four[0], four[1]), b = _mm_unpacklo_epi32(four[2], four[3]),
+	              c = _mm_unpackhi_epi32(four[0], four[1]), d = _mm_unpackhi_epi32(four[2], four[3]);
+	return (v16p){{_mm256_broadcastsi128_si256(_mm_unpacklo_epi64(a, b)),
+	               _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(a, b)),
+	               _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(c, d)),
+	               _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(c, d))}};
+}
+/* Of 32 numbers below 16, in bytes: eight floats a part, in an order that unpacking leaves. */
+P_FN void p_lookup_32(v16p t, __m256i at, pf value[4])
+{
+	const __m256i a = _mm256_shuffle_epi8(t.byte[0], at), b = _mm256_shuffle_epi8(t.byte[1], at),
+	              c = _mm256_shuffle_epi8(t.byte[2], at), d = _mm256_shuffle_epi8(t.byte[3], at);
+	const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpacklo_epi8(c, d),
+	              ef = _mm256_unpackhi_epi8(a, b), gh = _mm256_unpackhi_epi8(c, d);
+	value[0] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(ab, cd));
+	value[1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(ab, cd));
+	value[2] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(ef, gh));
+	value[3] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(ef, gh));
+}
+/* 64 numbers of four bits, of each sixteen bytes the lower ones first. */
+P_FN void p_lookup_nibbles(v16p t, const uint8_t *src, pf value[8])
+{
+	const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7), low = _mm256_set1_epi8(15);
+	const __m256i x = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)src), order);
+	pf even[4], odd[4];
+	p_lookup_32(t, _mm256_and_si256(x, low), even);
+	p_lookup_32(t, _mm256_and_si256(_mm256_srli_epi16(x, 4), low), odd);
+	for (int i = 0; i < 2; i++) {
+		value[i] = even[i];
+		value[2 + i] = odd[i];
+		value[4 + i] = even[2 + i];
+		value[6 + i] = odd[2 + i];
+	}
+}
+P_FN pf p_lookup(v16t t, pi at)
+{
+	const __m256 upper = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)); /* bit 3 in the sign */
+	return _mm256_blendv_ps(p_lookup8(t, at), _mm256_permutevar8x32_ps(t.high, at), upper);
+}
+
+#endif

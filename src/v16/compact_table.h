@@ -1,0 +1,12 @@
+/* The numbers of the lanes in a mask of eight.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef LANES_H
+#define LANES_H
+
+#include <stdint.h>
+
+/* By mask: a byte each, from the lowest byte on, in ascending order; then zeros. */
+extern const uint64_t crumb_compact_table[256];
+
+#endif

@@ -1,0 +1,225 @@
+/* What is chosen, from numbers that are made up.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <string.h>
+#include <cmocka.h>
+#include "exchange/auto/choose.h"
+#include "exchange/plan.h"
+
+enum { RAW, HALF, TERNGRAD, ADACOMP }; /* the menu's lines */
+static const struct crumb_slice slices[] = {
+        {0, 500, 25, CRUMB_CONV}, {500, 1000000, 0, CRUMB_FC}, {1000500, 100, 0, CRUMB_BIAS}};
+
+static struct crumb_auto_setting setting_of(unsigned ranks)
+{
+	struct crumb_auto_setting s;
+	struct crumb_slice part[64];
+	const size_t parts = crumb_slices_cut(slices, 3, 1 << 16, part);
+	assert_int_equal(crumb_auto_setting(&s, slices, 3, part, parts, ranks, ranks), 0);
+	return s;
+}
+
+/* Prices as they might be; seconds are nanoseconds here. */
+static struct crumb_auto_measured measured_of(double mbit, double compute)
+{
+	static const double price[][3] = {{4, 0.5, 0.5}, {2, 0.6, 0.5}, {0.2, 2, 1}, {0.01, 1, 0.1}};
+	struct crumb_auto_measured x = {
+	        .compute = compute, .link = crumb_link_even(mbit * 1e6 / 8, 1e-4), .threads = 1};
+	for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
+		for (int kind = 0; kind < CRUMB_KINDS; kind++) {
+			const size_t line = kind == CRUMB_BIAS ? 0 : m;
+			x.price[m][kind].bytes = price[line][0];
+			x.price[m][kind].pack = 1e-9 * price[line][1];
+			x.price[m][kind].unpack = 1e-9 * price[line][2];
+		}
+	return x;
+}
+
+static struct crumb_auto_choice choice_of(enum crumb_auto_way way, unsigned char menu)
+{
+	struct crumb_auto_choice choice = {.way = way};
+	choice.menu[CRUMB_CONV] = choice.menu[CRUMB_FC] = menu;
+	return choice;
+}
+
+/* The formula, written out once more. */
+static void steps_are_predicted(void **state)
+{
+	(void)state;
+	const struct crumb_auto_setting s = setting_of(4);
+	const struct crumb_auto_measured x = measured_of(100, 0.02);
+	const double n = 1000600, packed = 1000500, rate = 12.5e6, head = 3 * 40;
+	struct crumb_auto_choice choice = choice_of(CRUMB_AUTO_GATHER, ADACOMP);
+	double want = 0.02 + 2e-4 + 3 * (0.01 * packed + 400 + head) / rate + 1e-9 * packed * (1 + 4 * 0.1) +
+	              1e-9 * 100 * (0.5 + 4 * 0.5);
+	assert_true(fabs(crumb_auto_predict(&s, &x, &choice) / want - 1) < 1e-9);
+
+	choice = choice_of(CRUMB_AUTO_SHARD, RAW);
+	want = 0.02 + 3e-4 + 3 * s.share * 2 * (4 * n + head) / rate +
+	       1e-9 * n * 0.5 * (1 + 4 * s.share + s.share + 1);
+	assert_true(s.share >= 0.25 && s.share < 0.32);
+	assert_true(fabs(crumb_auto_predict(&s, &x, &choice) / want - 1) < 1e-9);
+
+	choice = choice_of(CRUMB_AUTO_SHARD, TERNGRAD); /* sums of 4 learners have 4 bits */
+	want = 0.02 + 3e-4 + 3 * s.share * ((0.2 + 0.5) * packed + 2 * 400 + 2 * head) / rate +
+	       1e-9 * packed * (2 + 4 * s.share * 1 + 1) + 1e-9 * 100 * 0.5 * (1 + 4 * s.share + s.share + 1);
+	assert_true(fabs(crumb_auto_predict(&s, &x, &choice) / want - 1) < 1e-9);
+}
+
+static void assert_chosen(unsigned ranks, double mbit, double compute, int menu)
+{
+	const struct crumb_auto_setting s = setting_of(ranks);
+	struct crumb_auto_measured x = measured_of(mbit, compute);
+	const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
+	x.step = crumb_auto_predict(&s, &x, &plain);
+	const struct crumb_auto_choice choice = crumb_auto_choose(&s, &x, &plain, 0);
+	if (choice.menu[CRUMB_FC] != menu || choice.menu[CRUMB_BIAS] != RAW)
+		fail_msg("%u ranks, %g Mbit/s, compute %g: line %d, not %d, in way %d", ranks, mbit, compute,
+		         choice.menu[CRUMB_FC], menu, choice.way);
+	if (menu != RAW) /* worth it */
+		assert_true(crumb_auto_predict(&s, &x, &choice) < (1 - CRUMB_AUTO_WORTH) * x.step);
+}
+
+/* A slow link wants the smallest frames; a quick one, or a long computation, none at all. */
+static void a_link_decides(void **state)
+{
+	(void)state;
+	assert_chosen(4, 100, 0.01, ADACOMP);
+	assert_chosen(4, 1000, 0.01, ADACOMP);
+	assert_chosen(4, 100000, 0.1, RAW);
+	assert_chosen(4, 1000, 10, RAW);
+	assert_chosen(1, 100, 0.01, RAW);
+	assert_chosen(4, INFINITY, 0.1, RAW);
+	for (double mbit = 10; mbit < 1e6; mbit *= 3) { /* never a loss, by its own reckoning */
+		const struct crumb_auto_setting s = setting_of(8);
+		struct crumb_auto_measured x = measured_of(mbit, 0.01);
+		const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
+		x.step = crumb_auto_predict(&s, &x, &plain);
+		const struct crumb_auto_choice choice = crumb_auto_choose(&s, &x, &plain, 0);
+		assert_true(crumb_auto_predict(&s, &x, &choice) <= x.step);
+		double best = x.step;
+		for (enum crumb_auto_way way = 0; way < CRUMB_AUTO_WAYS; way++)
+			for (unsigned char m = 0; m < CRUMB_AUTO_MENU; m++) {
+				const struct crumb_auto_choice fixed = choice_of(way, m);
+				best = fmin(best, crumb_auto_predict(&s, &x, &fixed));
+			}
+		assert_true(crumb_auto_predict(&s, &x, &choice) <= 1.06 * best);
+	}
+}
+
+/* What is less gentle is not taken for a few per cent. */
+static void gentle_comes_first(void **state)
+{
+	(void)state;
+	const struct crumb_auto_setting s = setting_of(4);
+	for (int worth = 0; worth < 2; worth++) {
+		struct crumb_auto_measured x = measured_of(100, 0.01);
+		x.price[TERNGRAD][CRUMB_FC].bytes = 10;
+		x.price[ADACOMP][CRUMB_FC].bytes =
+		        worth ? 2.6 : 2.95; /* both ways, where half goes up only */
+		const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
+		x.step = crumb_auto_predict(&s, &x, &plain);
+		const struct crumb_auto_choice choice = crumb_auto_choose(&s, &x, &plain, 0);
+		assert_int_equal(choice.menu[CRUMB_FC] != HALF, worth);
+	}
+}
+
+/* What a choice was predicted to take counts for less than what it took. */
+static void a_choice_that_does_not_help_is_left(void **state)
+{
+	(void)state;
+	const struct crumb_auto_setting s = setting_of(4);
+	struct crumb_auto_measured x = measured_of(100, 0.01);
+	const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
+	const double raw = crumb_auto_predict(&s, &x, &plain), extra = 0.03;
+	x.step = raw + extra; /* all ranks on one CPU, say */
+	const struct crumb_auto_choice first = crumb_auto_choose(&s, &x, &plain, extra);
+	assert_false(crumb_auto_same(&s, &first, &plain));
+	x.step = crumb_auto_predict(&s, &x, &first) + extra;
+	struct crumb_auto_choice then = crumb_auto_choose(&s, &x, &first, extra);
+	assert_true(crumb_auto_same(&s, &then, &first));
+	x.step = 1.01 * (raw + extra);
+	then = crumb_auto_choose(&s, &x, &first, extra);
+	assert_true(crumb_auto_same(&s, &then, &plain));
+	x.step = 0.99 * (raw + extra);
+	then = crumb_auto_choose(&s, &x, &first, extra);
+	assert_true(crumb_auto_same(&s, &then, &first));
+
+	/* What is common to all ways leaves less to gain. */
+	x = measured_of(1000, 0.01);
+	x.step = crumb_auto_predict(&s, &x, &plain) + 10;
+	then = crumb_auto_choose(&s, &x, &plain, 10);
+	assert_true(crumb_auto_same(&s, &then, &plain));
+}
+
+/* Long messages are faster: between lengths time is a straight line, beyond them the rate stays. */
+static void a_rate_goes_by_length(void **state)
+{
+	(void)state;
+	struct crumb_link link = {.latency = 0.1, .wire = {1, 2, 4, 8, 16, 32}};
+	assert_true(crumb_link_rate(&link, 100) == LINK_FIRST);
+	assert_true(crumb_link_rate(&link, LINK_FIRST) == LINK_FIRST);
+	assert_true(crumb_link_rate(&link, 4.0 * LINK_FIRST) == 2.0 * LINK_FIRST);
+	assert_true(fabs(crumb_link_rate(&link, 2.5 * LINK_FIRST) / (2.5 / 1.5 * LINK_FIRST) - 1) < 1e-12);
+	assert_true(crumb_link_rate(&link, 1e12) == 32.0 * LINK_FIRST);
+	link = crumb_link_even(INFINITY, 0);
+	assert_true(isinf(crumb_link_rate(&link, 1)) && isinf(crumb_link_rate(&link, 1e6)));
+	link = crumb_link_even(1e6, 0);
+	for (double bytes = 1; bytes < 1e10; bytes *= 3)
+		assert_true(fabs(crumb_link_rate(&link, bytes) / 1e6 - 1) < 1e-12);
+}
+
+static void the_slowest_counts(void **state)
+{
+	(void)state;
+	struct crumb_auto_measured each[3] = {measured_of(100, 1), measured_of(10, 2),
+	                                      measured_of(1000, 0.5)};
+	each[2].link.latency = 1;
+	each[0].threads = 2;
+	each[2].price[TERNGRAD][CRUMB_FC].pack = 7;
+	const struct crumb_auto_measured all = crumb_auto_slowest(each, 3);
+	assert_true(crumb_link_rate(&all.link, 1e6) == crumb_link_rate(&each[1].link, 1e6) &&
+	            all.compute == 2 && all.link.latency == 1 && all.threads == 1);
+	assert_true(all.price[TERNGRAD][CRUMB_FC].pack == 7);
+}
+
+static void a_choice_is_policies(void **state)
+{
+	(void)state;
+	const struct crumb_auto_setting s = setting_of(4);
+	struct policy up, down, menu;
+	bool exact;
+	struct crumb_auto_choice choice = choice_of(CRUMB_AUTO_SHARD_PACKED, ADACOMP);
+	choice.menu[CRUMB_CONV] = TERNGRAD;
+	assert_string_equal(crumb_auto_plan(&choice)->name, "shard");
+	crumb_auto_policies(&s, &choice, &up, &down, &exact);
+	assert_false(exact);
+	for (size_t m = 0; crumb_auto_menu(m); m++)
+		assert_int_equal(crumb_policy_parse(&menu, crumb_auto_menu(m), NULL), 0);
+	assert_memory_equal(&up.codec[CRUMB_FC], &menu.codec[CRUMB_FC], sizeof(crumb_codec));
+	assert_memory_equal(&down.codec[CRUMB_FC], &menu.codec[CRUMB_FC], sizeof(crumb_codec));
+	assert_memory_equal(&down.codec[CRUMB_CONV], &menu.codec[CRUMB_BIAS], sizeof(crumb_codec));
+	choice.way = CRUMB_AUTO_GATHER;
+	crumb_auto_policies(&s, &choice, &up, &down, &exact);
+	assert_true(exact);
+	assert_string_equal(crumb_auto_plan(&choice)->name, "gather");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(steps_are_predicted),
+	        cmocka_unit_test(a_link_decides),
+	        cmocka_unit_test(gentle_comes_first),
+	        cmocka_unit_test(a_choice_that_does_not_help_is_left),
+	        cmocka_unit_test(a_rate_goes_by_length),
+	        cmocka_unit_test(the_slowest_counts),
+	        cmocka_unit_test(a_choice_is_policies),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

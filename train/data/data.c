@@ -1,0 +1,182 @@
+/* From the text of --data to samples in memory.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "train/data/data.h"
+#include "train/data/cifar.h"
+#include "train/data/drawn_digits.h"
+#include "train/data/idx.h"
+#include "train/data/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void normalise(struct data *data)
+{
+	const size_t n = data->train.count * shape_count(data->image);
+	uint64_t sum = 0, squares = 0;
+	for (size_t i = 0; i < n; i++) {
+		sum += data->train.pixel[i];
+		squares += (uint64_t)data->train.pixel[i] * data->train.pixel[i];
+	}
+	const double mean = (double)sum / (double)n, variance = (double)squares / (double)n - mean * mean;
+	data->mean = (float)mean;
+	data->scale = variance > 0 ? (float)(1 / sqrt(variance)) : 1.0f;
+}
+
+typedef int digits_maker(struct data *, size_t, size_t, char *, size_t);
+
+/* As many as the text says, and a quarter of them to test on; or as many as there are by default. */
+static int drawn(struct data *data, const char *text, digits_maker *make, char *why, size_t cap)
+{
+	char *end;
+	const unsigned long count = strtoul(text, &end, 10);
+	if (!*text)
+		return make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+	if (*text < '0' || *text > '9' || *end || count < DIGITS_LEAST || count > DIGITS_MOST) {
+		snprintf(why, cap, "digits to draw: \"%s\" is no whole number from %d to %d", text,
+		         DIGITS_LEAST, DIGITS_MOST);
+		return -1;
+	}
+	return make(data, count, count / 4, why, cap);
+}
+
+static int digits(struct data *data, const char *text, char *why, size_t cap)
+{
+	return drawn(data, text, digits_make, why, cap);
+}
+
+static int colour_digits(struct data *data, const char *text, char *why, size_t cap)
+{
+	return drawn(data, text, digits_make_colour, why, cap);
+}
+
+static int written(struct data *data, const char *text, char *why, size_t cap)
+{
+	(void)text;
+	return text_make(data, why, cap);
+}
+
+/* A name that ends in a colon wants text after it: a folder or file, or how many. */
+static const struct {
+	const char *name;
+	int (*load)(struct data *data, const char *text, char *why, size_t cap);
+} sources[] = {{"digits", digits},
+               {"digits:", digits},
+               {"colour-digits", colour_digits},
+               {"colour-digits:", colour_digits},
+               {"mnist:", idx_load_mnist},
+               {"idx:", idx_load},
+               {"cifar10:", cifar_load},
+               {"text", written},
+               {"text:", text_load}};
+
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+static size_t find(const char *source)
+{
+	size_t i = 0;
+	for (; i < SOURCES; i++) {
+		const size_t length = strlen(sources[i].name);
+		if (strncmp(source, sources[i].name, length) == 0 &&
+		    (sources[i].name[length - 1] == ':') == (source[length] != 0))
+			break;
+	}
+	return i;
+}
+
+bool data_is_source(const char *source) { return find(source) < SOURCES; }
+
+int data_open(struct data *data, const char *source, char *why, size_t cap)
+{
+	const size_t i = find(source);
+	*data = (struct data){0};
+	if (i == SOURCES) {
+		snprintf(why, cap, "no data \"%s\"", source);
+		return -1;
+	}
+	const int result = sources[i].load(data, source + strlen(sources[i].name), why, cap);
+	if (result < 0)
+		return -1;
+	data->shape = data->image;
+	if (data->text) {
+		data->shape.channels = data->classes;
+	} else {
+		data->places = 1;
+		normalise(data);
+	}
+	return 0;
+}
+
+void data_close(struct data *data)
+{
+	free(data->train.pixel);
+	free(data->train.label);
+	free(data->test.pixel);
+	free(data->test.label);
+	*data = (struct data){0};
+}
+
+int data_augment(struct data *data, const struct augment *augment, char *why, size_t cap)
+{
+	const struct shape shape = augment_shape(augment, data->image);
+	if (data->text && augment->type == AUGMENT_NONE)
+		return 0;
+	if (data->text) {
+		snprintf(why, cap, "text has no --augment");
+		return -1;
+	}
+	if (shape.height == 0) {
+		snprintf(why, cap, "images of %d x %d are too small for this --augment", data->image.height,
+		         data->image.width);
+		return -1;
+	}
+	data->augment = *augment;
+	data->shape = shape;
+	return 0;
+}
+
+static void normalised(const struct data *data, size_t n, float *input)
+{
+	for (size_t i = 0; i < n * shape_count(data->shape); i++)
+		input[i] = (input[i] - data->mean) * data->scale;
+}
+
+/* A 1 in the channel of each character. */
+static void characters(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
+                       float *input)
+{
+	const size_t length = shape_count(data->image), seen = shape_count(data->shape);
+	memset(input, 0, n * seen * sizeof *input);
+	for (size_t i = 0; i < n; i++)
+		for (size_t t = 0; t < length; t++)
+			input[i * seen + from->pixel[index[i] * length + t] * length + t] = 1;
+}
+
+void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input)
+{
+	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
+	if (data->text) {
+		characters(data, &data->test, index, n, input);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		augment_test(&data->augment, data->image, data->test.pixel + index[i] * pixels,
+		             input + i * seen);
+	normalised(data, n, input);
+}
+
+void data_train_batch(const struct data *data, const uint32_t *index, size_t n, uint64_t seed, uint64_t epoch,
+                      float *input)
+{
+	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
+	if (data->text) {
+		characters(data, &data->train, index, n, input);
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		augment_train(&data->augment, data->image, data->train.pixel + index[i] * pixels, seed, epoch,
+		              index[i], input + i * seen);
+	normalised(data, n, input);
+}

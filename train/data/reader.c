@@ -1,0 +1,91 @@
+/* Files of data; zlib reads plain ones, too.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "train/data/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const endings[] = {"", ".gz"};
+
+int reader_complain(const struct reader *r, const char *what)
+{
+	snprintf(r->why, r->cap, "%s: %s", r->path, what);
+	return -1;
+}
+
+int reader_open(struct reader *r, const char *folder, const char *name, char *why, size_t cap)
+{
+	*r = (struct reader){.why = why, .cap = cap};
+	for (int i = 0; i < 2 && !r->file; i++) {
+		const int n = snprintf(r->path, sizeof r->path, "%s/%s%s", folder, name, endings[i]);
+		if (n < 0 || (size_t)n >= sizeof r->path)
+			return reader_complain(r, "the path is too long");
+		errno = 0;
+		r->file = gzopen(r->path, "rb");
+		if (!r->file && errno != ENOENT)
+			return reader_complain(r, errno ? strerror(errno) : "out of memory");
+	}
+	return r->file ? 0 : reader_complain(r, "no such file, nor without .gz");
+}
+
+int reader_exists(const char *folder, const char *name)
+{
+	char path[4096];
+	int found = 0;
+	for (int i = 0; i < 2 && !found; i++) {
+		const int n = snprintf(path, sizeof path, "%s/%s%s", folder, name, endings[i]);
+		found = n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0;
+	}
+	return found;
+}
+
+int reader_close(struct reader *r, int result)
+{
+	return gzclose(r->file) != Z_OK && result == 0 ? reader_complain(r, "cannot be read to its end")
+	                                               : result;
+}
+
+int reader_get(struct reader *r, void *to, size_t n)
+{
+	uint8_t *at = to;
+	while (n > 0) {
+		const unsigned chunk = n < (1u << 30) ? (unsigned)n : 1u << 30;
+		const int got = gzread(r->file, at, chunk);
+		if (got < 0) {
+			int code;
+			const char *message = gzerror(r->file, &code);
+			return reader_complain(r, code == Z_ERRNO ? strerror(errno) : message);
+		}
+		if (got == 0)
+			return reader_complain(r, "the file is too short");
+		at += got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+int reader_rest(struct reader *r, size_t n, uint8_t **bytes)
+{
+	size_t have = 0;
+	while (have < n) {
+		const size_t more = have == 0 ? 1u << 20 : have;
+		const size_t want = n - have < more ? n : have + more;
+		uint8_t *grown = realloc(*bytes, want);
+		if (!grown)
+			return reader_complain(r, "out of memory");
+		*bytes = grown;
+		if (reader_get(r, grown + have, want - have) < 0)
+			return -1;
+		have = want;
+	}
+	uint8_t extra;
+	const int got = gzread(r->file, &extra, 1);
+	if (got < 0)
+		return reader_complain(r, "damaged at its end");
+	return got == 0 ? 0 : reader_complain(r, "longer than it should be");
+}

@@ -1,0 +1,53 @@
+/* Initial parameters.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "train/layers/init.h"
+#include "train/data/random.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+/* Uniform in 1 / sqrt(units) of zero; a forget gate begins open. */
+static void init_lstm(const struct net_layer *l, uint64_t seed, size_t i, float *param)
+{
+	const size_t units = (size_t)l->layer.units;
+	const float range = 1 / sqrtf((float)units);
+	struct random random = random_stream(seed, RANDOM_WEIGHTS, i);
+	for (size_t k = 0; k < l->weights; k++)
+		param[l->weights_at + k] = random_between(&random, -range, range);
+	for (size_t k = 0; k < l->recurrent; k++)
+		param[l->recurrent_at + k] = random_between(&random, -range, range);
+	for (size_t k = 0; k < l->bias; k++)
+		param[l->bias_at + k] = k / units == 1 ? 1 : 0;
+}
+
+void init_parameters(const struct net *net, uint64_t seed, float *param)
+{
+	for (size_t i = 0; i < net->layer_count; i++) {
+		const struct net_layer *l = &net->layer[i];
+		if (l->weights == 0)
+			continue;
+		if (l->layer.type == LAYER_BATCHNORM) {
+			for (size_t k = 0; k < l->weights; k++)
+				param[l->weights_at + k] = 1;
+			memset(param + l->bias_at, 0, l->bias * sizeof *param);
+			continue;
+		}
+		if (l->layer.type == LAYER_LSTM) {
+			init_lstm(l, seed, i, param);
+			continue;
+		}
+		const enum layer_type next =
+		        i + 1 < net->layer_count ? net->layer[i + 1].layer.type : LAYER_FC;
+		const bool relu = next == LAYER_RELU || next == LAYER_BATCHNORM;
+		const int window = l->layer.type == LAYER_CONV ? l->layer.size * l->layer.size : 1;
+		const double fan_in = (double)l->weights / l->layer.units;
+		const double fan_out = (double)l->layer.units * window;
+		const float range = (float)sqrt(6 / (relu ? fan_in : fan_in + fan_out));
+		struct random random = random_stream(seed, RANDOM_WEIGHTS, i);
+		for (size_t k = 0; k < l->weights; k++)
+			param[l->weights_at + k] = random_between(&random, -range, range);
+		memset(param + l->bias_at, 0, l->bias * sizeof *param);
+	}
+}

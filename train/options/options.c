@@ -1,0 +1,437 @@
+/* One table of options: parsing, defaults and --help all come from it.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "train/options/options.h"
+#include "train/data/data.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include "exchange/auto/script.h"
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum type {
+	COUNT,
+	SEED,
+	REAL,
+	MODEL,
+	DATA,
+	AUGMENT,
+	SCHEDULE,
+	OPTIMIZER,
+	CODEC,
+	MXNET,
+	PLAN,
+	DOWN,
+	FILE_NAME,
+	FLAG,
+	HELP,
+	VERSION
+};
+
+struct option {
+	const char *name, *value, *brief, *fallback;
+	enum type type;
+	size_t offset; /* of the field in struct options */
+	double min, max;
+};
+
+#define FIELD(name) offsetof(struct options, name)
+
+static const struct option table[] = {
+        {"model", "NAME", "one of the networks below", "lenet", MODEL, FIELD(model), 0, 0},
+        {"data", "SOURCE",
+         "digits[:N] or colour-digits[:N] (drawn by the program), text (written by it), mnist:DIR, idx:DIR, "
+         "cifar10:DIR (binary), text:FILE",
+         "digits", DATA, FIELD(data), 0, 0},
+        {"augment", "TEXT", "training images: none, shift:pad=4 or crop:side=24,brightness=63,contrast=0.8",
+         "none", AUGMENT, FIELD(augment), 0, 0},
+        {"learners", "N", "how many learners share a batch", "8", COUNT, FIELD(learners), 1, 65536},
+        {"batch", "N", "samples a step, over all learners; the rest of an epoch is left out", "100", COUNT,
+         FIELD(batch), 1, 1e9},
+        {"learner-batch", "N", "samples a step of each learner, instead of --batch; 0: as --batch says", "0",
+         COUNT, FIELD(learner_batch), 0, 1e6},
+        {"epochs", "N", "how often to go through the training set", "5", COUNT, FIELD(epochs), 1, 1e6},
+        {"lr", "X", "initial learning rate", "0.02", REAL, FIELD(lr), 0, 1e6},
+        {"optimizer", "TEXT",
+         "sgd, adam:beta1=0.9,beta2=0.999,epsilon=1e-8 or rmsprop:decay=0.9,epsilon=1e-8", "sgd", OPTIMIZER,
+         FIELD(optimizer), 0, 0},
+        {"momentum", "X", "of stochastic gradient descent", "0.9", REAL, FIELD(momentum), 0, 0.999999},
+        {"weight-decay", "X", "times the parameters is added to the gradient", "0", REAL, FIELD(weight_decay),
+         0, 1e6},
+        {"average", "X",
+         "tests a mean of the parameters whose weights fall by this factor a step; 0: the last", "0", REAL,
+         FIELD(average), 0, 0.999999},
+        {"dropout", "X",
+         "share of the inputs of fully connected layers, the first layer excepted, that training leaves out",
+         "0", REAL, FIELD(dropout), 0, 0.99},
+        {"schedule", "TEXT", "constant, step:every=10,factor=0.1 (epochs), poly:power=1 or cosine",
+         "constant", SCHEDULE, FIELD(schedule), 0, 0},
+        {"warmup", "EPOCHS", "the rate grows in proportion over so many, at the start", "0", REAL,
+         FIELD(warmup), 0, 1e6},
+        {"seed", "N", "of initial weights, order of samples and random codecs", "1", SEED, FIELD(seed), 0, 0},
+        {"codec", "SPEC",
+         "a codec, or a policy KIND[,KIND...]=SPEC;..., or auto, which measures and chooses codecs and plan; "
+         "several run one after another",
+         "raw", CODEC, FIELD(codec), 0, 0},
+        {"flat", NULL, "the whole gradient is one slice, of kind fc, and no slice a layer", NULL, FLAG,
+         FIELD(flat), 0, 0},
+        {"compression-params", "JSON", "a codec as MXNet writes it: {\"type\":\"2bit\",\"threshold\":0.5}",
+         NULL, MXNET, FIELD(codec), 0, 0},
+        {"plan", "NAME", "how ranks exchange gradients, one of the plans below", "gather", PLAN, FIELD(plan),
+         0, 0},
+        {"down", "SPEC", "codec or policy of the mean on its way down (shard, server), or exact", "exact",
+         DOWN, FIELD(down), 0, 0},
+        {"timeout", "SECONDS", "how long a rank waits for another one", "60", REAL, FIELD(timeout), 0.1, 1e6},
+        {"threads", "N", "worker threads a rank, by default one a CPU; results do not depend on it", NULL,
+         COUNT, FIELD(threads), 1, 1024},
+        {"log", "FILE.jsonl",
+         "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
+         FILE_NAME, FIELD(log), 0, 0},
+        {"probe", "STEPS",
+         "every so many steps the log says what of the gradient has arrived, and of each layer what its codec does to it",
+         NULL, COUNT, FIELD(probe), 1, 1e9},
+        {"dump-gradients", "DIR",
+         "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
+         NULL, FILE_NAME, FIELD(dump_gradients), 0, 0},
+        {"checkpoint", "DIR",
+         "keeps there what it takes to go on: weights, optimizer, packers; the two newest stay", NULL,
+         FILE_NAME, FIELD(checkpoint), 0, 0},
+        {"every", "N", "epochs from one checkpoint to the next", "1", COUNT, FIELD(every), 1, 1e6},
+        {"resume", NULL, "goes on from the newest checkpoint, and cuts the log back to it", NULL, FLAG,
+         FIELD(resume), 0, 0},
+        {"estimate", NULL,
+         "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and --latency, too, and ends",
+         NULL, FLAG, FIELD(estimate), 0, 0},
+        {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
+        {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
+};
+
+#define OPTIONS (sizeof table / sizeof *table)
+
+static void print_help(void)
+{
+	printf("Usage: crumb-train [OPTION]...\n"
+	       "Trains a network on the mean of its learners' compressed gradients, and says what was sent for it.\n\n");
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &table[i];
+		const int used = printf("  --%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
+		printf("%*s%s", used < 27 ? 27 - used : 1, "", o->brief);
+		printf(o->fallback ? " [%s]\n" : "\n", o->fallback);
+	}
+	printf("\nNetworks:\n");
+	const struct model *model;
+	for (size_t i = 0; (model = model_list(i)); i++)
+		printf("  %-24s %s\n", model->name, model->brief);
+	printf("\nPlans:\n");
+	const struct plan *plan;
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		printf("  %-24s %s%s%s%s\n", plan->name, plan->brief, plan->alias ? " (MXNet: " : "",
+		       plan->alias ? plan->alias : "", plan->alias ? ")" : "");
+	printf("\nKinds of a policy:");
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		printf(" %s", crumb_kind_name(kind));
+	printf("\nCodecs:");
+	const crumb_codec_info *info;
+	for (size_t i = 0; (info = crumb_list(i)); i++)
+		printf(" %s", info->name);
+	printf(" (crumb list says more)\n"
+	       "Exit status: 0, 1 (failed), 2 (wrong usage).\n");
+}
+
+static int wrong(const struct option *o, const char *text)
+{
+	fprintf(stderr, "crumb-train: --%s: ", o->name);
+	if (o->type == COUNT)
+		fprintf(stderr, "\"%s\" is no whole number from %.0f to %.0f\n", text, o->min, o->max);
+	else if (o->type == SEED)
+		fprintf(stderr, "\"%s\" is no whole number below 2^64\n", text);
+	else if (o->type == REAL)
+		fprintf(stderr, "\"%s\" is no number from %g to %g\n", text, o->min, o->max);
+	else
+		fprintf(stderr, "no \"%s\"\n", text);
+	return -1;
+}
+
+/* Shows the text with a caret under its first offending character. */
+static int wrong_at(const struct option *o, const char *text, const char *bad)
+{
+	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n  %s\n  ", o->name,
+	        text);
+	for (const char *c = text; c < bad; c++)
+		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
+			fputc(*c == '\t' ? '\t' : ' ', stderr);
+	fprintf(stderr, "^\n");
+	return -1;
+}
+
+static bool parse_whole(const char *text, uint64_t *value)
+{
+	char *end;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return *text >= '0' && *text <= '9' && *end == 0 && errno == 0;
+}
+
+static int set_count(const struct option *o, void *field, const char *text)
+{
+	uint64_t value;
+	if (!parse_whole(text, &value) || (double)value < o->min || (double)value > o->max)
+		return wrong(o, text);
+	*(size_t *)field = (size_t)value;
+	return 0;
+}
+
+static int set_real(const struct option *o, void *field, const char *text)
+{
+	char *end;
+	const double value = strtod(text, &end);
+	if (end == text || *end || !(value >= o->min && value <= o->max))
+		return wrong(o, text);
+	*(double *)field = value;
+	return 0;
+}
+
+static int add_codec(struct options *options, const struct option *o, const char *text)
+{
+	const char *bad = text;
+	if (options->codec_count == OPTIONS_MOST_CODECS) {
+		fprintf(stderr, "crumb-train: more than %d times --codec\n", OPTIONS_MOST_CODECS);
+		return -1;
+	}
+	static struct crumb_script script;
+	if (crumb_script_meant(text)
+	            ? crumb_script_parse(&script, text, &bad) < 0
+	            : crumb_policy_parse(&options->codec[options->codec_count].policy, text, &bad) < 0)
+		return wrong_at(o, text, bad);
+	options->codec[options->codec_count++].text = text;
+	return 0;
+}
+
+static int add_translated(struct options *options, const struct option *o, const char *text)
+{
+	char spec[MXNET_SPEC_MAX];
+	const char *bad;
+	if (mxnet_spec(text, spec, &bad) < 0)
+		return wrong_at(o, text, bad);
+	const size_t i = options->codec_count;
+	if (add_codec(options, o, spec) < 0)
+		return -1;
+	memcpy(options->codec[i].translated, spec, sizeof spec);
+	options->codec[i].text = options->codec[i].translated;
+	return 0;
+}
+
+static int set_down(struct options *options, const struct option *o, const char *text)
+{
+	const char *bad = text;
+	options->down_text = text;
+	options->down_exact = strcmp(text, "exact") == 0;
+	if (!options->down_exact && crumb_policy_parse(&options->down, text, &bad) < 0)
+		return wrong_at(o, text, bad);
+	return 0;
+}
+
+static int set(struct options *options, const struct option *o, const char *text)
+{
+	void *field = (char *)options + o->offset;
+	const char *bad = text;
+	switch (o->type) {
+	case COUNT:
+		return set_count(o, field, text);
+	case SEED:
+		return parse_whole(text, field) ? 0 : wrong(o, text);
+	case REAL:
+		return set_real(o, field, text);
+	case DATA:
+		options->data = text;
+		return data_is_source(text) ? 0 : wrong(o, text);
+	case FILE_NAME:
+		*(const char **)field = text;
+		return 0;
+	case MODEL:
+		options->model = model_find(text);
+		return options->model ? 0 : wrong(o, text);
+	case SCHEDULE:
+		return schedule_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
+	case AUGMENT:
+		return augment_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
+	case OPTIMIZER:
+		return optimizer_parse(field, text, &bad) < 0 ? wrong_at(o, text, bad) : 0;
+	case CODEC:
+		return add_codec(options, o, text);
+	case MXNET:
+		return add_translated(options, o, text);
+	case PLAN:
+		options->plan = crumb_plan_find(text);
+		return options->plan ? 0 : wrong(o, text);
+	case DOWN:
+		return set_down(options, o, text);
+	case FLAG:
+		*(bool *)field = true;
+		return 0;
+	case HELP:
+	case VERSION:
+		break;
+	}
+	return 0;
+}
+
+/* No number that comes out depends on these. */
+static bool is_free(size_t offset)
+{
+	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every) ||
+	       offset == FIELD(probe) || offset == FIELD(resume) || offset == FIELD(estimate);
+}
+
+void options_describe(const struct options *options, size_t codec, char *text, size_t cap)
+{
+	const struct schedule *s = &options->schedule;
+	size_t used = 0;
+	*text = 0;
+	for (size_t i = 0; i < OPTIONS && used < cap; i++) {
+		const struct option *o = &table[i];
+		const void *field = (const char *)options + o->offset;
+		char value[4096] = "";
+		if (o->type == COUNT)
+			snprintf(value, sizeof value, "%zu", *(const size_t *)field);
+		else if (o->type == SEED)
+			snprintf(value, sizeof value, "%llu", (unsigned long long)options->seed);
+		else if (o->type == REAL)
+			snprintf(value, sizeof value, "%.12g", *(const double *)field);
+		else if (o->type == DATA || o->type == DOWN)
+			snprintf(value, sizeof value, "%s",
+			         o->type == DATA ? options->data : options->down_text);
+		else if (o->type == MODEL || o->type == PLAN)
+			snprintf(value, sizeof value, "%s",
+			         o->type == MODEL ? options->model->name : options->plan->name);
+		else if (o->type == SCHEDULE)
+			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", s->type, s->every, s->factor,
+			         s->power);
+		else if (o->type == AUGMENT)
+			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g,%.12g", options->augment.type,
+			         options->augment.pad, options->augment.side, options->augment.brightness,
+			         options->augment.contrast);
+		else if (o->type == OPTIMIZER)
+			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", options->optimizer.type,
+			         options->optimizer.beta1, options->optimizer.beta2,
+			         options->optimizer.epsilon);
+		else if (o->type == CODEC)
+			snprintf(value, sizeof value, "%s", options->codec[codec].text);
+		else if (o->type == FLAG && *(const bool *)field)
+			snprintf(value, sizeof value, "yes");
+		if (*value && !is_free(o->offset))
+			used += (size_t)snprintf(text + used, cap - used, "%s--%s %s", used ? " " : "",
+			                         o->name, value);
+	}
+}
+
+static const struct option *find(const char *name, size_t length)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
+			return &table[i];
+	return NULL;
+}
+
+static int take_defaults(struct options *options)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (table[i].fallback && table[i].type != CODEC &&
+		    set(options, &table[i], table[i].fallback) < 0)
+			return -1;
+	return 0;
+}
+
+size_t options_cpus(void)
+{
+	cpu_set_t cpus;
+	return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
+}
+
+static int complete(struct options *options)
+{
+	if (options->learner_batch)
+		options->batch = options->learners * options->learner_batch;
+	if (options->learners > options->batch) {
+		fprintf(stderr, "crumb-train: a batch of %zu leaves some of %zu learners without a sample\n",
+		        options->batch, options->learners);
+		return -1;
+	}
+	const char *folder = options->dump_gradients ? "dump-gradients"
+	                     : options->checkpoint   ? "checkpoint"
+	                                             : NULL;
+	if (folder && options->codec_count > 1) {
+		fprintf(stderr, "crumb-train: --%s wants one --codec, not %zu\n", folder,
+		        options->codec_count);
+		return -1;
+	}
+	for (size_t i = 0; i < options->codec_count; i++)
+		if (crumb_script_meant(options->codec[i].text) &&
+		    (options->plan != crumb_plan_list(0) || !options->down_exact || options->checkpoint ||
+		     options->probe)) {
+			fprintf(stderr,
+			        "crumb-train: --codec auto chooses --plan and --down itself, and takes no "
+			        "--checkpoint or --probe\n");
+			return -1;
+		}
+	if (options->probe && !options->log) {
+		fprintf(stderr, "crumb-train: --probe wants --log FILE.jsonl\n");
+		return -1;
+	}
+	if (options->resume && !options->checkpoint) {
+		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");
+		return -1;
+	}
+	const struct option *codec = find("codec", 5);
+	return options->codec_count > 0 ? 0 : add_codec(options, codec, codec->fallback);
+}
+
+static enum options_result parse(struct options *options, int argc, char **argv, bool answer)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *name = argv[i] + 2, *value = NULL;
+		if (strncmp(argv[i], "--", 2) != 0) {
+			fprintf(stderr, "crumb-train: \"%s\" is no option\n", argv[i]);
+			return OPTIONS_WRONG;
+		}
+		const size_t length = strcspn(name, "=");
+		const struct option *o = find(name, length);
+		if (!o || (!o->value && name[length] == '=')) {
+			fprintf(stderr, "crumb-train: no option \"%s\"\n", argv[i]);
+			return OPTIONS_WRONG;
+		}
+		if (answer && o->type == HELP)
+			print_help();
+		if (answer && o->type == VERSION)
+			printf("crumb-train %s\n", crumb_version());
+		if (o->type == HELP || o->type == VERSION)
+			return OPTIONS_DONE;
+		if (!o->value) {
+			set(options, o, NULL);
+			continue;
+		}
+		value = name[length] == '=' ? name + length + 1 : argv[++i];
+		if (!value) {
+			fprintf(stderr, "crumb-train: --%s wants %s\n", o->name, o->value);
+			return OPTIONS_WRONG;
+		}
+		if (set(options, o, value) < 0)
+			return OPTIONS_WRONG;
+	}
+	return complete(options) < 0 ? OPTIONS_WRONG : OPTIONS_RUN;
+}
+
+enum options_result options_parse(struct options *options, int argc, char **argv, bool answer)
+{
+	*options = (struct options){0};
+	const enum options_result result =
+	        take_defaults(options) < 0 ? OPTIONS_WRONG : parse(options, argc, argv, answer);
+	if (result == OPTIONS_WRONG)
+		fprintf(stderr, "Try \"crumb-train --help\".\n");
+	return result;
+}

@@ -1,0 +1,287 @@
+/* Events as JSON Lines.
+ *
+ * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
+#include "train/report/log.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "exchange/auto/tuner.h"
+#include <unistd.h>
+
+static int failed(const struct log *log, char *why, size_t cap)
+{
+	snprintf(why, cap, "%s: %s", log->options->log, errno ? strerror(errno) : "cannot be written");
+	return -1;
+}
+
+int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
+             size_t cap)
+{
+	char path[4096];
+	*log = (struct log){.options = options, .rank = rank, .ranks = ranks};
+	if (!options->log)
+		return 0;
+	if (rank == 0)
+		snprintf(path, sizeof path, "%s", options->log);
+	else
+		snprintf(path, sizeof path, "%s.%u", options->log, rank);
+	errno = 0;
+	if (options->checkpoint) /* what stands there may be what is to be resumed: log_resume decides */
+		log->file = fopen(path, "r+");
+	if (!log->file)
+		log->file = fopen(path, "w");
+	if (!log->file)
+		return failed(log, why, cap);
+	fseek(log->file, 0, SEEK_END);
+	log->end = ftell(log->file);
+	return 0;
+}
+
+int log_resume(struct log *log, long end, char *why, size_t cap)
+{
+	if (!log->file || log->end < 0)
+		return 0;
+	if (log->end < end) {
+		snprintf(why, cap, "%s: shorter than the log of the run that is to be resumed",
+		         log->options->log);
+		return -1;
+	}
+	errno = 0;
+	log->end = end > 0 ? end : 0;
+	return ftruncate(fileno(log->file), log->end) < 0 || fseek(log->file, log->end, SEEK_SET) < 0
+	               ? failed(log, why, cap)
+	               : 0;
+}
+
+static void put_string(FILE *to, const char *text)
+{
+	fputc('"', to);
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		if (*c == '"' || *c == '\\')
+			fprintf(to, "\\%c", *c);
+		else if (*c < 0x20)
+			fprintf(to, "\\u%04x", *c);
+		else
+			fputc(*c, to);
+	}
+	fputc('"', to);
+}
+
+/* "key": value, ... of an object. JSON has no infinity and no NaN. */
+static void put_numbers(FILE *to, size_t count, const char *const *key, const double *value)
+{
+	for (size_t i = 0; i < count; i++)
+		if (isfinite(value[i]))
+			fprintf(to, "%s\"%s\": %.10g", i > 0 ? ", " : "", key[i], value[i]);
+		else
+			fprintf(to, "%s\"%s\": null", i > 0 ? ", " : "", key[i]);
+}
+
+static void put_number(FILE *to, const char *key, double value)
+{
+	fprintf(to, ", ");
+	put_numbers(to, 1, &key, &value);
+}
+
+static void put_head(const struct log *log, const char *event, const char *codec)
+{
+	const struct options *o = log->options;
+	fprintf(log->file, "{\"event\": \"%s\", \"codec\": ", event);
+	put_string(log->file, codec);
+	fprintf(log->file, ", \"model\": ");
+	put_string(log->file, o->model->name);
+	fprintf(log->file, ", \"data\": ");
+	put_string(log->file, o->data);
+	const bool tuned = crumb_script_meant(codec);
+	fprintf(log->file, ", \"plan\": \"%s\", \"down\": ", tuned ? "auto" : o->plan->name);
+	put_string(log->file, tuned ? "auto" : o->down_text);
+	fprintf(log->file, ", \"ranks\": %u, \"rank\": %u, \"learners\": %zu, \"batch\": %zu, \"seed\": %llu",
+	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
+}
+
+static void put_by_kind(FILE *to, const char *name, const struct crumb_exchange_stats *stats,
+                        double (*of_kind)(const struct crumb_exchange_stats *, enum crumb_kind))
+{
+	const char *key[CRUMB_KINDS];
+	double value[CRUMB_KINDS];
+	size_t kinds = 0;
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		if (stats->bytes[kind] > 0) {
+			key[kinds] = crumb_kind_name(kind);
+			value[kinds++] = of_kind(stats, kind);
+		}
+	fprintf(to, ", \"%s\": {", name);
+	put_numbers(to, kinds, key, value);
+	fprintf(to, "}");
+}
+
+static void put_report(FILE *to, const struct report *r)
+{
+	fprintf(to, ", \"epoch\": %zu", r->epoch);
+	put_number(to, "loss", r->loss);
+	put_number(to, "error", r->error);
+	put_number(to, "test_loss", r->test_loss);
+	fprintf(to, ", \"bytes\": %llu, \"down_bytes\": %llu", (unsigned long long)r->bytes,
+	        (unsigned long long)r->down_bytes);
+	put_number(to, "ratio", report_ratio(&r->stats));
+	put_by_kind(to, "ratio_by_kind", &r->stats, report_kind_ratio);
+	put_number(to, "sent", report_sent(&r->stats));
+	put_by_kind(to, "sent_by_kind", &r->stats, report_kind_sent);
+	put_number(to, "residual_norm", r->residual_norm);
+	fprintf(to, ", \"link\": {\"out\": %llu, \"in\": %llu, \"messages\": %llu}",
+	        (unsigned long long)r->stats.link_out, (unsigned long long)r->stats.link_in,
+	        (unsigned long long)r->stats.link_messages);
+	fprintf(to, ", \"steps\": %llu, \"skipped\": %llu", (unsigned long long)r->stats.steps,
+	        (unsigned long long)r->stats.skipped);
+	fprintf(to, ", \"seconds\": {\"compute\": %.6f, \"pack\": %.6f, \"swap\": %.6f, \"unpack\": %.6f",
+	        r->compute_seconds, r->stats.check_seconds + r->stats.pack_seconds, r->stats.swap_seconds,
+	        r->stats.unpack_seconds);
+	fprintf(to, ", \"wall\": %.6f}", r->wall_seconds);
+}
+
+static int end_line(struct log *log, char *why, size_t cap)
+{
+	errno = 0;
+	fprintf(log->file, "}\n");
+	if (fflush(log->file) || ferror(log->file))
+		return failed(log, why, cap);
+	if (log->end >= 0)
+		log->end = ftell(log->file);
+	return 0;
+}
+
+/* A line that the next one replaces: all that follow it are at least as long. */
+int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap)
+{
+	if (!log->file || log->end < 0)
+		return 0;
+	errno = 0;
+	put_head(log, "step", codec);
+	fprintf(log->file, ", \"epoch\": %zu, \"step\": %zu}\n", epoch, step);
+	return fflush(log->file) || fseek(log->file, log->end, SEEK_SET) ? failed(log, why, cap) : 0;
+}
+
+static void put_spread(FILE *to, const char *name, const struct spread *spread)
+{
+	fprintf(to, ", \"%s\": {", name);
+	for (size_t k = 0; k < SPREAD_PERCENTILES; k++)
+		if (spread_permille[k] < 1000)
+			fprintf(to, "\"p%g\": %.10g, ", spread_permille[k] / 10.0, spread->percentile[k]);
+		else
+			fprintf(to, "\"max\": %.10g", spread->percentile[k]);
+	put_number(to, "zeros", spread->zeros);
+	fprintf(to, ", \"histogram\": [");
+	for (size_t i = 0; i < SPREAD_BINS; i++)
+		fprintf(to, "%s%llu", i > 0 ? ", " : "", (unsigned long long)spread->bin[i]);
+	fprintf(to, "]}");
+}
+
+static void put_layer(FILE *to, const struct layer_probe *layer)
+{
+	char codec[CRUMB_SPEC_MAX];
+	crumb_print(&layer->codec, codec, sizeof codec);
+	fprintf(to, "{\"slice\": %zu, \"kind\": \"%s\", \"codec\": \"%s\"", layer->slice,
+	        crumb_kind_name(layer->kind), codec);
+	put_number(to, "sent", layer->sent);
+	put_number(to, "bin_sent", layer->bin_sent);
+	put_number(to, "error", layer->error);
+	put_number(to, "variance", layer->variance);
+	put_spread(to, "gradient", &layer->gradient);
+	put_spread(to, "arrived", &layer->arrived);
+	if (layer->owes)
+		put_spread(to, "residual", &layer->residual);
+	if (layer->clips) {
+		put_spread(to, "clipped", &layer->clipped);
+		put_number(to, "clip_length", layer->clip_length);
+		put_number(to, "clip_cosine", layer->clip_cosine);
+	}
+	fprintf(to, "}");
+}
+
+int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, const struct arrived *arrived,
+              const struct layer_probe *layer, size_t layers, char *why, size_t cap)
+{
+	FILE *to = log->file;
+	if (!to)
+		return 0;
+	put_head(log, "probe", codec);
+	fprintf(to, ", \"epoch\": %zu, \"step\": %zu", epoch, step);
+	if (arrived) {
+		fprintf(to, ", \"arrived\": {");
+		put_numbers(to, 3, (const char *const[]){"slope", "cosine", "drift"},
+		            (const double[]){arrived->slope, arrived->cosine, arrived->drift});
+		fprintf(to, "}");
+	}
+	fprintf(to, ", \"layers\": [");
+	for (size_t i = 0; i < layers; i++) {
+		fputs(i > 0 ? ", " : "", to);
+		put_layer(to, &layer[i]);
+	}
+	fprintf(to, "]");
+	return end_line(log, why, cap);
+}
+
+void log_failed(struct log *log, const char *codec, size_t step, const char *reason)
+{
+	if (!log->file)
+		return;
+	put_head(log, "failed", codec);
+	fprintf(log->file, ", \"step\": %zu, \"why\": ", step);
+	put_string(log->file, reason);
+	fprintf(log->file, "}\n");
+	fflush(log->file);
+}
+
+int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap)
+{
+	if (!log->file)
+		return 0;
+	put_head(log, "epoch", codec);
+	put_report(log->file, epoch);
+	fprintf(log->file, ", \"epoch_bytes\": %llu",
+	        (unsigned long long)report_bytes(&epoch->stats, log->options->learners));
+	return end_line(log, why, cap);
+}
+
+int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap)
+{
+	if (!log->file)
+		return 0;
+	put_head(log, "done", codec);
+	put_report(log->file, run);
+	return end_line(log, why, cap);
+}
+
+int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap)
+{
+	FILE *to = log->file;
+	if (!to)
+		return 0;
+	put_head(log, "choice", codec);
+	fprintf(to, ", \"step\": %llu, \"chosen\": {\"plan\": \"%s\", \"down\": ",
+	        (unsigned long long)choice->step, choice->plan);
+	put_string(to, choice->down);
+	fprintf(to, ", \"up\": ");
+	put_string(to, choice->up);
+	fprintf(to, "}, \"seconds\": {\"measured\": %.6f", choice->measured);
+	put_number(to, "predicted", choice->predicted);
+	put_number(to, "raw", choice->plain);
+	put_number(to, "compute", choice->compute);
+	fprintf(to, "}, \"link\": {\"latency\": %.9f", choice->latency);
+	put_number(to, "rate", 8 * choice->rate);
+	fprintf(to, "}, \"script\": ");
+	put_string(to, choice->script);
+	return end_line(log, why, cap);
+}
+
+int log_close(struct log *log, char *why, size_t cap)
+{
+	if (!log->file)
+		return 0;
+	errno = 0;
+	const int result = fclose(log->file);
+	log->file = NULL;
+	return result ? failed(log, why, cap) : 0;
+}

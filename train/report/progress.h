@@ -1,0 +1,27 @@
+/* What a person sees on standard error while a network trains: a line an epoch and, on a terminal, a bar.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "train/report/report.h"
+
+struct progress {
+	bool terminal, quiet; /* quiet: another rank tells */
+	const char *codec;
+	size_t batch, epochs, steps; /* steps an epoch */
+	size_t done;                 /* steps, of all epochs */
+	double began, drawn;
+};
+
+void progress_begin(struct progress *progress, bool quiet, const char *codec, size_t batch, size_t epochs,
+                    size_t steps);
+void progress_step(struct progress *progress);
+void progress_epoch(struct progress *progress, const struct report *epoch);
+
+/* A line of its own, which leaves the bar whole. */
+void progress_note(struct progress *progress, const char *line);
+
+#endif

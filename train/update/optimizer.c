@@ -1,0 +1,96 @@
+/* The step of the optimizer.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "train/update/optimizer.h"
+#include "train/data/choice.h"
+
+#include <math.h>
+
+#define FIELD(name) offsetof(struct optimizer, name)
+
+static const struct choice types[] = {
+        [OPTIMIZER_SGD] = {"sgd", {{0}}},
+        [OPTIMIZER_ADAM] = {"adam",
+                            {{"beta1", FIELD(beta1), 0.9, 0, 0.999999},
+                             {"beta2", FIELD(beta2), 0.999, 0, 0.999999},
+                             {"epsilon", FIELD(epsilon), 1e-8, 1e-30, 1}}},
+        [OPTIMIZER_RMSPROP] = {"rmsprop",
+                               {{"decay", FIELD(beta2), 0.9, 0, 0.999999},
+                                {"epsilon", FIELD(epsilon), 1e-8, 1e-30, 1}}},
+};
+
+int optimizer_parse(struct optimizer *optimizer, const char *text, const char **bad)
+{
+	size_t type;
+	struct optimizer parsed = {.type = OPTIMIZER_SGD};
+	if (choice_parse(types, sizeof types / sizeof *types, text, &type, &parsed, bad) < 0)
+		return -1;
+	parsed.type = (enum optimizer_type)type;
+	*optimizer = parsed;
+	return 0;
+}
+
+size_t optimizer_moments(const struct optimizer *optimizer)
+{
+	return optimizer->type == OPTIMIZER_ADAM ? 2 : 1;
+}
+
+static void sgd(float *restrict param, float *restrict velocity, const float *restrict gradient, size_t n,
+                float rate, float momentum, float decay)
+{
+	for (size_t i = 0; i < n; i++) {
+		velocity[i] = momentum * velocity[i] + (gradient[i] + decay * param[i]);
+		param[i] -= rate * velocity[i];
+	}
+}
+
+static void adam(const struct optimizer *o, const struct optimizer_step *step, float *restrict param,
+                 float *restrict mean, float *restrict square, const float *restrict gradient, size_t n)
+{
+	const float beta1 = (float)o->beta1, beta2 = (float)o->beta2, decay = (float)step->decay;
+	const double unbiased1 = 1 - pow(o->beta1, (double)step->number);
+	const double unbiased2 = 1 - pow(o->beta2, (double)step->number);
+	const float rate = (float)(step->rate / unbiased1), root = (float)(1 / sqrt(unbiased2));
+	const float epsilon = (float)o->epsilon;
+	for (size_t i = 0; i < n; i++) {
+		const float g = gradient[i] + decay * param[i];
+		mean[i] = beta1 * mean[i] + (1 - beta1) * g;
+		square[i] = beta2 * square[i] + (1 - beta2) * (g * g);
+		param[i] -= rate * mean[i] / (sqrtf(square[i]) * root + epsilon);
+	}
+}
+
+static void rmsprop(const struct optimizer *o, const struct optimizer_step *step, float *restrict param,
+                    float *restrict square, const float *restrict gradient, size_t n)
+{
+	const float keep = (float)o->beta2, decay = (float)step->decay, rate = (float)step->rate;
+	const float epsilon = (float)o->epsilon;
+	for (size_t i = 0; i < n; i++) {
+		const float g = gradient[i] + decay * param[i];
+		square[i] = keep * square[i] + (1 - keep) * (g * g);
+		param[i] -= rate * g / (sqrtf(square[i]) + epsilon);
+	}
+}
+
+void optimizer_move(const struct optimizer *optimizer, const struct optimizer_step *step, float *param,
+                    float *const moment[OPTIMIZER_MOST_MOMENTS], const float *gradient, size_t at, size_t n)
+{
+	switch (optimizer->type) {
+	case OPTIMIZER_SGD:
+		sgd(param + at, moment[0] + at, gradient + at, n, (float)step->rate, (float)step->momentum,
+		    (float)step->decay);
+		break;
+	case OPTIMIZER_ADAM:
+		adam(optimizer, step, param + at, moment[0] + at, moment[1] + at, gradient + at, n);
+		break;
+	case OPTIMIZER_RMSPROP:
+		rmsprop(optimizer, step, param + at, moment[0] + at, gradient + at, n);
+		break;
+	}
+}
+
+void optimizer_average(float *restrict mean, const float *restrict param, size_t n, float keep)
+{
+	for (size_t i = 0; i < n; i++)
+		mean[i] = keep * mean[i] + (1 - keep) * param[i];
+}
