@@ -1,8 +1,8 @@
 /* How fast a network computes here.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef ESTIMATE_H
-#define ESTIMATE_H
+#ifndef PLAN_ESTIMATE_H
+#define PLAN_ESTIMATE_H
 
 #include <stdint.h>
 

@@ -5,8 +5,8 @@
  * [slice][learner][float].
  *
  * SPDX-License-Identifier: MIT */
-#ifndef RANK_H
-#define RANK_H
+#ifndef EXCHANGE_STATE_H
+#define EXCHANGE_STATE_H
 
 #include <stdbool.h>
 #include "exchange/exchange.h"

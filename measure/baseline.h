@@ -2,8 +2,8 @@
  * vectors that pay (512-bit ones move memory no faster than 256-bit ones).
  *
  * SPDX-License-Identifier: MIT */
-#ifndef FLOOR_H
-#define FLOOR_H
+#ifndef BASELINE_H
+#define BASELINE_H
 
 #include <stddef.h>
 

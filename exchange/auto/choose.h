@@ -3,8 +3,8 @@
  * numbers get the same choice.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef AUTO_H
-#define AUTO_H
+#ifndef CHOOSE_H
+#define CHOOSE_H
 
 #include <stdbool.h>
 #include <stddef.h>

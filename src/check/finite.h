@@ -1,6 +1,6 @@
 /* The gate: what may enter a packer. SPDX-License-Identifier: MIT */
-#ifndef GATE_H
-#define GATE_H
+#ifndef FINITE_H
+#define FINITE_H
 
 #include "crumb.h"
 #include "base/per_isa.h"

@@ -5,8 +5,8 @@
  * block stands for itself, and neither side needs more than 96 KiB of stack.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef SYMBOLS_H
-#define SYMBOLS_H
+#ifndef BLOCKS_H
+#define BLOCKS_H
 
 #include "base/bytes.h"
 #include "base/frame_view.h"

@@ -1,8 +1,8 @@
 /* How often each symbol of a block occurs.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef TALLY_H
-#define TALLY_H
+#ifndef COUNT_H
+#define COUNT_H
 
 #include "coding/nibbles.h"
 

@@ -5,8 +5,8 @@
  * while elements are sent independently.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef GAPS_H
-#define GAPS_H
+#ifndef GOLOMB_H
+#define GOLOMB_H
 
 #include "base/bytes.h"
 #include "base/per_isa.h"

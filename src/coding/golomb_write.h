@@ -1,8 +1,8 @@
 /* Gaps, as they are written: one element after another.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef GAPS_WRITE_H
-#define GAPS_WRITE_H
+#ifndef GOLOMB_WRITE_H
+#define GOLOMB_WRITE_H
 
 #include "coding/golomb.h"
 #include <string.h>

@@ -1,8 +1,8 @@
 /* Codes: numbers of elements' levels, at fixed width or as symbols (doc/FORMAT.md, qsgd).
  *
  * SPDX-License-Identifier: MIT */
-#ifndef CODES_H
-#define CODES_H
+#ifndef LEVELS_CODES_H
+#define LEVELS_CODES_H
 
 #include "payload/levels.h"
 #include "coding/blocks.h"

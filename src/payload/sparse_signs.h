@@ -6,8 +6,8 @@
  * bytes a group.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef SIGNS_H
-#define SIGNS_H
+#ifndef SPARSE_SIGNS_H
+#define SPARSE_SIGNS_H
 
 #include "base/bytes.h"
 #include "base/frame_view.h"

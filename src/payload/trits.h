@@ -2,8 +2,8 @@
  * of three levels are; and planes, the bits of sums of them (doc/FORMAT.md, terngrad).
  *
  * SPDX-License-Identifier: MIT */
-#ifndef DIGITS_H
-#define DIGITS_H
+#ifndef TRITS_H
+#define TRITS_H
 
 #include "base/bytes.h"
 #include "v16/two_bits.h"

@@ -3,8 +3,8 @@
  * Most groups have none, and those that have are found by a loop without a branch that could be mispredicted.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef SHOWN_H
-#define SHOWN_H
+#ifndef ABOVE_H
+#define ABOVE_H
 
 #include "base/bytes.h"
 #include "base/per_isa.h"

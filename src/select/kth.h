@@ -2,8 +2,8 @@
  * with a value in the range in which it lies; many are counted by the digits of their bits.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef GREATEST_H
-#define GREATEST_H
+#ifndef KTH_H
+#define KTH_H
 
 #include "base/bytes.h"
 #include "v16/v16.h"

@@ -1,8 +1,8 @@
 /* Eight lanes a part: AVX2, BMI2, F16C (Haswell, Zen and later).
  *
  * SPDX-License-Identifier: MIT */
-#ifndef V16_AVX2_H
-#define V16_AVX2_H
+#ifndef AVX2_H
+#define AVX2_H
 
 #include "v16/compact_table.h"
 #include <immintrin.h>

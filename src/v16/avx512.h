@@ -1,8 +1,8 @@
 /* Sixteen lanes a part: AVX-512 F, BW, DQ, VL, VBMI, VBMI2, VPOPCNTDQ (Ice Lake, Zen 4 and later).
  *
  * SPDX-License-Identifier: MIT */
-#ifndef V16_AVX512_H
-#define V16_AVX512_H
+#ifndef AVX512_H
+#define AVX512_H
 
 #include <immintrin.h>
 

@@ -1,8 +1,8 @@
 /* The numbers of the lanes in a mask of eight.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef LANES_H
-#define LANES_H
+#ifndef COMPACT_TABLE_H
+#define COMPACT_TABLE_H
 
 #include <stdint.h>
 

@@ -3,8 +3,8 @@
  * Memory is read and written as bytes, which need no alignment.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef V16_NEON_H
-#define V16_NEON_H
+#ifndef NEON_H
+#define NEON_H
 
 #include <arm_neon.h>
 

@@ -1,8 +1,8 @@
 /* One lane a part, in plain C: what runs everywhere, and what the other instruction sets are tested against.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef V16_PORTABLE_H
-#define V16_PORTABLE_H
+#ifndef PORTABLE_H
+#define PORTABLE_H
 
 #define V16_LANES 1
 #undef V16_INLINE

@@ -3,8 +3,8 @@
  * beside a Zen 4's ours costs up to a sixth.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef AHEAD_H
-#define AHEAD_H
+#ifndef PREFETCH_H
+#define PREFETCH_H
 
 #include <stddef.h>
 #include <stdint.h>

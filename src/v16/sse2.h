@@ -1,8 +1,8 @@
 /* Four lanes a part: SSE2, which every x86-64 has.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef V16_SSE2_H
-#define V16_SSE2_H
+#ifndef SSE2_H
+#define SSE2_H
 
 #include <emmintrin.h>
 

@@ -1,8 +1,8 @@
 /* Ten digits drawn by a program: data to train on where there is none to download.
  *
  * SPDX-License-Identifier: MIT */
-#ifndef DIGITS_H
-#define DIGITS_H
+#ifndef DRAWN_DIGITS_H
+#define DRAWN_DIGITS_H
 
 #include "train/data/data.h"
 
