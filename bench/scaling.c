@@ -16,6 +16,7 @@
  * g and then r *= s, as of codecs that go over what they owe twice.
  *
  * SPDX-License-Identifier: MIT */
+#include <crumb_parallel.h>
 #include "measure/program.h"
 #include "measure/baseline.h"
 #include "bench/gathered.h"

@@ -20,7 +20,7 @@ static void print_json_key(const crumb_key_info *key)
 	fputs(", \"brief\": ", stdout);
 	json_string(stdout, key->brief);
 	fputs(", \"default\": ", stdout);
-	json_float(stdout, key->fallback);
+	json_float(stdout, key->default_value);
 	fputs(", \"min\": ", stdout);
 	json_float(stdout, key->min);
 	fputs(", \"max\": ", stdout);
@@ -68,7 +68,7 @@ static void print_text_key(const crumb_key_info *key)
 		length += (size_t)snprintf(range + length, sizeof range - length, "%s%s", length ? "|" : "",
 		                           key->choices[i]);
 	if (number)
-		snprintf(value, sizeof value, "%s=%.6g", key->name, (double)key->fallback);
+		snprintf(value, sizeof value, "%s=%.6g", key->name, (double)key->default_value);
 	else
 		snprintf(value, sizeof value, "%s=%s", key->name, key->choices[(size_t)key->default_value]);
 	printf("    %-18s %-22s %s\n", value, range, key->brief);

@@ -1,7 +1,7 @@
-# What is installed of libcrumb: header, both libraries, CMake package, pkg-config file. Tools and man pages install
+# What is installed of libcrumb: headers, both libraries, CMake package, pkg-config file. Tools and man pages install
 # themselves; libcrumb_exchange is not installed. SPDX-License-Identifier: MIT
 include(CMakePackageConfigHelpers)
-install(FILES include/crumb.h TYPE INCLUDE)
+install(FILES include/crumb.h include/crumb_parallel.h TYPE INCLUDE)
 
 # find_package(crumb) gives crumb::crumb, which is shared, and crumb::static.
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crumb)

@@ -54,7 +54,7 @@ int main(int argc, char **argv)
 				grad[i] += (float)(error * x[i] / BATCH);
 		}
 #ifdef CRUMB
-		const int64_t len = crumb_pack(packer, grad, CRUMB_F32, 0, frame, (size_t)cap);
+		const int64_t len = crumb_pack(packer, grad, N, CRUMB_F32, 0, frame, (size_t)cap);
 		if (len < 0)
 			MPI_Abort(MPI_COMM_WORLD, 1);
 		MPI_Allgather(frame, cap, MPI_BYTE, all, cap, MPI_BYTE, MPI_COMM_WORLD);

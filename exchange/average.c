@@ -4,6 +4,7 @@
  * those of whole slices.
  *
  * SPDX-License-Identifier: MIT */
+#include <crumb_parallel.h>
 #include <stdlib.h>
 #include <string.h>
 #include "exchange/exchange_state.h"

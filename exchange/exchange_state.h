@@ -8,6 +8,7 @@
 #ifndef EXCHANGE_STATE_H
 #define EXCHANGE_STATE_H
 
+#include <crumb_parallel.h>
 #include <stdbool.h>
 #include "exchange/exchange.h"
 #include "exchange/message.h"

@@ -47,14 +47,16 @@ static int64_t pack_mean(struct crumb_exchange *x, size_t s)
 
 	if (due) { /* with itself */
 		float *stat = malloc(due * sizeof *stat);
-		int error = stat ? crumb_measure(descent->packer, mean, CRUMB_F32, stat) : CRUMB_EMEMORY;
+		int error = stat ? crumb_measure(descent->packer, mean, x->slice[s].n, CRUMB_F32, stat)
+		                 : CRUMB_EMEMORY;
 		if (!error)
 			error = crumb_agree(descent->packer, stat, 1);
 		free(stat);
 		if (error)
 			return error;
 	}
-	return crumb_pack(descent->packer, mean, CRUMB_F32, 0, descent->slot, descent->slot_size);
+	return crumb_pack(descent->packer, mean, x->slice[s].n, CRUMB_F32, 0, descent->slot,
+	                  descent->slot_size);
 }
 
 static void sum_task(void *arg, size_t i, unsigned thread)

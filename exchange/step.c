@@ -36,7 +36,7 @@ static void check_task(void *arg, size_t i, unsigned thread)
 
 	(void)thread;
 	if (column->due) /* measuring checks, too */
-		piece->length = crumb_measure(piece->packer, grad, CRUMB_F32,
+		piece->length = crumb_measure(piece->packer, grad, x->slice[s].n, CRUMB_F32,
 		                              own_floats(x) + x->own * column->due_before + l * column->due);
 	else
 		piece->length = crumb_finite(grad, x->slice[s].n, CRUMB_F32);

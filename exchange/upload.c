@@ -20,8 +20,8 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 		if (piece->length < 0)
 			return;
 	}
-	piece->length = crumb_pack(piece->packer, x->grad[l] + x->slice[s].at, CRUMB_F32, CRUMB_KNOWN_FINITE,
-	                           piece->slot, piece->slot_size);
+	piece->length = crumb_pack(piece->packer, x->grad[l] + x->slice[s].at, x->slice[s].n, CRUMB_F32,
+	                           CRUMB_KNOWN_FINITE, piece->slot, piece->slot_size);
 	if (x->count_sent && piece->length >= 0) {
 		crumb_frame_info frame;
 		piece->length = crumb_peek(&frame, piece->slot, (size_t)piece->length);

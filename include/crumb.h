@@ -4,12 +4,17 @@
  * A *packer* remembers: the residual (what is still owed), the seed and the step of one tensor on one worker.
  * A *frame* is what travels; it describes itself, so a decoder needs no configuration.
  *
- * Four verbs. crumb_parse, crumb_pack, crumb_unpack_add, crumb_peek. The rest is convenience.
+ * Four verbs. crumb_parse, crumb_pack, crumb_unpack_add, crumb_peek. The rest is convenience. What threads
+ * need to share one long frame is in crumb_parallel.h.
  *
- * The library allocates nothing, prints nothing, starts no thread and reads no environment. Functions are
- * reentrant; two threads may use two packers at once, or decode into two accumulators. One packer belongs to
- * one thread at a time. Errors are negative values of enum crumb_error; whatever returns one has changed
- * nothing.
+ * Errors are negative values of enum crumb_error; whatever returns one has changed nothing. A NULL argument
+ * is CRUMB_EINVAL where an error can be returned; functions that return a size, a count or a pointer answer 0
+ * or NULL.
+ *
+ * The library allocates nothing, prints nothing, starts no thread and reads no environment. No call needs
+ * more than CRUMB_STACK bytes of stack. Two threads may use two packers at once, or decode into two
+ * accumulators; a packer belongs to one thread at a time. The only state is which instruction set to use, and
+ * which prefetching this CPU likes, looked up once.
  *
  * Little-endian hosts only. The frame format is doc/FORMAT.md; the algorithms are doc/CODECS.md.
  *
@@ -27,17 +32,22 @@ extern "C" {
 #define CRUMB_VERSION_MAJOR 0
 #define CRUMB_VERSION_MINOR 1
 #define CRUMB_VERSION_PATCH 0
-#define CRUMB_FORMAT        1   /* version of the frames that this library writes and reads */
-#define CRUMB_MAX_KEYS      8   /* most keys that a codec has */
-#define CRUMB_MAX_FACTS     6   /* most facts that a frame carries for its decoder */
-#define CRUMB_SPEC_MAX      256 /* a canonical spec and its terminating zero fit in this */
-#define CRUMB_HEADER_BYTES  32  /* a frame is a header and a payload */
-#define CRUMB_RANGE_STEP    640 /* where a range of elements begins or ends, unless at the end: a multiple */
+#define CRUMB_VERSION       (10000 * CRUMB_VERSION_MAJOR + 100 * CRUMB_VERSION_MINOR + CRUMB_VERSION_PATCH)
+#define CRUMB_FORMAT        1            /* version of the frames that this library writes and reads */
+#define CRUMB_MAX_KEYS      8            /* most keys of a codec */
+#define CRUMB_MAX_FACTS     6            /* most facts of a frame */
+#define CRUMB_MAX_FRAMES    256          /* most frames of one call */
+#define CRUMB_SPEC_MAX      256          /* bytes that hold any canonical spec and its terminating zero */
+#define CRUMB_HEADER_BYTES  32           /* a frame is a header and a payload */
+#define CRUMB_PACKER_ALIGN  16           /* least alignment of a packer in bytes; 64 is fastest */
+#define CRUMB_STACK         (128 * 1024) /* bytes of stack with which every call does */
 
+#ifndef CRUMB_API
 #if defined(__GNUC__)
 #define CRUMB_API __attribute__((visibility("default")))
 #else
 #define CRUMB_API
+#endif
 #endif
 
 enum crumb_error {
@@ -49,13 +59,13 @@ enum crumb_error {
 	CRUMB_ESHORT = -6,     /* the frame is cut short */
 	CRUMB_ECHECKSUM = -7,  /* the frame is damaged */
 	CRUMB_EVERSION = -8,   /* the frame or the packer is of a format that this library does not know */
-	CRUMB_ELENGTH = -9,    /* the frame is of another number of elements */
+	CRUMB_ELENGTH = -9,    /* the gradient or the frame is of another number of elements */
 	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree) */
 	CRUMB_EPACKER = -11,   /* the memory holds no packer, or a damaged one */
 	CRUMB_EISA = -12       /* no such instruction set here */
 };
 
-/* What the error means, in a few words; never NULL. */
+/* Returns what the error means, in a few words; never NULL. */
 CRUMB_API const char *crumb_strerror(int error);
 
 /* The type of a gradient's elements. Residuals and accumulators are always CRUMB_F32. */
@@ -65,8 +75,8 @@ enum crumb_dtype { CRUMB_F32 = 0, CRUMB_F16 = 1, CRUMB_BF16 = 2 };
 
 /* A value; copy it freely. value[k] belongs to key k of the codec's crumb_codec_info. */
 typedef struct crumb_codec {
-	uint32_t id;   /* which codec: crumb_codec_info.id, also on the wire */
-	uint32_t zero; /* 0 */
+	uint32_t id;       /* which codec: crumb_codec_info.id, also in the frame's header */
+	uint32_t reserved; /* 0 */
 	float value[CRUMB_MAX_KEYS];
 } crumb_codec;
 
@@ -82,19 +92,19 @@ CRUMB_API int crumb_print(const crumb_codec *codec, char *dst, size_t cap);
 typedef struct crumb_key_info {
 	const char *name;
 	const char *brief;
-	float default_value, min, max; /* default and range, both ends included */
+	float default_value, min, max; /* min and max are in the range */
 	float step;                    /* values are multiples of this; 0: any */
-	const char *const *choices; /* names of the values 0, 1, ...; NULL: the value is a number. With step 0
-	                               it may be a number from min to max, too, where no name stands for it */
+	const char *const
+	        *choices; /* names of the values 0, 1, ..., NULL at the end; NULL: the value is a number.
+	                     With step 0 a value without a name may be a number from min to max */
 } crumb_key_info;
 
 enum crumb_codec_flags {
 	CRUMB_CODEC_RESIDUAL = 1, /* the packer keeps what was not sent */
-	CRUMB_CODEC_RANDOM =
-	        2, /* the frame depends on the packer's seed and step; its mean is the (clipped) gradient */
-	CRUMB_CODEC_FIXED =
-	        4, /* at the default coding the length of a frame depends on elements and run only */
-	CRUMB_CODEC_AGREES = 8 /* some settings want crumb_measure and crumb_agree */
+	CRUMB_CODEC_RANDOM = 2, /* the frame depends on the packer's seed and step; its mean is the gradient,
+	                           or the clipped gradient */
+	CRUMB_CODEC_FIXED = 4,  /* at the default coding the length of a frame depends on n and run only */
+	CRUMB_CODEC_AGREES = 8  /* some settings want crumb_measure and crumb_agree */
 };
 
 typedef struct crumb_codec_info {
@@ -106,56 +116,65 @@ typedef struct crumb_codec_info {
 	crumb_key_info key[CRUMB_MAX_KEYS];
 } crumb_codec_info;
 
-/* The i-th codec, in order of id; NULL past the last one. */
+/* Returns the i-th codec, in order of id; NULL past the last one. */
 CRUMB_API const crumb_codec_info *crumb_list(size_t i);
+
+/* Returns what crumb_list says of this codec; NULL if it is not valid. */
+CRUMB_API const crumb_codec_info *crumb_codec_info_of(const crumb_codec *codec);
+
+/* Returns 1 if with these settings learners have to agree before they pack (crumb_agree_count), else 0. */
+CRUMB_API int crumb_agrees(const crumb_codec *codec);
 
 /* ---- packer: who remembers ------------------------------------------------------------------ */
 
-/* A flat, pointer-free block in the caller's memory, 16-byte aligned (64 is fastest): a checkpoint is fwrite,
+/* A flat, pointer-free block in the caller's memory, aligned to CRUMB_PACKER_ALIGN: a checkpoint is fwrite,
  * and a block that was read back is checked with crumb_packer_check. */
 typedef struct crumb_packer crumb_packer;
 
-/* Bytes of a packer for n elements; 0 if the codec is not valid. */
+/* Returns the bytes of a packer for n elements; 0 if the codec is not valid, or not for so many elements. */
 CRUMB_API size_t crumb_packer_size(const crumb_codec *codec, size_t n);
 
-/* Initialises the caller's crumb_packer_size() bytes: nothing owed, step 0.
+/* Initialises the caller's crumb_packer_size() bytes: residual 0, step 0.
  * run: contiguous elements of one output unit (a column of 1-bit SGD); 0 when there is no such thing.
- * seed: from which random codecs round; give every learner and tensor its own, or their errors do not cancel.
- */
+ * seed: of the random numbers of codecs that round at random; every learner and tensor should have its own,
+ * or their errors do not cancel. */
 CRUMB_API int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run,
                                 uint64_t seed);
 
-/* 0 if the size bytes are a packer that this library can go on with, else CRUMB_EPACKER or CRUMB_EVERSION. */
+/* Returns 0 if the size bytes are a packer that this library can go on with, else CRUMB_EPACKER or
+ * CRUMB_EVERSION. */
 CRUMB_API int crumb_packer_check(const crumb_packer *packer, size_t size);
 
-/* The codec it was made with, its number of elements, and how many frames it has packed. */
+/* Return the codec a packer was made with, its number of elements, and how many frames it has packed. */
 CRUMB_API const crumb_codec *crumb_packer_codec(const crumb_packer *packer);
 CRUMB_API size_t crumb_packer_count(const crumb_packer *packer);
 CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
 
-/* What is still owed, n floats inside the packer; NULL if the codec keeps nothing. */
+/* Returns the residual, n floats inside the packer; NULL if the codec keeps none. */
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 
 /* Some settings want all learners to agree on a few numbers before they pack (TernGrad's shared scaler,
- * NeurIPS 2017 section 3.2). crumb_agree_count says how many floats are due before the next crumb_pack, 0
- * when none; crumb_measure writes this learner's; crumb_agree takes those of all learners, learner after
- * learner, in the same order everywhere. crumb_pack answers CRUMB_EAGREE while floats are due. */
+ * NeurIPS 2017 section 3.2). crumb_agree_count returns how many floats are due before the next crumb_pack, 0
+ * when none; crumb_measure writes this learner's to stat; crumb_agree takes those of all learners, learner
+ * after learner, in the same order everywhere. crumb_pack answers CRUMB_EAGREE while floats are due. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
-CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, float *stat);
+CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
+                            float *stat);
 CRUMB_API int crumb_agree(crumb_packer *packer, const float *stat, size_t learners);
 
 /* ---- frame: what travels -------------------------------------------------------------------- */
 
-/* Bytes of the longest frame for n elements; 0 if the codec is not valid, or not for so many elements. */
+/* Returns the bytes of the longest frame for n elements; 0 if the codec is not valid, or not for so many
+ * elements. */
 CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 
 enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* crumb_finite has said so */
 
-/* Packs the gradient (n elements of dtype, as given to crumb_packer_init) into dst (cap >= crumb_bound
- * bytes), moves the residual and the step on, and returns the length of the frame. An error leaves the packer
- * as it was; what is then in dst means nothing. */
-CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags,
-                             void *dst, size_t cap);
+/* Packs the gradient (n elements of dtype; CRUMB_ELENGTH if the packer is of another n) into dst (cap >=
+ * crumb_bound bytes), updates the residual and the step, and returns the length of the frame. An error leaves
+ * the packer as it was; the bytes at dst are then undefined. */
+CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
+                             unsigned flags, void *dst, size_t cap);
 
 /* acc[i] += weight * decoded[i]: plain decoding is this on zeros, averaging N workers is N calls with 1/N.
  * src: a frame and whatever follows it, len bytes in all. Trusts nothing, and checks all of the frame before
@@ -167,44 +186,15 @@ typedef struct crumb_span {
 	size_t len;
 } crumb_span;
 
-/* The same for up to 256 frames, frame f under weight[f]: acc holds what crumb_unpack_add on one after
- * another would leave, to the bit, but where frames have codes of fixed width memory is passed over once. A
- * span is one frame. Checks all frames before it touches acc. 0, or an error. */
+/* Adds up to CRUMB_MAX_FRAMES frames, frame f with weight[f]. acc holds what crumb_unpack_add on one after
+ * another would leave, to the bit, but reads and writes memory once where codes have fixed width. A span is
+ * exactly one frame. Checks all frames before it touches acc. Returns 0 or an error. */
 CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc,
                                    size_t n);
 
-/* A frame that crumb_check has found in order, as it stands in the caller's bytes: these have to stay what
- * and where they are for as long as it is used. */
-typedef struct crumb_checked {
-	const void *payload;
-	size_t size; /* bytes of the payload */
-	uint64_t n;  /* elements */
-	uint32_t id;
-	uint32_t flags;
-} crumb_checked;
-
-/* Checks a frame as crumb_unpack_add does, and adds nothing. Returns its length. */
-CRUMB_API int64_t crumb_check(crumb_checked *frame, const void *src, size_t len);
-
-/* The same by several threads, which share a long frame: crumb_check_part checks the i-th of 1 to 256 parts
- * of it, and returns 0 or an error of the header; when that is done for all, crumb_check_join takes what was
- * found, in order, and answers as crumb_check would. Parts are counted from 0; src, len and the bytes are the
- * same in all calls. With an error found is not written, nor then read. */
-typedef struct crumb_part { /* of no other use */
-	uint64_t bins;
-	uint32_t sum, formed;
-} crumb_part;
-CRUMB_API int crumb_check_part(crumb_part *found, const void *src, size_t len, size_t i, size_t parts);
-CRUMB_API int64_t crumb_check_join(crumb_checked *frame, const void *src, size_t len, const crumb_part *found,
-                                   size_t parts);
-
-/* The elements first to end - 1 of what crumb_unpack_add_all adds, of frames that were checked, and are not
- * checked again: so threads can share a long tensor, a range each. Any ranges that make up the whole leave
- * the same bits. acc: all n elements. first and end: multiples of CRUMB_RANGE_STEP, or n, and first <= end <=
- * n. A range of a frame whose codes have fixed width costs its share; of any other frame, what comes before
- * the range has to be passed over, too. 0; or CRUMB_EINVAL or CRUMB_ELENGTH, and nothing is added. */
-CRUMB_API int crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc,
-                              size_t n, size_t first, size_t end);
+/* Returns the length of the frame that begins at src, of which at least the CRUMB_HEADER_BYTES of the header
+ * are there: CRUMB_ESHORT if not. Checks the header alone; the payload may be missing or damaged. */
+CRUMB_API int64_t crumb_frame_length(const void *src, size_t len);
 
 typedef struct crumb_frame_info {
 	crumb_codec codec; /* id, and the keys that the frame carries; the others at their defaults */
@@ -218,17 +208,18 @@ typedef struct crumb_frame_info {
 	} fact[CRUMB_MAX_FACTS]; /* what the frame carries for its decoder */
 } crumb_frame_info;
 
-/* Checks a frame as crumb_unpack_add does, and says what it is. Returns its length. */
+/* Checks a frame as crumb_unpack_add does, and describes it. Returns its length. */
 CRUMB_API int64_t crumb_peek(crumb_frame_info *frame, const void *src, size_t len);
 
-/* Adds frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
- * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. A span is one frame, of
- * at most 256. cap >= crumb_sum_bound(count, n). */
+/* Sums frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
+ * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. count is from 1 to
+ * CRUMB_MAX_FRAMES; a span is exactly one frame. cap >= crumb_sum_bound(count, n), which is 0 for another
+ * count. */
 CRUMB_API int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap);
 CRUMB_API size_t crumb_sum_bound(size_t count, size_t n);
 
-/* 0, or CRUMB_ENONFINITE if crumb_pack would refuse the gradient; so that workers can vote before they pack.
- */
+/* Returns 0, or CRUMB_ENONFINITE if crumb_pack would refuse the gradient; so that workers can vote before
+ * they pack. */
 CRUMB_API int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype);
 
 /* ---- library -------------------------------------------------------------------------------- */
@@ -236,8 +227,8 @@ CRUMB_API int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype);
 CRUMB_API const char *crumb_version(void);
 
 /* The instruction set in use: "portable", "sse2", "avx2", "avx512" or "neon"; chosen at first use. All write
- * the same bytes. crumb_set_isa takes one of these names, or NULL for the best one; meant for tests and
- * benchmarks. */
+ * the same bytes. crumb_set_isa takes one of these names, or NULL for the best one; it is meant for tests and
+ * benchmarks. Any thread may call it at any time; calls under way go on with what they began with. */
 CRUMB_API const char *crumb_isa(void);
 CRUMB_API int crumb_set_isa(const char *name);
 

@@ -37,7 +37,8 @@ static int agree(struct learner *learner, const void *grad, enum crumb_dtype dty
 			if (!(learner->stat = program_memory(count * sizeof *learner->stat)))
 				exit(STATUS_FAILED);
 		}
-		error = crumb_measure(learner->packer, grad, dtype, learner->stat);
+		error = crumb_measure(learner->packer, grad, crumb_packer_count(learner->packer), dtype,
+		                      learner->stat);
 		if (!error)
 			error = crumb_agree(learner->packer, learner->stat, 1);
 	}
@@ -47,5 +48,7 @@ static int agree(struct learner *learner, const void *grad, enum crumb_dtype dty
 int64_t learner_pack(struct learner *learner, const void *grad, enum crumb_dtype dtype, unsigned flags)
 {
 	const int error = agree(learner, grad, dtype);
-	return error ? error : crumb_pack(learner->packer, grad, dtype, flags, learner->frame, learner->cap);
+	return error ? error
+	             : crumb_pack(learner->packer, grad, crumb_packer_count(learner->packer), dtype, flags,
+	                          learner->frame, learner->cap);
 }

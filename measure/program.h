@@ -12,8 +12,8 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 /* Prints "crumb: ..." to stderr. Returns STATUS_FAILED. */
 int program_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Parses a spec, or the rules of a policy (exchange/policy.h). On an error it prints the text with a caret under
- * the offending character. Returns STATUS_OK or STATUS_USAGE. */
+/* Parses a spec, or the rules of a policy (exchange/policy.h). On an error it prints the text with a caret
+ * under the offending character. Returns STATUS_OK or STATUS_USAGE. */
 int program_spec(crumb_codec *codec, const char *spec);
 struct policy;
 int program_policy(struct policy *policy, const char *text);
@@ -21,8 +21,8 @@ int program_policy(struct policy *policy, const char *text);
 /* Returns what crumb_list says of a codec. */
 const crumb_codec_info *program_codec(const crumb_codec *codec);
 
-/* Allocates size bytes, 64-byte aligned, on huge pages where the system grants them; the caller frees them. Never
- * NULL for 0 bytes. NULL after a message. */
+/* Allocates size bytes, 64-byte aligned, on huge pages where the system grants them; the caller frees them.
+ * Never NULL for 0 bytes. NULL after a message. */
 void *program_memory(size_t size);
 
 /* Returns the status to exit with: STATUS_FAILED after a message if standard output could not be written. */

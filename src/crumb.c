@@ -1,15 +1,11 @@
 /* The API: checks everything once, then hands over to the codec.
  *
  * SPDX-License-Identifier: MIT */
+#include "crumb_parallel.h"
 #include "codec/codec.h"
 #include "isa.h"
 #include "frame.h"
 #include <math.h>
-
-enum {
-	MOST_FRAMES = 256, /* that are opened on the stack */
-	MOST_PARTS = 256   /* of a frame that is checked */
-};
 
 #define STRING_(x) #x
 #define STRING(x)  STRING_(x)
@@ -39,7 +35,7 @@ const char *crumb_strerror(int error)
 	case CRUMB_EVERSION:
 		return "of a format or a codec that this version does not know";
 	case CRUMB_ELENGTH:
-		return "the frame is of another number of elements";
+		return "the gradient or the frame is of another number of elements";
 	case CRUMB_EAGREE:
 		return "the learners have not agreed on what this codec shares";
 	case CRUMB_EPACKER:
@@ -67,18 +63,26 @@ int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype)
 
 size_t crumb_agree_count(const crumb_packer *packer)
 {
-	const struct codec *c = crumb_codec_find(packer->codec.id);
-	return c && c->agree_count && !packer->agreed && packer->n ? c->agree_count(packer) : 0;
+	const struct codec *c = packer ? crumb_codec_find(packer->codec.id) : NULL;
+	return c && c->agreement && !packer->agreed && packer->n ? c->agreement->count(packer) : 0;
 }
 
-int crumb_measure(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, float *stat)
+int crumb_agrees(const crumb_codec *codec)
+{
+	const struct codec *c = crumb_codec_valid(codec);
+	return c && c->agreement && c->agreement->count(&(struct crumb_packer){.codec = *codec, .n = 1}) > 0;
+}
+
+int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype, float *stat)
 {
 	if (!packer || !stat || !known(dtype) || !crumb_agree_count(packer))
 		return CRUMB_EINVAL;
-	const int error = crumb_finite(grad, (size_t)packer->n, dtype);
+	if (n != packer->n)
+		return CRUMB_ELENGTH;
+	const int error = crumb_finite(grad, n, dtype);
 	if (error)
 		return error;
-	crumb_codec_find(packer->codec.id)->measure(packer, grad, dtype, stat);
+	crumb_codec_find(packer->codec.id)->agreement->measure(packer, grad, dtype, stat);
 	packer->measured = 1;
 	return 0;
 }
@@ -93,7 +97,7 @@ int crumb_agree(crumb_packer *packer, const float *stat, size_t learners)
 	const int error = crumb_finite(stat, count * learners, CRUMB_F32);
 	if (error)
 		return error;
-	crumb_codec_find(packer->codec.id)->agree(packer, stat, learners);
+	crumb_codec_find(packer->codec.id)->agreement->agree(packer, stat, learners);
 	packer->agreed = 1;
 	return 0;
 }
@@ -109,30 +113,13 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
 }
 
-/* What put writes; UNUSABLE if an element is to be looked at and is not usable. */
-static size_t put_ranges(const struct codec *c, const crumb_packer *packer, const void *grad,
-                         enum crumb_dtype dtype, bool look, uint8_t *dst, struct packed *out)
+int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype, unsigned flags,
+                   void *dst, size_t cap)
 {
-	enum { PART = 1 << 14 }; /* whole blocks of the checksum, which the first cache holds */
-	const size_t n = (size_t)packer->n, width = dtype == CRUMB_F32 ? 4 : 2,
-	             range = PART / c->bound(&packer->codec, 1);
-	const struct isa *isa = crumb_isa_now();
-	uint8_t *at = dst;
-	for (size_t first = 0, end; first < n; first = end) {
-		end = n - first < range ? n : first + range;
-		if (look && !isa->finite((const uint8_t *)grad + width * first, end - first, dtype))
-			return UNUSABLE;
-		at += c->put(packer, grad, dtype, first, end, at, out);
-	}
-	return (size_t)(at - dst);
-}
-
-int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtype, unsigned flags, void *dst,
-                   size_t cap)
-{
-	if (!packer || !dst || !known(dtype) || flags & ~(unsigned)CRUMB_KNOWN_FINITE || (!grad && packer->n))
+	if (!packer || !dst || !known(dtype) || flags & ~(unsigned)CRUMB_KNOWN_FINITE || (!grad && n))
 		return CRUMB_EINVAL;
-	const size_t n = (size_t)packer->n;
+	if (n != packer->n)
+		return CRUMB_ELENGTH;
 	const struct codec *c = crumb_codec_find(packer->codec.id);
 	if (!c)
 		return CRUMB_EPACKER;
@@ -140,21 +127,19 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 		return CRUMB_ESPACE;
 	if (crumb_agree_count(packer))
 		return CRUMB_EAGREE;
-	const bool look = !(flags & CRUMB_KNOWN_FINITE) && !(c->gates && c->gates(&packer->codec));
-	if (look && !c->put && !crumb_isa_now()->finite(grad, n, dtype))
+	const bool check = !(flags & CRUMB_KNOWN_FINITE);
+	if (check && !c->checks_itself && !crumb_isa_now()->finite(grad, n, dtype))
 		return CRUMB_ENONFINITE;
 
 	uint8_t *const payload = (uint8_t *)dst + CRUMB_HEADER_BYTES;
-	struct packed out = {.summed = payload};
-	const size_t size = c->put ? put_ranges(c, packer, grad, dtype, look, payload, &out)
-	                    : n    ? c->pack(packer, grad, dtype, payload, &out)
-	                           : 0;
+	struct packed out = {.check = check, .summed = payload};
+	const size_t size = n ? c->pack(packer, grad, dtype, payload, &out) : 0;
 	if (size == UNUSABLE)
 		return CRUMB_ENONFINITE;
 	packer->step++;
 	packer->agreed = packer->measured = 0;
 	const size_t rest = size - (size_t)(out.summed - payload);
-	const uint32_t sum = crumb_isa_now()->checksum(out.sum, out.summed, rest, NULL);
+	const uint32_t sum = crumb_isa_now()->checksum(out.sum, out.summed, rest);
 	return crumb_frame_seal_summed(dst, c->info->id, out.flags, n, size, sum);
 }
 
@@ -171,45 +156,38 @@ int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, 
 	if (frame.n != n)
 		return CRUMB_ELENGTH;
 	if (n)
-		crumb_codec_find(frame.id)->unpack_add(&frame, weight, acc, 0, n);
+		crumb_codec_find(frame.id)->unpack_add(&frame, &weight, 1, acc, 0, n);
 	return length;
 }
 
-/* Adds elements first to end - 1 of the first frame, and at once of those of its codec that follow it, if the
- * codec can; returns of how many. */
-static size_t add_few(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
-                      size_t end)
+/* Adds elements [first, end) of count frames, one run of frames of one codec after another. */
+static void add_runs(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
+                     size_t end)
 {
-	const struct codec *c = crumb_codec_find(frame->id);
-	const size_t most = c->unpack_add_few && end % CRUMB_RANGE_STEP == 0 ? FRAMES_FEW : 1;
-	size_t few = 1;
-	while (few < most && few < count && frame[few].id == frame->id)
-		few++;
-	if (few > 1)
-		c->unpack_add_few(frame, weight, few, acc, first, end);
-	else
-		c->unpack_add(frame, *weight, acc, first, end);
-	return few;
+	for (size_t f = 0, run; f < count; f += run) {
+		for (run = 1; f + run < count && frame[f + run].id == frame[f].id;)
+			run++;
+		run = crumb_codec_find(frame[f].id)->unpack_add(frame + f, weight + f, run, acc, first, end);
+	}
 }
 
-/* Adds elements first to end - 1 of count frames. Where several that divide follow each other all of them add
- * to one short range, which stays in the cache, before any adds to the next. */
+/* Adds elements [first, end) of count frames. Consecutive frames with codes of fixed width are added chunk by
+ * chunk, so that acc stays in the cache from one frame to the next. */
 static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                     size_t end)
 {
-	enum { SHORT = 24 * CRUMB_RANGE_STEP };
+	enum { CHUNK = 24 * CRUMB_RANGE_STEP };
 	for (size_t done = 0, next; done < count; done = next) {
 		for (next = done; next < count; next++) {
-			const struct codec *c = crumb_codec_find(frame[next].id);
-			if (!c->divides || !c->divides(&frame[next]))
+			const int variable = crumb_codec_find(frame[next].id)->variable_width;
+			if (variable == ALL_FRAMES || frame[next].flags & variable)
 				break;
 		}
-		const size_t range = next - done > 1 ? SHORT : end - first;
+		const size_t chunk = next - done > 1 ? CHUNK : end - first;
 		next += next == done;
 		for (size_t i = first, last; i < end; i = last) {
-			last = end - i < range ? end : i + range;
-			for (size_t f = done; f < next;)
-				f += add_few(frame + f, weight + f, next - f, acc, i, last);
+			last = end - i < chunk ? end : i + chunk;
+			add_runs(frame + done, weight + done, next - done, acc, i, last);
 		}
 	}
 }
@@ -232,7 +210,7 @@ int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 
 int crumb_check_part(crumb_part *found, const void *src, size_t len, size_t i, size_t parts)
 {
-	if (!found || !src || parts > MOST_PARTS || i >= parts)
+	if (!found || !src || parts > CRUMB_MAX_PARTS || i >= parts)
 		return CRUMB_EINVAL;
 	return crumb_frame_look(found, src, len, i, parts);
 }
@@ -240,7 +218,7 @@ int crumb_check_part(crumb_part *found, const void *src, size_t len, size_t i, s
 int64_t crumb_check_join(crumb_checked *out, const void *src, size_t len, const crumb_part *found,
                          size_t parts)
 {
-	if (!out || !src || !found || !parts || parts > MOST_PARTS)
+	if (!out || !src || !found || !parts || parts > CRUMB_MAX_PARTS)
 		return CRUMB_EINVAL;
 	struct frame frame;
 	const int64_t length = crumb_frame_join(&frame, src, len, found, parts);
@@ -252,13 +230,13 @@ int64_t crumb_check_join(crumb_checked *out, const void *src, size_t len, const 
 int crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc, size_t n,
                     size_t first, size_t end)
 {
-	if (!frames || !weight || (!acc && n) || count > MOST_FRAMES || first > end || end > n ||
+	if (!frames || !weight || (!acc && n) || count > CRUMB_MAX_FRAMES || first > end || end > n ||
 	    (first % CRUMB_RANGE_STEP && first < n) || (end % CRUMB_RANGE_STEP && end < n))
 		return CRUMB_EINVAL;
-	struct frame open[MOST_FRAMES];
+	struct frame open[CRUMB_MAX_FRAMES];
 	for (size_t f = 0; f < count; f++) {
 		const crumb_checked *c = &frames[f];
-		if (!isfinite(weight[f]))
+		if (!isfinite(weight[f]) || !c->payload || !crumb_codec_find(c->id))
 			return CRUMB_EINVAL;
 		if (c->n != n)
 			return CRUMB_ELENGTH;
@@ -271,9 +249,9 @@ int crumb_add_range(const crumb_checked *frames, const float *weight, size_t cou
 
 int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc, size_t n)
 {
-	if (!frames || count > MOST_FRAMES)
+	if (!frames || count > CRUMB_MAX_FRAMES)
 		return CRUMB_EINVAL;
-	crumb_checked checked[MOST_FRAMES];
+	crumb_checked checked[CRUMB_MAX_FRAMES];
 	for (size_t f = 0; f < count; f++) {
 		const int64_t length = crumb_check(&checked[f], frames[f].data, frames[f].len);
 		if (length < 0)
@@ -282,6 +260,11 @@ int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t c
 			return CRUMB_EFRAME;
 	}
 	return crumb_add_range(checked, weight, count, acc, n, 0, n);
+}
+
+int64_t crumb_frame_length(const void *src, size_t len)
+{
+	return src ? crumb_frame_size(src, len) : CRUMB_EINVAL;
 }
 
 int64_t crumb_peek(crumb_frame_info *out, const void *src, size_t len)
@@ -305,20 +288,22 @@ int64_t crumb_peek(crumb_frame_info *out, const void *src, size_t len)
 
 size_t crumb_sum_bound(size_t count, size_t n)
 {
+	if (!count || count > CRUMB_MAX_FRAMES || (uint64_t)n >> 48)
+		return 0;
 	size_t most = 0;
 	const struct codec *const *codecs = crumb_isa_now()->codecs;
-	for (size_t i = 0; codecs[i]; i++) {
-		const size_t size = codecs[i]->sum_bound ? codecs[i]->sum_bound(count, n) : 0;
+	for (size_t i = 0; codecs[i] && n; i++) {
+		const size_t size = codecs[i]->summing ? codecs[i]->summing->bound(count, n) : 0;
 		most = size > most ? size : most;
 	}
-	return CRUMB_HEADER_BYTES + (n ? most : 0);
+	return CRUMB_HEADER_BYTES + most;
 }
 
 int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 {
-	if (!frames || !dst || count < 1 || count > MOST_FRAMES)
+	if (!frames || !dst || !count || count > CRUMB_MAX_FRAMES)
 		return CRUMB_EINVAL;
-	struct frame open[MOST_FRAMES];
+	struct frame open[CRUMB_MAX_FRAMES];
 	for (size_t i = 0; i < count; i++) {
 		const int64_t length = crumb_frame_open(&open[i], frames[i].data, frames[i].len);
 		if (length < 0)
@@ -331,12 +316,13 @@ int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 			return CRUMB_EAGREE;
 	}
 	const struct codec *c = crumb_codec_find(open[0].id);
-	if (!c->sum)
+	if (!c->summing)
 		return CRUMB_EAGREE;
 	const size_t n = (size_t)open[0].n;
 	if (cap < crumb_sum_bound(count, n))
 		return CRUMB_ESPACE;
 	uint16_t flags = 0;
-	const int64_t size = n ? c->sum(open, count, (uint8_t *)dst + CRUMB_HEADER_BYTES, &flags) : 0;
+	const int64_t size =
+	        n ? c->summing->sum(open, count, (uint8_t *)dst + CRUMB_HEADER_BYTES, &flags) : 0;
 	return size < 0 ? size : crumb_frame_seal(dst, c->info->id, flags, n, (size_t)size);
 }

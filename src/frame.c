@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "frame.h"
+#include "codec/codec.h"
+#include "isa.h"
 #include <string.h>
 
 static const uint8_t magic[4] = {'C', 'R', 'M', 'B'};
@@ -23,7 +25,7 @@ static uint32_t header_crc(const struct header *h)
 
 int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size)
 {
-	const uint32_t sum = crumb_isa_now()->checksum(0, dst + CRUMB_HEADER_BYTES, size, NULL);
+	const uint32_t sum = crumb_isa_now()->checksum(0, dst + CRUMB_HEADER_BYTES, size);
 	return crumb_frame_seal_summed(dst, id, flags, n, size, sum);
 }
 
@@ -44,23 +46,13 @@ int64_t crumb_frame_seal_summed(uint8_t *dst, uint32_t id, uint16_t flags, uint6
 
 /* ---- checking ------------------------------------------------------------------------------- */
 
-enum { BLOCK = 4096, PART = 4 * BLOCK }; /* whole blocks of the checksum, which the first cache holds */
+enum { BLOCK = 4096 }; /* bytes of the payload that one CRC covers */
 
 /* Where the i-th of so many parts of the payload begins. */
 static const uint8_t *part_at(const struct frame *frame, size_t i, size_t parts)
 {
-	return frame->payload + (i == parts ? frame->size : frame->size / PART * i / parts * PART);
-}
-
-static size_t unit_at(const uint8_t *at, const uint8_t *base, size_t width, size_t count)
-{
-	const size_t unit = at > base ? divide_up((size_t)(at - base), width) : 0;
-	return unit < count ? unit : count;
-}
-
-struct units part_units(const struct part *part, const uint8_t *base, size_t width, size_t count)
-{
-	return (struct units){unit_at(part->from, base, width, count), unit_at(part->to, base, width, count)};
+	return frame->payload +
+	       (i == parts ? frame->size : frame->size / CHECK_CHUNK * i / parts * CHECK_CHUNK);
 }
 
 static crumb_part look(const struct frame *frame, size_t i, size_t parts)
@@ -70,9 +62,9 @@ static crumb_part look(const struct frame *frame, size_t i, size_t parts)
 	bool formed = frame->n ? codec->check(frame, &part) : !frame->size;
 	uint32_t sum = 0;
 	for (const uint8_t *from = part.from, *to; from < part.to; from = to) {
-		to = part.to - from < PART ? part.to : from + PART;
-		sum = crumb_isa_now()->checksum(sum, from, (size_t)(to - from), NULL);
-		formed = formed && (!codec->clean || codec->clean(frame, from, to));
+		to = part.to - from < CHECK_CHUNK ? part.to : from + CHECK_CHUNK;
+		sum = crumb_isa_now()->checksum(sum, from, (size_t)(to - from));
+		formed = formed && (!codec->check_chunk || codec->check_chunk(frame, from, to));
 	}
 	return (crumb_part){part.bins, sum, formed};
 }
@@ -104,7 +96,7 @@ static int64_t join(const struct frame *frame, uint32_t payload_sum, const crumb
 	for (size_t i = 0; i < parts; i++) {
 		const ptrdiff_t size = part_at(frame, i + 1, parts) - part_at(frame, i, parts);
 		sum = crc_join(sum, found[i].sum, sizeof sum * divide_up((size_t)size, BLOCK));
-		bins += found[i].bins;
+		bins += found[i].units;
 		formed = formed && found[i].formed;
 	}
 	return sum != payload_sum ? CRUMB_ECHECKSUM
@@ -112,8 +104,8 @@ static int64_t join(const struct frame *frame, uint32_t payload_sum, const crumb
 	                          : (int64_t)(CRUMB_HEADER_BYTES + frame->size);
 }
 
-/* 0, or an error of the header. */
-static int open_header(struct frame *frame, struct header *h, const uint8_t *src, size_t len)
+/* Reads the header and checks it alone. Returns 0 or an error. */
+static int read_header(struct header *h, const uint8_t *src, size_t len)
 {
 	if (len < sizeof *h)
 		return len < sizeof magic || !memcmp(src, magic, sizeof magic) ? CRUMB_ESHORT : CRUMB_EFRAME;
@@ -126,6 +118,22 @@ static int open_header(struct frame *frame, struct header *h, const uint8_t *src
 		return CRUMB_EVERSION;
 	if (h->n >> 48 || h->size >> 52)
 		return CRUMB_EFRAME;
+	return 0;
+}
+
+int64_t crumb_frame_size(const uint8_t *src, size_t len)
+{
+	struct header h;
+	const int error = read_header(&h, src, len);
+	return error ? error : (int64_t)(sizeof h + h.size);
+}
+
+/* Returns 0 or an error of the header. */
+static int open_header(struct frame *frame, struct header *h, const uint8_t *src, size_t len)
+{
+	const int error = read_header(h, src, len);
+	if (error)
+		return error;
 	if (h->size > len - sizeof *h)
 		return CRUMB_ESHORT;
 	if (!crumb_codec_find(h->id))
@@ -160,10 +168,4 @@ int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len)
 		return error;
 	const crumb_part found = look(frame, 0, 1);
 	return join(frame, h.payload_sum, &found, 1);
-}
-
-bool crumb_frame_divides(const struct frame *frame)
-{
-	(void)frame;
-	return true;
 }

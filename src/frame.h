@@ -3,6 +3,7 @@
 #define FRAME_H
 
 #include "base/frame_view.h"
+#include "crumb_parallel.h"
 
 /* Writes the header before the payload of size bytes that stands at dst + CRUMB_HEADER_BYTES; returns the
  * length of all. */
@@ -10,6 +11,9 @@ int64_t crumb_frame_seal(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, 
 /* The same of a payload that has that checksum. */
 int64_t crumb_frame_seal_summed(uint8_t *dst, uint32_t id, uint16_t flags, uint64_t n, size_t size,
                                 uint32_t payload_sum);
+
+/* Returns the length of the frame that the header announces, or an error of the header. */
+int64_t crumb_frame_size(const uint8_t *src, size_t len);
 
 /* Checks header, checksums and payload of the frame at src. Returns its length or an error. */
 int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len);

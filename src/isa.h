@@ -13,9 +13,9 @@ struct isa {
 	bool (*finite)(const void *grad, size_t n, enum crumb_dtype type);
 	/* The CRC-32C of a few bytes. */
 	uint32_t (*crc)(const uint8_t *data, size_t size);
-	/* The CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1); it goes on from that of the blocks
-	 * before, or 0. The bytes are copied meanwhile, unless copy is NULL. */
-	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy);
+	/* Returns the CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1), continued from that of the
+	 * whole blocks before; 0 if there are none. */
+	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size);
 };
 
 extern const struct isa crumb_isa_portable, crumb_isa_sse2, crumb_isa_avx2, crumb_isa_avx512, crumb_isa_neon;

@@ -9,7 +9,7 @@ static const char magic[8] = "CRMBPK\0\1";
 
 static size_t block_size(const struct codec *c, const crumb_codec *codec, size_t n)
 {
-	return sizeof(struct crumb_packer) + sizeof(float) * c->floats(codec, n);
+	return sizeof(struct crumb_packer) + sizeof(float) * (c->floats ? c->floats(codec, n) : 0);
 }
 
 static bool countable(size_t n) { return !((uint64_t)n >> 48); }
@@ -43,21 +43,23 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 		return CRUMB_EVERSION;
 	const struct codec *c = crumb_codec_valid(&packer->codec);
 	if (!c || packer->size != size || !countable(packer->n) || packer->agreed > 1 ||
-	    packer->measured > 1 || (packer->zero[0] | packer->zero[1] | packer->zero[2] | packer->zero[3]))
+	    packer->measured > 1 ||
+	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2] | packer->reserved[3]))
 		return CRUMB_EPACKER;
 	if (!crumb_bound(&packer->codec, packer->n) || block_size(c, &packer->codec, packer->n) != size)
 		return CRUMB_EPACKER;
 	if (crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32))
 		return CRUMB_EPACKER;
-	return c->sound && !c->sound(packer) ? CRUMB_EPACKER : 0;
+	return c->agreement && c->agreement->packer_ok && !c->agreement->packer_ok(packer) ? CRUMB_EPACKER
+	                                                                                   : 0;
 }
 
-const crumb_codec *crumb_packer_codec(const crumb_packer *packer) { return &packer->codec; }
-size_t crumb_packer_count(const crumb_packer *packer) { return (size_t)packer->n; }
-uint64_t crumb_packer_step(const crumb_packer *packer) { return packer->step; }
+const crumb_codec *crumb_packer_codec(const crumb_packer *packer) { return packer ? &packer->codec : NULL; }
+size_t crumb_packer_count(const crumb_packer *packer) { return packer ? (size_t)packer->n : 0; }
+uint64_t crumb_packer_step(const crumb_packer *packer) { return packer ? packer->step : 0; }
 
 float *crumb_packer_residual(crumb_packer *packer)
 {
-	const struct codec *c = crumb_codec_find(packer->codec.id);
+	const struct codec *c = packer ? crumb_codec_find(packer->codec.id) : NULL;
 	return c && c->info->flags & CRUMB_CODEC_RESIDUAL ? packer_floats(packer) : NULL;
 }

@@ -36,7 +36,7 @@ static bool in_range(const crumb_key_info *key, float x)
 const struct codec *crumb_codec_valid(const crumb_codec *codec)
 {
 	const struct codec *c = codec ? crumb_codec_find(codec->id) : NULL;
-	if (!c || codec->zero)
+	if (!c || codec->reserved)
 		return NULL;
 	for (size_t k = 0; k < CRUMB_MAX_KEYS; k++)
 		if (k < c->info->keys ? !in_range(&c->info->key[k], codec->value[k]) : codec->value[k] != 0)
@@ -51,6 +51,12 @@ const crumb_codec_info *crumb_list(size_t i)
 		if (k == i)
 			return codecs[k]->info;
 	return NULL;
+}
+
+const crumb_codec_info *crumb_codec_info_of(const crumb_codec *codec)
+{
+	const struct codec *c = crumb_codec_valid(codec);
+	return c ? c->info : NULL;
 }
 
 /* ---- text ----------------------------------------------------------------------------------- */
@@ -156,7 +162,7 @@ int crumb_print(const crumb_codec *codec, char *dst, size_t cap)
 	char before = ':';
 	for (size_t k = 0; k < c->info->keys; k++) {
 		const crumb_key_info *key = &c->info->key[k];
-		if (codec->value[k] == key->fallback)
+		if (codec->value[k] == key->default_value)
 			continue;
 		char number[CRUMB_DECIMAL_MAX];
 		const char *value = name_of(key, codec->value[k]);

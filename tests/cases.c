@@ -207,7 +207,7 @@ uint8_t *case_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	const size_t due = crumb_agree_count(packer), n = crumb_packer_count(packer);
 	if (due) {
 		float *stat = malloc(due * sizeof *stat);
-		assert_int_equal(crumb_measure(packer, grad, dtype, stat), 0);
+		assert_int_equal(crumb_measure(packer, grad, crumb_packer_count(packer), dtype, stat), 0);
 		assert_int_equal(crumb_agree(packer, stat, 1), 0);
 		free(stat);
 	}
@@ -216,7 +216,7 @@ uint8_t *case_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	assert_non_null(frame);
 	memset(behind, 0xA5, sizeof behind);
 	memcpy(frame + bound, behind, sizeof behind);
-	const int64_t length = crumb_pack(packer, grad, dtype, 0, frame, bound);
+	const int64_t length = crumb_pack(packer, grad, crumb_packer_count(packer), dtype, 0, frame, bound);
 	if (length < 0)
 		fail_msg("crumb_pack: %s", crumb_strerror((int)length));
 	assert_memory_equal(frame + bound, behind, sizeof behind);

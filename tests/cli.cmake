@@ -33,11 +33,12 @@ foreach(script IN LISTS cli_scripts)
 	script_test(cli sh ${script})
 endforeach()
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
-script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/compare.py)
+script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/compare_rows.py)
 
 if(NOT CRUMB_SANITIZE) # sanitizers add symbols of their own, and the rest does not depend on them
 	file(GLOB house_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/house/*.sh)
 	foreach(script IN LISTS house_scripts)
 		script_test(house sh ${script})
 	endforeach()
+	script_test(house ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/house/structure.py)
 endif()

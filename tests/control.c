@@ -4,6 +4,7 @@
  * frames, what others are measured against, arrive as they are.
  *
  * SPDX-License-Identifier: MIT */
+#include <crumb_parallel.h>
 #include <stdlib.h>
 #include <string.h>
 #include <crumb.h>

@@ -162,10 +162,10 @@ static uint64_t through(crumb_packer *packer, const crumb_codec *codec, size_t n
 	uint8_t *frame = must(malloc(cap));
 
 	if (due) {
-		assert_int_equal(crumb_measure(packer, value, CRUMB_F32, stat), 0);
+		assert_int_equal(crumb_measure(packer, value, n, CRUMB_F32, stat), 0);
 		assert_int_equal(crumb_agree(packer, stat, 1), 0);
 	}
-	const int64_t length = crumb_pack(packer, value, CRUMB_F32, 0, frame, cap);
+	const int64_t length = crumb_pack(packer, value, n, CRUMB_F32, 0, frame, cap);
 	memset(value, 0, n * sizeof *value);
 	assert_int_equal(crumb_unpack_add(frame, (size_t)length, 1, value, n), length);
 	free(stat);
@@ -199,14 +199,14 @@ static void reference_slice(struct reference *ref, size_t s, const float *share,
 	bool sums = false; /* whether frames of this codec can be added */
 
 	for (size_t l = 0; l < LEARNERS && due; l++)
-		assert_int_equal(crumb_measure(ref->packer[l][s], ref->grad[l] + slices[s].at, CRUMB_F32,
+		assert_int_equal(crumb_measure(ref->packer[l][s], ref->grad[l] + slices[s].at, n, CRUMB_F32,
 		                               stat + l * due),
 		                 0);
 	for (size_t l = 0; l < LEARNERS; l++) {
 		if (due)
 			assert_int_equal(crumb_agree(ref->packer[l][s], stat, LEARNERS), 0);
-		const int64_t length =
-		        crumb_pack(ref->packer[l][s], ref->grad[l] + slices[s].at, CRUMB_F32, 0, frame, cap);
+		const int64_t length = crumb_pack(ref->packer[l][s], ref->grad[l] + slices[s].at, n,
+		                                  CRUMB_F32, 0, frame, cap);
 		assert_true(length >= CRUMB_HEADER_BYTES);
 		ref->frame_bytes[slices[s].kind] += (uint64_t)length;
 		assert_int_equal(crumb_unpack_add(frame, (size_t)length, share[l], mean, n), length);

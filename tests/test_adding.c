@@ -2,6 +2,7 @@
  * what one after another does.
  *
  * SPDX-License-Identifier: MIT */
+#include <crumb_parallel.h>
 #include "tests/laws.h"
 #include <math.h>
 
@@ -29,7 +30,7 @@ static void peek_agrees_with_decoding(void **state)
 					shown += sent[k] != 0;
 				if (f.sent != shown)
 					fail_msg("%s, n = %zu: %zu sent, %zu decoded", name(&codec[c]), n,
-					         (size_t)f.sent, above);
+					         (size_t)f.sent, shown);
 				assert_true(crumb_bound(&f.codec, n) >
 				            0); /* what it carries is a valid codec */
 				crumb_codec plain;

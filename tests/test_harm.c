@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* mmap */
+#include <crumb_parallel.h>
 #include "tests/laws.h"
 #include "frame.h"
 #include <math.h>
@@ -167,15 +168,15 @@ static void refuses(crumb_packer *p, size_t n, const void *bad, enum crumb_dtype
 	if (due) {
 		float *stat = malloc(due * sizeof *stat), *good = calloc(n, sizeof *good);
 		memcpy(was, p, size);
-		assert_int_equal(crumb_measure(p, bad, type, stat), CRUMB_ENONFINITE);
+		assert_int_equal(crumb_measure(p, bad, n, type, stat), CRUMB_ENONFINITE);
 		assert_memory_equal(p, was, size);
-		assert_int_equal(crumb_measure(p, good, CRUMB_F32, stat), 0);
+		assert_int_equal(crumb_measure(p, good, n, CRUMB_F32, stat), 0);
 		assert_int_equal(crumb_agree(p, stat, 1), 0);
 		free(stat);
 		free(good);
 	}
 	memcpy(was, p, size);
-	assert_int_equal(crumb_pack(p, bad, type, 0, frame, bound), CRUMB_ENONFINITE);
+	assert_int_equal(crumb_pack(p, bad, n, type, 0, frame, bound), CRUMB_ENONFINITE);
 	assert_memory_equal(p, was, size);
 	free(was);
 	free(frame);
@@ -297,12 +298,12 @@ static void memory_is_what_was_said(void **state)
 					float *stat = malloc((due + 1) * sizeof *stat);
 					if (due) {
 						assert_int_equal(
-						        crumb_measure(packer, g.data, CRUMB_F32, stat), 0);
+						        crumb_measure(packer, g.data, n, CRUMB_F32, stat), 0);
 						assert_int_equal(crumb_agree(packer, stat, 1), 0);
 					}
 					free(stat);
-					const int64_t len =
-					        crumb_pack(packer, g.data, CRUMB_F32, 0, frame.data, bound);
+					const int64_t len = crumb_pack(packer, g.data, n, CRUMB_F32, 0,
+					                               frame.data, bound);
 					assert_true(len >= CRUMB_HEADER_BYTES && (size_t)len <= bound);
 					/* To the end of the frame's memory, so that no more is read. */
 					uint8_t *const last = frame.data + bound - len;
@@ -330,12 +331,12 @@ static void wrong_arguments_are_errors(void **state)
 		crumb_packer *p = case_packer(&codec[c], 100, 1), *was = case_packer(&codec[c], 100, 1);
 		const size_t bound = crumb_bound(&codec[c], 100);
 		assert_true(bound <= sizeof frame);
-		assert_int_equal(crumb_pack(p, g, CRUMB_F32, 0, frame, bound - 1), CRUMB_ESPACE);
-		assert_int_equal(crumb_pack(p, NULL, CRUMB_F32, 0, frame, bound), CRUMB_EINVAL);
-		assert_int_equal(crumb_pack(p, g, (enum crumb_dtype)7, 0, frame, bound), CRUMB_EINVAL);
-		assert_int_equal(crumb_pack(p, g, CRUMB_F32, 2, frame, bound), CRUMB_EINVAL);
+		assert_int_equal(crumb_pack(p, g, 100, CRUMB_F32, 0, frame, bound - 1), CRUMB_ESPACE);
+		assert_int_equal(crumb_pack(p, NULL, 100, CRUMB_F32, 0, frame, bound), CRUMB_EINVAL);
+		assert_int_equal(crumb_pack(p, g, 100, (enum crumb_dtype)7, 0, frame, bound), CRUMB_EINVAL);
+		assert_int_equal(crumb_pack(p, g, 100, CRUMB_F32, 2, frame, bound), CRUMB_EINVAL);
 		if (crumb_agree_count(p))
-			assert_int_equal(crumb_pack(p, g, CRUMB_F32, 0, frame, bound), CRUMB_EAGREE);
+			assert_int_equal(crumb_pack(p, g, 100, CRUMB_F32, 0, frame, bound), CRUMB_EAGREE);
 		assert_memory_equal(p, was, crumb_packer_size(&codec[c], 100));
 		size_t len;
 		uint8_t *good = case_pack(p, g, CRUMB_F32, &len);

@@ -60,15 +60,16 @@ static void pack_plainly(struct plain *plain, const struct crumb_slice *slice, s
 	for (size_t step = 0; step < STEPS; step++) {
 		const size_t due = crumb_agree_count(packer[0]);
 		for (size_t l = 0; l < LEARNERS && due; l++)
-			crumb_measure(packer[l], grad[l][step] + slice->at, CRUMB_F32, stat + l * due);
+			crumb_measure(packer[l], grad[l][step] + slice->at, slice->n, CRUMB_F32,
+			              stat + l * due);
 		const float *residual = crumb_packer_residual(packer[0]);
 		for (size_t i = 0; i < slice->n; i++)
 			plain->owed[slice->at + i] = residual ? residual[i] : 0;
 		for (size_t l = 0; l < LEARNERS; l++) {
 			if (due)
 				crumb_agree(packer[l], stat, LEARNERS);
-			const int64_t size =
-			        crumb_pack(packer[l], grad[l][step] + slice->at, CRUMB_F32, 0, frame, cap);
+			const int64_t size = crumb_pack(packer[l], grad[l][step] + slice->at, slice->n,
+			                                CRUMB_F32, 0, frame, cap);
 			if (l > 0 || step + 1 < STEPS)
 				continue;
 			crumb_frame_info about;

@@ -125,10 +125,10 @@ static void norms_are_of_lifted_elements(void **state)
 static void every_block_of_a_bucket_counts(void **state)
 {
 	(void)state;
-	enum { N = 4 * RNG_BLOCK - 100, ROOM = 1 << 14 };
+	enum { N = 4 * SUM_BLOCK - 100, ROOM = 1 << 14 };
 	static const float special[] = {0,        0x1p-149f, 0x1p-64f, 0x1p-63f, 3,
 	                                0x1p120f, 0x1p121f,  INFINITY, NAN};
-	static const size_t place[] = {0, RNG_BLOCK + 5, 2 * RNG_BLOCK + 7, N - 1};
+	static const size_t place[] = {0, SUM_BLOCK + 5, 2 * SUM_BLOCK + 7, N - 1};
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	crumb_codec codec;
@@ -143,7 +143,8 @@ static void every_block_of_a_bucket_counts(void **state)
 			for (size_t i = 0; i < isas; i++) {
 				crumb_packer *const p = case_packer(&codec, N, 1);
 				assert_int_equal(crumb_set_isa(isa[i]), 0);
-				const int64_t len = crumb_pack(p, g, CRUMB_F32, 0, i ? frame : first, ROOM);
+				const int64_t len =
+				        crumb_pack(p, g, N, CRUMB_F32, 0, i ? frame : first, ROOM);
 				assert_true(special[s] <= 0x1p120f ? len > 0 : len == CRUMB_ENONFINITE);
 				assert_true(!i ||
 				            (len == size && (len < 0 || !memcmp(frame, first, (size_t)len))));
@@ -439,8 +440,8 @@ static void learners_end_with_the_same_levels(void **state)
 				for (int i = 0; i < N && other == 4; i++)
 					g[i] *= 16; /* among the buckets of greatest norm */
 
-				assert_int_equal(crumb_measure(one, g, CRUMB_F32, stat + (size_t)other * due),
-				                 0);
+				assert_int_equal(
+				        crumb_measure(one, g, N, CRUMB_F32, stat + (size_t)other * due), 0);
 				if (other == (l < 0 ? 0 : l))
 					p = one;
 				else
@@ -476,7 +477,7 @@ static void levels_that_judge_worse_are_not_taken(void **state)
 		for (int step = 0; step < 3; step++) {
 			case_fill(g, N, CASE_GAUSS, 1);
 			assert_int_equal(crumb_agree_count(p), sizeof stat / sizeof *stat);
-			assert_int_equal(crumb_measure(p, g, CRUMB_F32, stat), 0);
+			assert_int_equal(crumb_measure(p, g, N, CRUMB_F32, stat), 0);
 			/* Small coordinates; at the last step those to fit are large ones, first not, then to
 			 * judge by, too. */
 			memset(stat + 1, 0, sizeof stat - sizeof *stat);

@@ -85,7 +85,7 @@ static void defaults_and_ids_are_in_order(void **state)
 		crumb_codec codec;
 		assert_int_equal(crumb_parse(&codec, info->name, NULL), 0);
 		for (size_t k = 0; k < info->keys; k++) {
-			assert_true(codec.value[k] == info->key[k].fallback);
+			assert_true(codec.value[k] == info->key[k].default_value);
 			assert_non_null(info->key[k].brief);
 		}
 		char text[CRUMB_SPEC_MAX];
@@ -101,7 +101,7 @@ static void invalid_codecs_are_refused(void **state)
 	assert_int_equal(crumb_parse(&codec, "adacomp", NULL), 0);
 	crumb_codec wrong[5] = {codec, codec, codec, codec, codec};
 	wrong[0].id = 200;
-	wrong[1].zero = 1;
+	wrong[1].reserved = 1;
 	wrong[2].value[0] = 0;
 	wrong[3].value[0] = NAN;
 	wrong[4].value[7] = 1;

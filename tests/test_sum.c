@@ -17,13 +17,13 @@ static uint8_t **frames_of(const crumb_codec *codec, size_t learners, size_t n, 
 		p[l] = case_packer(codec, n, l + 1);
 		case_fill(g + l * n, n, CASE_GAUSS, l);
 		if (due)
-			assert_int_equal(crumb_measure(p[l], g + l * n, CRUMB_F32, stat + l * due), 0);
+			assert_int_equal(crumb_measure(p[l], g + l * n, n, CRUMB_F32, stat + l * due), 0);
 	}
 	for (size_t l = 0; l < learners; l++) {
 		if (due)
 			assert_int_equal(crumb_agree(p[l], stat, learners), 0);
 		frame[l] = malloc(bound);
-		const int64_t len = crumb_pack(p[l], g + l * n, CRUMB_F32, 0, frame[l], bound);
+		const int64_t len = crumb_pack(p[l], g + l * n, n, CRUMB_F32, 0, frame[l], bound);
 		assert_true(len > 0);
 		span[l] = (crumb_span){frame[l], (size_t)len};
 		free(p[l]);

@@ -11,6 +11,7 @@
 /* The portable build's own functions, for TernGrad with uniform numbers from outside. */
 #define V16_ISA vectors
 #include "codec/terngrad.c"
+#include "check/finite.c"
 #include "coding/golomb_map.c"
 #include "payload/ternary.c"
 #include "coding/blocks.c"
@@ -50,7 +51,7 @@ static void holds(const struct vector *vector, bool exact, size_t times)
 			g[i] = number(step->grad[i % vector->n]);
 		if (crumb_finite(g, n, CRUMB_F32)) { /* the authors' code goes on; this library refuses */
 			uint8_t frame[4096];
-			assert_int_equal(crumb_pack(p, g, CRUMB_F32, 0, frame, sizeof frame),
+			assert_int_equal(crumb_pack(p, g, n, CRUMB_F32, 0, frame, sizeof frame),
 			                 CRUMB_ENONFINITE);
 			break;
 		}
@@ -289,14 +290,14 @@ static void scaler_sharing(void **state)
 	float stat[3], mean[4] = {0};
 	for (int w = 0; w < 3; w++) {
 		p[w] = case_packer(&codec, 4, 0);
-		assert_int_equal(crumb_measure(p[w], worker[w], CRUMB_F32, &stat[w]), 0);
+		assert_int_equal(crumb_measure(p[w], worker[w], 4, CRUMB_F32, &stat[w]), 0);
 	}
 	assert_true(stat[0] == 1 && stat[1] == 2 && stat[2] == 1);
 	uint8_t frame[3][128], out[128];
 	crumb_span span[3];
 	for (int w = 0; w < 3; w++) {
 		assert_int_equal(crumb_agree(p[w], stat, 3), 0);
-		const int64_t len = crumb_pack(p[w], worker[w], CRUMB_F32, 0, frame[w], sizeof frame[w]);
+		const int64_t len = crumb_pack(p[w], worker[w], 4, CRUMB_F32, 0, frame[w], sizeof frame[w]);
 		assert_true(len > 0);
 		/* The vector's uniform numbers are not this library's: put its digits in place of what was
 		 * drawn. */

@@ -79,10 +79,11 @@ static void contest_step(struct contest *c, const float *grad, float *acc, size_
 {
 	const double n = (double)c->n, begin = crumb_seconds();
 
-	if (crumb_agree_count(c->packer) && (crumb_measure(c->packer, grad + c->at, CRUMB_F32, c->stat) ||
-	                                     crumb_agree(c->packer, c->stat, 1)))
+	if (crumb_agree_count(c->packer) &&
+	    (crumb_measure(c->packer, grad + c->at, c->n, CRUMB_F32, c->stat) ||
+	     crumb_agree(c->packer, c->stat, 1)))
 		return;
-	const int64_t length = crumb_pack(c->packer, grad + c->at, CRUMB_F32, 0, c->frame, c->cap);
+	const int64_t length = crumb_pack(c->packer, grad + c->at, c->n, CRUMB_F32, 0, c->frame, c->cap);
 	const double packed = crumb_seconds();
 	if (length < 0)
 		return;

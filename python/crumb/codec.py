@@ -41,7 +41,7 @@ def _key(key):
     choices = []
     while key.choices and key.choices[len(choices)]:
         choices.append(key.choices[len(choices)].decode())
-    default = choices[int(key.fallback)] if choices and key.step else key.fallback
+    default = choices[int(key.default_value)] if choices and key.step else key.default_value
     return Key(key.name.decode(), key.brief.decode(), default, key.min, key.max, key.step, tuple(choices) or None)
 
 

@@ -14,11 +14,11 @@ KNOWN_FINITE = 1
 
 
 class CodecStruct(ctypes.Structure):
-    _fields_ = [("id", c_uint32), ("zero", c_uint32), ("value", c_float * MAX_KEYS)]
+    _fields_ = [("id", c_uint32), ("reserved", c_uint32), ("value", c_float * MAX_KEYS)]
 
 
 class KeyStruct(ctypes.Structure):
-    _fields_ = [("name", c_char_p), ("brief", c_char_p), ("fallback", c_float), ("min", c_float), ("max", c_float),
+    _fields_ = [("name", c_char_p), ("brief", c_char_p), ("default_value", c_float), ("min", c_float), ("max", c_float),
                 ("step", c_float), ("choices", ctypes.POINTER(c_char_p))]
 
 
@@ -50,10 +50,10 @@ _PROTOTYPES = {  # what it returns, what it takes; the address of elements or of
     "packer_step": (c_uint64, c_void_p),
     "packer_residual": (c_void_p, c_void_p),
     "agree_count": (c_size_t, c_void_p),
-    "measure": (c_int, c_void_p, c_void_p, c_int, c_void_p),
+    "measure": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_void_p),
     "agree": (c_int, c_void_p, c_void_p, c_size_t),
     "bound": (c_size_t, _codec, c_size_t),
-    "pack": (c_int64, c_void_p, c_void_p, c_int, c_uint, c_void_p, c_size_t),
+    "pack": (c_int64, c_void_p, c_void_p, c_size_t, c_int, c_uint, c_void_p, c_size_t),
     "unpack_add": (c_int64, c_void_p, c_size_t, c_float, c_void_p, c_size_t),
     "peek": (c_int64, ctypes.POINTER(FrameStruct), c_void_p, c_size_t),
     "finite": (c_int, c_void_p, c_size_t, c_int),

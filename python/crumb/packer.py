@@ -93,7 +93,7 @@ class Packer:
             self._check_length(n)
             stat = array("f", bytes(4 * self.agree_count))
             if stat:
-                check(lib.crumb_measure(self.address, address, kind, stat.buffer_info()[0]))
+                check(lib.crumb_measure(self.address, address, n, kind, stat.buffer_info()[0]))
         return stat
 
     def agree(self, stats: Sequence["array[float]"]) -> None:
@@ -120,7 +120,7 @@ class Packer:
 
     def pack_at(self, gradient: int, kind: int, out: int, size: int, known_finite: bool = False) -> int:
         """The same with addresses: n elements of enum crumb_dtype kind, and size bytes of room."""
-        return check(lib.crumb_pack(self.address, gradient, kind, KNOWN_FINITE if known_finite else 0, out, size))
+        return check(lib.crumb_pack(self.address, gradient, self.n, kind, KNOWN_FINITE if known_finite else 0, out, size))
 
     def _check_length(self, n):
         if n != self.n:

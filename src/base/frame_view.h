@@ -1,4 +1,4 @@
-/* A frame as codecs see it, and the share of it that one thread validates.
+/* A frame as codecs see it, the share of it that one thread validates, and what pack says of a payload.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FRAME_VIEW_H
@@ -8,24 +8,28 @@
 #include "crumb.h"
 #include <math.h>
 
-/* A frame whose header is in order. */
+/* Bytes of a payload that are checksummed, validated or written together: whole blocks of the checksum that
+ * fit L1. */
+enum { CHECK_CHUNK = 1 << 14 };
+
+/* A frame whose header is valid. */
 struct frame {
 	uint32_t id;
 	uint16_t flags;
 	uint64_t n;
-	size_t size; /* of the payload */
+	size_t size; /* bytes of the payload */
 	const uint8_t *payload;
 };
 
-/* What of a frame one thread checks: what begins in the payload's bytes from up to to, either of them a
- * multiple of 16 KiB behind its first byte or its end. */
+/* One thread's share of validating a payload: every unit that starts in [from, to). Both are CHECK_CHUNK
+ * aligned within the payload, or its end. */
 struct part {
 	const uint8_t *from, *to;
-	uint64_t bins; /* that end in the part; in the first one less all there are, so that parts add up to 0
-	                */
+	uint64_t bins; /* bins that end in this share; the first share starts at minus the total, so a valid
+	                  frame sums to 0 */
 };
 
-/* Of count units of width bytes each, the first of which is at base, those that begin in a part. */
+/* Indices [first, end) of units. */
 struct units {
 	size_t first, end;
 };
@@ -36,35 +40,39 @@ static inline size_t unit_at(const uint8_t *at, const uint8_t *base, size_t widt
 	return unit < count ? unit : count;
 }
 
+/* Returns which of count units of width bytes each, the first at base, start in the part. */
 static inline struct units part_units(const struct part *part, const uint8_t *base, size_t width,
                                       size_t count)
 {
 	return (struct units){unit_at(part->from, base, width, count), unit_at(part->to, base, width, count)};
 }
 
-/* Whether it is the part that the payload's first byte is in. */
+/* Returns true for the part that holds the payload's first byte. */
 static inline bool part_leads(const struct part *part, const struct frame *frame)
 {
 	return part->from == frame->payload && part->from < part->to;
 }
 
-/* What pack says of a payload, beside its size. What is written in order can be summed while a cache has it.
- */
+/* What pack is asked and what it says of a payload, beside the size. A codec that writes its payload in order
+ * may checksum chunks while they are in L1 (packed_to). */
 struct packed {
+	bool check; /* in: look for unusable elements, if the codec checks_itself */
 	uint16_t flags;
-	uint32_t sum;          /* the checksum of the bytes before summed: */
-	const uint8_t *summed; /* whole blocks, or all */
+	uint32_t sum;          /* checksum of the payload's bytes before summed */
+	const uint8_t *summed; /* at a whole block, or at the payload's end */
 };
 
-#define UNUSABLE SIZE_MAX /* pack's answer to an element that is not finite or above 2^120 */
-/* The value of a fact or a key on its way into a crumb_frame_info. */
+/* pack's answer to an element that is not finite or above 2^120. */
+#define UNUSABLE SIZE_MAX
+
 static inline void frame_fact(crumb_frame_info *out, const char *name, double value)
 {
 	out->fact[out->facts].name = name;
 	out->fact[out->facts++].value = value;
 }
 
-/* Whether no norm or scaler that pack has written is infinite, as one is of what is not usable. */
+/* Returns true if none of count f32 norms or scalers is infinite, as that of a bucket with an unusable
+ * element is. */
 static inline bool no_infinity(const uint8_t *norms, size_t count)
 {
 	bool good = true;

@@ -1,4 +1,4 @@
-/* The memory of one tensor on one worker.
+/* A packer as codecs see it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PACKER_H
@@ -6,20 +6,27 @@
 
 #include "crumb.h"
 
-/* A flat block: this head, then the codec's floats. With CRUMB_CODEC_RESIDUAL the first n of them are the
- * residual. */
+/* The head of a flat block; the codec's floats follow it. With CRUMB_CODEC_RESIDUAL the first n of them are
+ * the residual. */
 struct crumb_packer {
 	char magic[8];
-	uint64_t size; /* of the whole block */
+	uint64_t size; /* bytes of the whole block */
 	crumb_codec codec;
 	uint64_t n, run, seed;
 	uint64_t step;     /* frames packed */
-	uint32_t agreed;   /* the numbers that this step's crumb_pack wants are in the codec's floats */
-	uint32_t measured; /* crumb_measure has been called for this step */
-	uint64_t zero[4];
+	uint32_t agreed;   /* 1: the shared statistics of this step are in the codec's floats */
+	uint32_t measured; /* 1: crumb_measure has been called for this step */
+	uint64_t reserved[4];
 };
 _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
 
 static inline float *packer_floats(struct crumb_packer *p) { return (float *)(p + 1); }
+
+/* floats of a codec whose packer holds a residual and nothing else. */
+static inline __attribute__((unused)) size_t residual_floats(const crumb_codec *codec, size_t n)
+{
+	(void)codec;
+	return n;
+}
 
 #endif

@@ -2,30 +2,25 @@
 #ifndef CRC32C_H
 #define CRC32C_H
 
-#include "crumb.h"
 #include "base/frame_view.h"
 #include "base/per_isa.h"
 
-#define crc32c_blocks PER_ISA(crc32c_blocks)
 #define crc32c        PER_ISA(crc32c)
+#define crc32c_blocks PER_ISA(crc32c_blocks)
 
-/* isa.c: whether the CPU carries out two of its CRC instructions a cycle. Set before there are threads. */
-extern bool crumb_crc_in_pairs;
-
-/* Of the few bytes of a header. */
+/* Returns the CRC of the few bytes of a header. */
 uint32_t crc32c(const uint8_t *data, size_t size);
 
-/* Of a payload: the CRC of the CRCs of its 4 KiB blocks (doc/FORMAT.md, 1). It goes on from that of the whole
- * blocks before, or 0. The bytes are copied meanwhile, unless copy is NULL. */
-uint32_t crc32c_blocks(uint32_t before, const uint8_t *data, size_t size, uint8_t *copy);
+/* Returns the CRC of the CRCs of a payload's 4 KiB blocks (doc/FORMAT.md, 1), continued from that of the
+ * whole blocks before; 0 if there are none. */
+uint32_t crc32c_blocks(uint32_t before, const uint8_t *data, size_t size);
 
-/* The same of a payload that is written in order, up to end, once it is worth it. */
+/* Adds whole chunks of a payload that is written in order up to end to its checksum, while L1 has them. */
 static inline void packed_to(struct packed *out, const uint8_t *end)
 {
-	enum { ENOUGH = 1 << 14 }; /* blocks that go side by side, or do not wait long for the first */
-	const size_t size = (size_t)(end - out->summed) / ENOUGH * ENOUGH;
+	const size_t size = (size_t)(end - out->summed) / CHECK_CHUNK * CHECK_CHUNK;
 	if (size) {
-		out->sum = crc32c_blocks(out->sum, out->summed, size, NULL);
+		out->sum = crc32c_blocks(out->sum, out->summed, size);
 		out->summed += size;
 	}
 }

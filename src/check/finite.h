@@ -3,6 +3,7 @@
 #define FINITE_H
 
 #include "crumb.h"
+#include <stdbool.h>
 #include "base/per_isa.h"
 
 #define gradient_finite PER_ISA(gradient_finite)

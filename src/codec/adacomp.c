@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #define BINS_CHOICE LIFTED
+#include "codec/codec.h"
 #include "payload/bins_pack.h"
 #include "payload/bins_unpack.h"
 
@@ -34,7 +35,8 @@ CODEC_INFO(
 
 const struct codec PER_ISA(adacomp) = {
         .info = &crumb_info_adacomp,
-        .floats = bins_floats,
+        .variable_width = ALL_FRAMES,
+        .floats = residual_floats,
         .bound = bound,
         .pack = pack,
         .check = bins_check,

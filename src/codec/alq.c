@@ -2,6 +2,7 @@
  * 3).
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "payload/adapt.h"
 #include "fit/fit.h"
 
@@ -48,17 +49,14 @@ CODEC_INFO(alq, .id = 15, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
 
 const struct codec PER_ISA(alq) = {
         .info = &crumb_info_alq,
+        .variable_width = LEVELS_VARIABLE_WIDTH,
+        .checks_itself = true,
         .floats = crumb_adapt_floats,
         .bound = bound,
         .pack = pack,
-        .gates = always_gates,
         .check = levels_check,
-        .clean = levels_clean,
+        .check_chunk = levels_check_chunk,
         .unpack_add = levels_unpack_add,
-        .divides = levels_divides,
         .describe = levels_describe_zero,
-        .agree_count = crumb_adapt_count,
-        .measure = adapt_measure,
-        .agree = agree,
-        .sound = crumb_adapt_sound,
+        .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree, crumb_adapt_sound},
 };

@@ -9,12 +9,6 @@
 enum { TYPE }; /* the key */
 enum { FLAG_F16 = 1 };
 
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec, (void)n;
-	return 0;
-}
-
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	(void)codec;
@@ -51,17 +45,25 @@ V16_FN void put_type(bool f16, const void *grad, const enum crumb_dtype type, si
 	memcpy(dst, few, 2 * (end - i));
 }
 
-static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
-                  size_t end, uint8_t *dst, struct packed *out)
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   struct packed *out)
 {
-	const bool f16 = p->codec.value[TYPE] != 0, cached = p->n <= CACHED;
+	enum { CHUNK = CHECK_CHUNK / 2 /* elements */ };
+	const bool f16 = p->codec.value[TYPE] != 0, cached = p->n <= L2_ELEMENTS;
+	const size_t n = p->n;
 	out->flags = f16 ? FLAG_F16 : 0;
-	if (type == CRUMB_F32)
-		put_type(f16, grad, CRUMB_F32, first, end, cached, dst);
-	else
-		put_type(f16, grad, type, first, end, cached, dst);
-	packed_to(out, dst + 2 * (end - first));
-	return 2 * (end - first);
+	for (size_t first = 0, end; first < n; first = end) {
+		end = n - first < CHUNK ? n : first + CHUNK;
+		if (out->check &&
+		    !gradient_finite((const uint8_t *)grad + v16_width(type) * first, end - first, type))
+			return UNUSABLE;
+		if (type == CRUMB_F32)
+			put_type(f16, grad, CRUMB_F32, first, end, cached, dst + 2 * first);
+		else
+			put_type(f16, grad, type, first, end, cached, dst + 2 * first);
+		packed_to(out, dst + 2 * end);
+	}
+	return 2 * n;
 }
 
 static enum crumb_dtype type_of(const struct frame *frame)
@@ -75,7 +77,7 @@ static bool check(const struct frame *frame, struct part *part)
 	return !(frame->flags & ~FLAG_F16) && frame->size / 2 == frame->n && frame->size % 2 == 0;
 }
 
-static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+static bool check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
 	return gradient_finite(from, (size_t)(to - from) / 2, type_of(frame));
 }
@@ -93,12 +95,15 @@ V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, 
 	v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, rest), value), rest);
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
+	(void)count;
 	if (frame->flags & FLAG_F16)
-		unpack_type(frame, CRUMB_F16, weight, acc, first, end);
+		unpack_type(frame, CRUMB_F16, *weight, acc, first, end);
 	else
-		unpack_type(frame, CRUMB_BF16, weight, acc, first, end);
+		unpack_type(frame, CRUMB_BF16, *weight, acc, first, end);
+	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)
@@ -113,12 +118,11 @@ CODEC_INFO(half, .id = 2, .flags = CRUMB_CODEC_FIXED, .name = "half",
 
 const struct codec PER_ISA(half) = {
         .info = &crumb_info_half,
-        .floats = floats,
+        .checks_itself = true,
         .bound = bound,
-        .put = put,
+        .pack = pack,
         .check = check,
-        .clean = clean,
+        .check_chunk = check_chunk,
         .unpack_add = unpack_add,
-        .divides = crumb_frame_divides,
         .describe = describe,
 };

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #define BINS_CHOICE FIRST
+#include "codec/codec.h"
 #include "payload/bins_pack.h"
 #include "payload/bins_unpack.h"
 
@@ -30,7 +31,8 @@ CODEC_INFO(local, .id = 7, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .n
 
 const struct codec PER_ISA(local) = {
         .info = &crumb_info_local,
-        .floats = bins_floats,
+        .variable_width = ALL_FRAMES,
+        .floats = residual_floats,
         .bound = bound,
         .pack = pack,
         .check = bins_check,

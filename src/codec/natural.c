@@ -2,6 +2,7 @@
  * 4).
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "payload/levels.h"
 
 enum { NORM = LEVELS_OWN }; /* the key of its own */
@@ -24,13 +25,12 @@ CODEC_INFO(natural, .id = 14, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .
 
 const struct codec PER_ISA(natural) = {
         .info = &crumb_info_natural,
-        .floats = levels_no_floats,
+        .variable_width = LEVELS_VARIABLE_WIDTH,
+        .checks_itself = true,
         .bound = bound,
         .pack = pack,
-        .gates = always_gates,
         .check = levels_check,
-        .clean = levels_clean,
+        .check_chunk = levels_check_chunk,
         .unpack_add = levels_unpack_add,
-        .divides = levels_divides,
         .describe = describe,
 };

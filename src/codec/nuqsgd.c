@@ -1,6 +1,7 @@
 /* nuqsgd: levels that halve towards zero, rounded to at random (Ramezani-Kebrya et al., JMLR 2021).
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "payload/levels.h"
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
@@ -21,13 +22,12 @@ CODEC_INFO(nuqsgd, .id = 13, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .n
 
 const struct codec PER_ISA(nuqsgd) = {
         .info = &crumb_info_nuqsgd,
-        .floats = levels_no_floats,
+        .variable_width = LEVELS_VARIABLE_WIDTH,
+        .checks_itself = true,
         .bound = bound,
         .pack = pack,
-        .gates = always_gates,
         .check = levels_check,
-        .clean = levels_clean,
+        .check_chunk = levels_check_chunk,
         .unpack_add = levels_unpack_add,
-        .divides = levels_divides,
         .describe = levels_describe_zero,
 };

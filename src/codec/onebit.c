@@ -9,12 +9,6 @@
 
 enum { THRESHOLD }; /* the key */
 
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	return n;
-}
-
 static size_t code_bytes(size_t n) { return 4 * divide_up(n, 32); }
 
 static size_t bound(const crumb_codec *codec, size_t n)
@@ -99,10 +93,12 @@ static bool check(const struct frame *frame, struct part *part)
 	return !past;
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
+	(void)count;
 	enum { TURNED = 4 * V16 }; /* together */
-	const v16f plus = v16_set(weight), minus = v16_set(-weight);
+	const v16f plus = v16_set(*weight), minus = v16_set(-*weight);
 	size_t i = first;
 	for (; i + TURNED <= end; i += TURNED) {
 		const uint8_t *const at = frame->payload + i / 8;
@@ -118,6 +114,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 		v16_storef_partial(acc + i,
 		                   v16_add(v16_loadf_partial(acc + i, few), v16_pick(up, plus, minus)), few);
 	}
+	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out) { out->sent = frame->n; }
@@ -128,11 +125,10 @@ CODEC_INFO(onebit, .id = 8, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .
 
 const struct codec PER_ISA(onebit) = {
         .info = &crumb_info_onebit,
-        .floats = floats,
+        .floats = residual_floats,
         .bound = bound,
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
-        .divides = crumb_frame_divides,
         .describe = describe,
 };

@@ -2,6 +2,7 @@
  * practical variant QSGDinf, and with two bits, TernGrad's rule in buckets (TRN).
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "payload/levels.h"
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
@@ -22,14 +23,13 @@ CODEC_INFO(qsgd, .id = 12, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .nam
 
 const struct codec PER_ISA(qsgd) = {
         .info = &crumb_info_qsgd,
+        .variable_width = LEVELS_VARIABLE_WIDTH,
+        .checks_itself = true,
         .accepts = levels_accepts,
-        .floats = levels_no_floats,
         .bound = bound,
         .pack = pack,
-        .gates = always_gates,
         .check = levels_check,
-        .clean = levels_clean,
+        .check_chunk = levels_check_chunk,
         .unpack_add = levels_unpack_add,
-        .divides = levels_divides,
         .describe = levels_describe_zero,
 };

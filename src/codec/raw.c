@@ -6,12 +6,6 @@
 #include "check/finite.h"
 #include "v16/v16.h"
 
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec, (void)n;
-	return 0;
-}
-
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	(void)codec;
@@ -27,22 +21,23 @@ V16_FN void put_type(const void *grad, const enum crumb_dtype type, size_t first
 	v16_storef_partial(out, v16_load_partial(type, grad, i, end - i), end - i);
 }
 
-/* From a cache, it is copied with its checksum; from memory, pieces of the first cache's size are faster. */
-static size_t put(const struct crumb_packer *p, const void *grad, enum crumb_dtype type, size_t first,
-                  size_t end, uint8_t *dst, struct packed *out)
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   struct packed *out)
 {
-	const size_t size = 4 * (end - first);
-	if (type == CRUMB_F32 && p->n <= CACHED) {
-		out->sum = crc32c_blocks(out->sum, (const uint8_t *)grad + 4 * first, size, dst);
-		out->summed = dst + size;
-		return size;
+	enum { CHUNK = CHECK_CHUNK / 4 /* elements */ };
+	const size_t n = p->n;
+	for (size_t first = 0, end; first < n; first = end) {
+		end = n - first < CHUNK ? n : first + CHUNK;
+		if (out->check &&
+		    !gradient_finite((const uint8_t *)grad + v16_width(type) * first, end - first, type))
+			return UNUSABLE;
+		if (type == CRUMB_F32)
+			put_type(grad, CRUMB_F32, first, end, dst + 4 * first);
+		else
+			put_type(grad, type, first, end, dst + 4 * first);
+		packed_to(out, dst + 4 * end);
 	}
-	if (type == CRUMB_F32)
-		put_type(grad, CRUMB_F32, first, end, dst);
-	else
-		put_type(grad, type, first, end, dst);
-	packed_to(out, dst + size);
-	return size;
+	return 4 * n;
 }
 
 static bool check(const struct frame *frame, struct part *part)
@@ -51,16 +46,18 @@ static bool check(const struct frame *frame, struct part *part)
 	return !frame->flags && frame->size / 4 == frame->n && frame->size % 4 == 0;
 }
 
-static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+static bool check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
 	(void)frame;
 	return gradient_finite(from, (size_t)(to - from) / 4, CRUMB_F32);
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
+	(void)count;
 	const float *src = (const float *)frame->payload;
-	const v16f w = v16_set(weight);
+	const v16f w = v16_set(*weight);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16)
 		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_mul(w, v16_streamf(src + i))));
@@ -68,6 +65,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	const v16f sum =
 	        v16_add(v16_loadf_partial(acc + i, rest), v16_mul(w, v16_loadf_partial(src + i, rest)));
 	v16_storef_partial(acc + i, sum, rest);
+	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out) { out->sent = frame->n; }
@@ -76,12 +74,11 @@ CODEC_INFO(raw, .id = 1, .flags = CRUMB_CODEC_FIXED, .name = "raw", .brief = "f3
 
 const struct codec PER_ISA(raw) = {
         .info = &crumb_info_raw,
-        .floats = floats,
+        .checks_itself = true,
         .bound = bound,
-        .put = put,
+        .pack = pack,
         .check = check,
-        .clean = clean,
+        .check_chunk = check_chunk,
         .unpack_add = unpack_add,
-        .divides = crumb_frame_divides,
         .describe = describe,
 };

@@ -6,14 +6,6 @@
 #include "v16/v16.h"
 #include <math.h>
 
-enum { SUM_BLOCK = 4096 }; /* doc/FORMAT.md, 3 */
-
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	return n;
-}
-
 static size_t sign_bytes(size_t n) { return 2 * divide_up(n, V16); }
 
 static size_t bound(const crumb_codec *codec, size_t n)
@@ -114,9 +106,11 @@ static bool check(const struct frame *frame, struct part *part)
 	return isfinite(scale) && !signbit(scale) && !past;
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
-	const float v = weight * get_f32(frame->payload);
+	(void)count;
+	const float v = *weight * get_f32(frame->payload);
 	const v16f plus = v16_set(v), minus = v16_set(-v);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16) {
@@ -128,6 +122,7 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 		const v16f value = v16_pick_bits(get_signs(frame, i), minus, plus);
 		v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, rest), value), rest);
 	}
+	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)
@@ -141,11 +136,10 @@ CODEC_INFO(sign, .id = 6, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .na
 
 const struct codec PER_ISA(sign) = {
         .info = &crumb_info_sign,
-        .floats = floats,
+        .floats = residual_floats,
         .bound = bound,
         .pack = pack,
         .check = check,
         .unpack_add = unpack_add,
-        .divides = crumb_frame_divides,
         .describe = describe,
 };

@@ -4,6 +4,7 @@
  * The rule is twobit's, value for value; the payload is as long as there are elements sent.
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "select/above.h"
 #include "payload/sparse_signs.h"
 #include "select/threshold.h"
@@ -16,12 +17,6 @@ enum { THRESHOLD, CODING, SHARE }; /* the keys */
 static bool accepts(const crumb_codec *codec)
 {
 	return threshold_accepts(codec->value[THRESHOLD], codec->value[SHARE], SHARE_FALLBACK);
-}
-
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	return n;
 }
 
 static size_t bound(const crumb_codec *codec, size_t n)
@@ -166,7 +161,7 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 {
 	enum { SOON = 1024 }; /* a turn ends where it has more than a list could hold so soon */
 	const size_t n = signs->n;
-	const bool cached = n <= CACHED;
+	const bool cached = n <= L2_ELEMENTS;
 	struct above above;
 	for (size_t i = 0; i < n; i = above.end) {
 		above_add(r, grad, type, i, n, t, sparse_signs_listable(signs, i + SOON), cached, &above);
@@ -209,11 +204,14 @@ static bool check(const struct frame *frame, struct part *part)
 	return t > 0 && usable(t) && sparse_signs_check(frame, part, 4);
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
-	const float v = weight * get_f32(frame->payload);
+	(void)count;
+	const float v = *weight * get_f32(frame->payload);
 	sparse_signs_add(frame->payload + 4, frame->size - 4, frame->n, sparse_signs_form(frame->flags), v,
 	                 -v, acc, first, end);
+	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)
@@ -234,8 +232,9 @@ CODEC_INFO(strom, .id = 9, .flags = CRUMB_CODEC_RESIDUAL, .name = "strom",
 
 const struct codec PER_ISA(strom) = {
         .info = &crumb_info_strom,
+        .variable_width = ALL_FRAMES,
         .accepts = accepts,
-        .floats = floats,
+        .floats = residual_floats,
         .bound = bound,
         .pack = pack,
         .check = check,

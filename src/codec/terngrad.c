@@ -5,6 +5,8 @@
  * learners'; then frames can be summed without decoding (section 3.2).
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
+#include "check/finite.h"
 #include "coding/golomb.h"
 #include "coding/rans.h"
 #include "v16/rng.h"
@@ -77,9 +79,9 @@ static void sum_two_blocks(struct sums *s, double sum[2], const float *g, v16f p
 {
 	const v16f zero = v16_set(0);
 	v16f one[2] = {zero, zero}, two[2] = {zero, zero};
-	for (const float *const end = g + RNG_BLOCK; g < end; g += V16)
+	for (const float *const end = g + SUM_BLOCK; g < end; g += V16)
 		for (int k = 0; k < 2; k++) {
-			const v16f x = v16_loadf(g + RNG_BLOCK * k), d = v16_sub(x, pivot);
+			const v16f x = v16_loadf(g + SUM_BLOCK * k), d = v16_sub(x, pivot);
 			one[k] = v16_add(one[k], d);
 			two[k] = v16_add(two[k], v16_mul(d, d));
 			s->worst[k] = v16_max_abs_nan(x, s->worst[k]);
@@ -101,11 +103,11 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 	double sum[2] = {0, 0};
 	struct sums s = {.worst = {zero, zero}};
 	size_t i = 0;
-	for (; BESIDE && cached && type == CRUMB_F32 && m - i >= 2 * RNG_BLOCK; i += 2 * RNG_BLOCK)
+	for (; BESIDE && cached && type == CRUMB_F32 && m - i >= 2 * SUM_BLOCK; i += 2 * SUM_BLOCK)
 		sum_two_blocks(&s, sum, (const float *)grad + first + i, middle);
 	while (i < m) {
 		s.one = s.two = zero;
-		for (size_t left = m - i < RNG_BLOCK ? m - i : RNG_BLOCK, size; left;
+		for (size_t left = m - i < SUM_BLOCK ? m - i : SUM_BLOCK, size; left;
 		     i += size, left -= size) {
 			if (type == CRUMB_F32 && left >= 2 * V16) {
 				size = left - left % (2 * V16);
@@ -115,7 +117,7 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 			size = left < WIDENED ? left : WIDENED;
 			const size_t whole = 2 * V16 * divide_up(size, 2 * V16);
 			for (size_t k = 0; type != CRUMB_F32 && k < size; k += 2 * V16)
-				prefetch(grad, v16_width(type) * (first + i + k) + AHEAD);
+				prefetch(grad, v16_width(type) * (first + i + k) + PREFETCH_BYTES);
 			v16_widen(widened, whole, type, grad, first + i, size);
 			for (size_t k = size; k < whole; k++)
 				widened[k] = pivot[0]; /* which adds nothing */
@@ -225,12 +227,12 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
 	struct digits out = {digits, coding, 0, v16_no_trits()};
 	/* The next bucket comes from memory while this one, which is in a cache, is computed. */
-	const size_t next = v16_width(type) * bucket + AHEAD / 4;
-	const bool cached = n <= CACHED, beside = BESIDE && coding == TRITS && cached;
+	const size_t next = v16_width(type) * bucket + PREFETCH_BYTES / 4;
+	const bool cached = n <= L2_ELEMENTS, beside = BESIDE && coding == TRITS && cached;
 	struct source s = {.grad = grad, .step = v16_width(type) * V16};
-	float widened[WIDENED], drawn[RNG_BLOCK];
+	float widened[WIDENED], drawn[SUM_BLOCK];
 	enum draw draw = ALONE;
-	const size_t most = type == CRUMB_F32 ? RNG_BLOCK : WIDENED;
+	const size_t most = type == CRUMB_F32 ? SUM_BLOCK : WIDENED;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
@@ -244,8 +246,8 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 			if (type == CRUMB_F32 && size > V16)
 				size -= size % V16; /* what is left is widened */
 			const size_t whole = V16 * divide_up(size, V16);
-			if (i % RNG_BLOCK == 0) {
-				const bool two = end == n ? n - i > RNG_BLOCK : end - i >= 2 * RNG_BLOCK;
+			if (i % SUM_BLOCK == 0) {
+				const bool two = end == n ? n - i > SUM_BLOCK : end - i >= 2 * SUM_BLOCK;
 				draw = draw == WITH_NEXT               ? DRAWN
 				       : beside && two && !s.t.careful ? WITH_NEXT
 				                                       : ALONE;
@@ -253,9 +255,11 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 				if (draw != DRAWN)
 					s.chance = rng_at(p->seed, p->step, i);
 				if (draw == WITH_NEXT)
-					s.next = rng_at(p->seed, p->step, i + RNG_BLOCK);
+					s.next = rng_at(p->seed, p->step, i + SUM_BLOCK);
 			}
-			s.ahead = v16_width(type) * i + (bucket > CACHED ? AHEAD : end < n ? next : 0);
+			s.ahead = v16_width(type) * i + (bucket > L2_ELEMENTS ? PREFETCH_BYTES
+			                                 : end < n            ? next
+			                                                      : 0);
 			s.at = widened;
 			if (type == CRUMB_F32 && size == whole)
 				s.at = (const float *)grad + i;
@@ -331,6 +335,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const unsigned coding = (unsigned)p->codec.value[TERNARY_CODING];
 	uint8_t *const digits = dst + head, *const at =
 	                                            digits + (coding == TERNARY_ENTROPY ? before_bits(n) : 0);
+	/* An agreed scaler says nothing of the elements; one that pack computes is infinite if one is
+	 * unusable. */
+	if (out->check && p->codec.value[TERNARY_SHARED] != 0 && !gradient_finite(grad, n, type))
+		return UNUSABLE;
 	const size_t size = coding == TRITS ? pack_coding(p, grad, type, TRITS, dst, at)
 	                                    : pack_coding(p, grad, type, BITS, dst, at);
 	if (!no_infinity(dst + 8, (head - 8) / 4))
@@ -341,9 +349,6 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	out->flags |= (uint16_t)coding;
 	return head + size;
 }
-
-/* A shared scaler has been agreed on before. */
-static bool gates(const crumb_codec *codec) { return codec->value[TERNARY_SHARED] == 0; }
 
 /* ---- agree: section 3.2's scaler sharing ---------------------------------------------------- */
 
@@ -360,7 +365,7 @@ static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype t
 	float *bounds = packer_floats(p);
 	for (size_t b = 0, i = 0; i < n; b++, i += bucket) {
 		const struct scale own = scale_of(grad, type, i, n - i < bucket ? n - i : bucket,
-		                                  p->codec.value[TERNARY_CLIP], n <= CACHED);
+		                                  p->codec.value[TERNARY_CLIP], n <= L2_ELEMENTS);
 		bounds[b] = own.bound < INFINITY
 		                    ? own.bound
 		                    : 0x1p120f; /* above every |g|; a packer holds finite floats */
@@ -391,18 +396,15 @@ CODEC_INFO(terngrad, .id = 4, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | 
 
 const struct codec PER_ISA(terngrad) = {
         .info = &crumb_info_terngrad,
+        .variable_width = TERNARY_VARIABLE_WIDTH,
+        .checks_itself = true,
         .floats = floats,
         .bound = bound,
         .pack = pack,
-        .gates = gates,
         .check = ternary_check,
-        .clean = ternary_clean,
+        .check_chunk = ternary_check_chunk,
         .unpack_add = ternary_unpack_add,
-        .divides = ternary_divides,
         .describe = ternary_describe,
-        .agree_count = agree_count,
-        .measure = measure,
-        .agree = agree,
-        .sum_bound = ternary_sum_bound,
-        .sum = ternary_sum,
+        .agreement = &(const struct agreement){agree_count, measure, agree, NULL},
+        .summing = &(const struct summing){ternary_sum_bound, ternary_sum},
 };

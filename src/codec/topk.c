@@ -2,6 +2,7 @@
  * sent is exact (Dryden et al., MLHPC 2016).
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "select/kth.h"
 #include "select/above.h"
 #include "payload/sparse_signs.h"
@@ -10,14 +11,6 @@
 enum { FRACTION, VALUE, CODING }; /* the keys */
 enum { MEAN, EXACT };
 enum { FLAG_EXACT = 2 };
-enum { SUM_BLOCK = 4096 };
-
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	return n;
-}
-
 /* Exact values are not coded. */
 static bool accepts(const crumb_codec *codec)
 {
@@ -343,14 +336,17 @@ static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst,
 static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candidates *c, uint8_t *dst,
                        uint16_t *flags)
 {
-	enum { AHEAD = 16 };
+	enum { PREFETCH_ELEMENTS = 16 };
 	keep_from(c, m);
 	const struct means means = means_of(r, n, m, c);
 	const float mean[2] = {means.plus, means.minus};
 	for (size_t j = 0; j < c->count; j++) {
 		const size_t i = get_u32(c->number + 4 * j);
 		const float x = get_f32(c->value + 4 * j);
-		__builtin_prefetch(r + get_u32(c->number + 4 * (j + AHEAD < c->count ? j + AHEAD : j)), 1);
+		__builtin_prefetch(
+		        r + get_u32(c->number +
+		                    4 * (j + PREFETCH_ELEMENTS < c->count ? j + PREFETCH_ELEMENTS : j)),
+		        1);
 		r[i] = x - mean[x < 0]; /* no branch */
 		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
 	}
@@ -432,7 +428,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	           entropy = p->codec.value[CODING] != SPARSE_SIGNS_PLAIN;
 	float *r = packer_floats(p);
 	uint32_t own[2][OWN_ROOM];
-	struct candidates c = {.r = r, .k = k, .cached = n <= CACHED};
+	struct candidates c = {.r = r, .k = k, .cached = n <= L2_ELEMENTS};
 	if (exact && 2 * k <= OWN_ROOM) {
 		c.room = OWN_ROOM;
 		c.value = (uint8_t *)own[0];
@@ -493,18 +489,21 @@ static bool check(const struct frame *frame, struct part *part)
 	       sparse_signs_check(frame, part, 8);
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
+	(void)count;
 	if (!(frame->flags & FLAG_EXACT)) {
-		const float plus = weight * get_f32(frame->payload),
-		            minus = weight * get_f32(frame->payload + 4);
+		const float plus = *weight * get_f32(frame->payload),
+		            minus = *weight * get_f32(frame->payload + 4);
 		sparse_signs_add(frame->payload + 8, frame->size - 8, frame->n,
 		                 sparse_signs_form(frame->flags), plus, minus, acc, first, end);
-		return;
+		return 1;
 	}
-	const size_t count = frame->size / 8, stop = sparse_signs_search(frame->payload, count, end);
+	const size_t all = frame->size / 8, stop = sparse_signs_search(frame->payload, all, end);
 	for (size_t i = sparse_signs_search(frame->payload, stop, first); i < stop; i++)
-		acc[get_u32(frame->payload + 4 * i)] += weight * get_f32(frame->payload + 4 * (count + i));
+		acc[get_u32(frame->payload + 4 * i)] += *weight * get_f32(frame->payload + 4 * (all + i));
+	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)
@@ -532,8 +531,9 @@ CODEC_INFO(topk, .id = 10, .flags = CRUMB_CODEC_RESIDUAL, .name = "topk",
 
 const struct codec PER_ISA(topk) = {
         .info = &crumb_info_topk,
+        .variable_width = ALL_FRAMES,
         .accepts = accepts,
-        .floats = floats,
+        .floats = residual_floats,
         .bound = bound,
         .pack = pack,
         .check = check,

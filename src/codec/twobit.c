@@ -1,6 +1,7 @@
 /* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest.
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "check/crc32c.h"
 #include "select/threshold.h"
 #include "v16/two_bits.h"
@@ -12,12 +13,6 @@ enum { THRESHOLD, SHARE }; /* the keys */
 static bool accepts(const crumb_codec *codec)
 {
 	return threshold_accepts(codec->value[THRESHOLD], codec->value[SHARE], SHARE_FALLBACK);
-}
-
-static size_t floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	return n;
 }
 
 static size_t code_bytes(size_t n) { return 4 * divide_up(n, V16); }
@@ -82,7 +77,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
                         const bool cached, struct packed *out)
 {
 	float *r = packer_floats(p);
-	const size_t n = p->n, most = n <= CACHED ? RUN : RUN_OF_MEMORY;
+	const size_t n = p->n, most = n <= L2_ELEMENTS ? RUN : RUN_OF_MEMORY;
 	const float threshold =
 	        threshold_choose(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
@@ -121,7 +116,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
-	if (V16_LANES == 16 && type == CRUMB_F32 && p->n <= CACHED)
+	if (V16_LANES == 16 && type == CRUMB_F32 && p->n <= L2_ELEMENTS)
 		return pack_type(p, grad, CRUMB_F32, dst, true, out);
 #define PACK(TYPE) pack_type(p, grad, TYPE, dst, false, out)
 	V16_BY_TYPE(type, PACK);
@@ -145,7 +140,7 @@ static bool check(const struct frame *frame, struct part *part)
 	return !bad;
 }
 
-static bool clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+static bool check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
 	uint32_t bad = 0;
 	for (from += from == frame->payload ? 4 : 0; from < to; from += 4) {
@@ -162,7 +157,7 @@ V16_FN v16f values_at(v16t table4, const uint8_t *payload, size_t i)
 	return v16_lookup_pair(table4, v16_seti(get_u32(payload + 4 + i / 4)), v16_loadi(place));
 }
 
-static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static void add_one(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const uint8_t *payload = frame->payload;
 	const float v = weight * get_f32(payload);
@@ -178,14 +173,16 @@ static void unpack_add(const struct frame *frame, float weight, float *acc, size
 	}
 }
 
-/* Between so many streams memory comes late unless it is asked for. */
-static void unpack_add_few(const struct frame *frame, const float *weight, size_t count, float *acc,
-                           size_t first, size_t end)
+enum { TOGETHER = 8 /* frames added in a register */ };
+
+/* Adds several frames of whole groups. The hardware prefetcher does not follow so many streams. */
+static void add_together(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
 	enum { LINE = 256 /* elements, whose codes are a cache line */ };
-	float value[FRAMES_FEW][4] = {0};
-	v16t table[FRAMES_FEW];
-	const uint8_t *payload[FRAMES_FEW] = {NULL};
+	float value[TOGETHER][4] = {0};
+	v16t table[TOGETHER];
+	const uint8_t *payload[TOGETHER] = {NULL};
 	for (size_t f = 0; f < count; f++) {
 		payload[f] = frame[f].payload;
 		value[f][3] = weight[f] * get_f32(payload[f]);
@@ -194,12 +191,24 @@ static void unpack_add_few(const struct frame *frame, const float *weight, size_
 	}
 	for (size_t i = first; i < end; i += V16) {
 		for (size_t f = 0; f < count && i % LINE == 0; f++)
-			prefetch(payload[f] + i / 4, AHEAD / 4 / 4);
+			prefetch(payload[f] + i / 4, PREFETCH_BYTES / 4 / 4);
 		v16f sum = v16_streamf(acc + i);
 		for (size_t f = 0; f < count; f++)
 			sum = v16_add(sum, values_at(table[f], payload[f], i));
 		v16_storef(acc + i, sum);
 	}
+}
+
+static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
+{
+	count = count < TOGETHER ? count : TOGETHER;
+	if (count == 1 || end % V16) {
+		add_one(frame, *weight, acc, first, end);
+		return 1;
+	}
+	add_together(frame, weight, count, acc, first, end);
+	return count;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)
@@ -217,13 +226,11 @@ CODEC_INFO(twobit, .id = 3, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .
 const struct codec PER_ISA(twobit) = {
         .info = &crumb_info_twobit,
         .accepts = accepts,
-        .floats = floats,
+        .floats = residual_floats,
         .bound = bound,
         .pack = pack,
         .check = check,
-        .clean = clean,
+        .check_chunk = check_chunk,
         .unpack_add = unpack_add,
-        .unpack_add_few = unpack_add_few,
-        .divides = crumb_frame_divides,
         .describe = describe,
 };

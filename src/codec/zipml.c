@@ -2,6 +2,7 @@
  * yardstick for the adaptive codecs (Zhang et al., ICML 2017).
  *
  * SPDX-License-Identifier: MIT */
+#include "codec/codec.h"
 #include "fit/histogram.h"
 #include "payload/levels.h"
 #include "v16/v16.h"
@@ -79,13 +80,12 @@ CODEC_INFO(zipml, .id = 17, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .na
 
 const struct codec PER_ISA(zipml) = {
         .info = &crumb_info_zipml,
-        .floats = levels_no_floats,
+        .variable_width = LEVELS_VARIABLE_WIDTH,
+        .checks_itself = true,
         .bound = bound,
         .pack = pack,
-        .gates = always_gates,
         .check = levels_check,
-        .clean = levels_clean,
+        .check_chunk = levels_check_chunk,
         .unpack_add = levels_unpack_add,
-        .divides = levels_divides,
         .describe = describe,
 };

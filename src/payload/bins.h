@@ -21,12 +21,6 @@ enum { BINS_MOST = 1 << 24 };        /* the largest bin; its f32 is exact */
 
 static const char *const bins_codings[] = {"symbols", "entropy", NULL};
 
-static inline size_t bins_floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	return n;
-}
-
 static inline size_t symbol_width(size_t bin) { return bin <= 63 ? 1 : bin <= 16383 ? 2 : 4; }
 
 enum { SHORT_BIN = 64 }; /* below this many elements, symbols are bytes */
@@ -74,12 +68,12 @@ struct bin_reader {
 V16_FN void add_bins_of(const size_t width, struct bin_reader *reader, size_t until, size_t bin, float v,
                         float *acc, size_t n)
 {
-	enum { TURN = 8 /* symbols */, LINE = 64 / sizeof *acc, CACHED = 1 << 20 };
+	enum { TURN = 8 /* symbols */, LINE = 64 / sizeof *acc, LLC_ELEMENTS = 1 << 20 };
 	const float by[4] = {v, v, -v, -v};
 	const size_t step[4] = {0, bin, 0, bin};
 	struct bin_reader r = *reader;
-	for (size_t asked = n > CACHED ? r.at : SIZE_MAX; r.at < until;) {
-		for (; width == 1 && asked < r.at + AHEAD / sizeof *acc; asked += LINE)
+	for (size_t asked = n > LLC_ELEMENTS ? r.at : SIZE_MAX; r.at < until;) {
+		for (; width == 1 && asked < r.at + PREFETCH_BYTES / sizeof *acc; asked += LINE)
 			prefetch(acc, sizeof *acc * asked);
 		for (size_t k = 0; (width > 1 || k < TURN) && r.at < until; k++, r.src += width) {
 			const struct symbol s = get_symbol(r.src, width);

@@ -340,7 +340,7 @@ V16_FN size_t bins_pack_width(struct crumb_packer *p, const void *grad, const en
 			at = put_short(at, chosen[k]);
 	}
 	while (V16_LANES >= 8 && BINS_CHOICE == FIRST && type == CRUMB_F32 && bins->width == 2 &&
-	       n <= CACHED && i + least <= n) {
+	       n <= L2_ELEMENTS && i + least <= n) {
 		struct greatest lanes[GREATEST_TOGETHER];
 		const size_t begin = i;
 		size_t swept = 0;

@@ -12,7 +12,8 @@
 #define bins_check      PER_ISA(bins_check)
 
 bool bins_check(const struct frame *frame, struct part *part);
-void bins_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
+size_t bins_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
+                       size_t end);
 /* coding: the number of this key. */
 void bins_describe(const struct frame *frame, crumb_frame_info *out, size_t coding);
 

@@ -14,22 +14,22 @@
 #include "base/per_isa.h"
 #include "coding/blocks.h"
 
-#define levels_powers     PER_ISA(levels_powers)
-#define levels_unpack_add PER_ISA(levels_unpack_add)
-#define levels_pack       PER_ISA(levels_pack)
-#define levels_divides    PER_ISA(levels_divides)
-#define levels_clean      PER_ISA(levels_clean)
-#define levels_check      PER_ISA(levels_check)
-#define levels_bound      PER_ISA(levels_bound)
-#define survey_levels     PER_ISA(survey_levels)
-#define levels_even       PER_ISA(levels_even)
-#define levels_describe   PER_ISA(levels_describe)
-#define levels_codes      PER_ISA(levels_codes)
+#define levels_powers      PER_ISA(levels_powers)
+#define levels_unpack_add  PER_ISA(levels_unpack_add)
+#define levels_pack        PER_ISA(levels_pack)
+#define levels_check_chunk PER_ISA(levels_check_chunk)
+#define levels_check       PER_ISA(levels_check)
+#define levels_bound       PER_ISA(levels_bound)
+#define survey_levels      PER_ISA(survey_levels)
+#define levels_even        PER_ISA(levels_even)
+#define levels_describe    PER_ISA(levels_describe)
+#define levels_codes       PER_ISA(levels_codes)
 
 enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
 enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
 enum levels_norm { LEVELS_L2, LEVELS_MAX };
-enum levels_coding { LEVELS_FIXED, LEVELS_HUFFMAN, LEVELS_ENTROPY }; /* of codes of at most four bits */
+enum levels_coding { LEVELS_FIXED, LEVELS_HUFFMAN, LEVELS_ENTROPY }; /* also the frame's flags */
+enum { LEVELS_VARIABLE_WIDTH = LEVELS_HUFFMAN | LEVELS_ENTROPY };
 
 /* How a frame carries its levels: not at all, as the multiplier of powers, or one by one. */
 enum levels_form { LEVELS_EVEN, LEVELS_POWERS, LEVELS_TABLE };
@@ -106,22 +106,14 @@ levels_survey survey_levels;
 /* Codes of so many levels, at most BLOCKS_MOST; for bench/codecs. */
 struct block_code levels_codes(uint32_t count);
 
-/* The codec's pack, which gates, check, clean, unpack_add, divides; describe returns the number of levels. */
+/* The codec's pack, check, check_chunk, unpack_add and describe, which returns the number of levels. */
 size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                    const struct levels *levels, enum levels_norm norm, uint8_t *dst, struct packed *out);
 bool levels_check(const struct frame *frame, struct part *part);
-bool levels_clean(const struct frame *frame, const uint8_t *from, const uint8_t *to);
-void levels_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
-bool levels_divides(const struct frame *frame);
+bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to);
+size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end);
 uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out);
-
-/* The floats of a packer that remembers nothing. */
-static inline size_t levels_no_floats(const crumb_codec *codec, size_t n)
-{
-	(void)codec;
-	(void)n;
-	return 0;
-}
 
 /* describe, where the first key of the codec's own is zero. */
 static inline void levels_describe_zero(const struct frame *frame, crumb_frame_info *out)

@@ -95,18 +95,18 @@ V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, 
 	size_t i = first;
 	const size_t end = first + size;
 	/* A block's squares are added in order, but two blocks have a sum each. */
-	while (SIDE == 2 && end - i >= 2 * RNG_BLOCK) {
+	while (SIDE == 2 && end - i >= 2 * SUM_BLOCK) {
 		l.squares[0] = l.squares[1] = zero;
-		for (const size_t stop = i + RNG_BLOCK; i < stop; i += V16) {
+		for (const size_t stop = i + SUM_BLOCK; i < stop; i += V16) {
 			look_at(&l, 0, 0, v16_load(type, grad, i), by);
-			look_at(&l, 1, 1, v16_load(type, grad, i + RNG_BLOCK), by);
+			look_at(&l, 1, 1, v16_load(type, grad, i + SUM_BLOCK), by);
 		}
-		i += RNG_BLOCK;
+		i += SUM_BLOCK;
 		sum += v16_sum_lanes(l.squares[0]);
 		sum += v16_sum_lanes(l.squares[1]);
 	}
 	while (i < end) {
-		const size_t stop = end - i < RNG_BLOCK ? end : i + RNG_BLOCK;
+		const size_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
 		l.squares[0] = zero;
 		for (; i + SIDE * V16 <= stop; i += SIDE * V16)
 			for (int side = 0; side < SIDE; side++)
@@ -320,7 +320,8 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 	 * it. */
 	const bool early = bucket <= 2048;
 	/* What a norm is taken of next, and more, comes from memory while codes are computed. */
-	const size_t ahead = v16_width(type) * bucket * (1 + early) + (early ? AHEAD : AHEAD / 4);
+	const size_t ahead =
+	        v16_width(type) * bucket * (1 + early) + (early ? PREFETCH_BYTES : PREFETCH_BYTES / 4);
 	float block[LEVELS_BLOCK];
 	rng chance = rng_at(p->seed, p->step, 0);
 	struct unit next = {0, 1, 0};
@@ -341,7 +342,7 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 				v16_widen(block, LEVELS_BLOCK, type, grad, i, count);
 			if (lifts)
 				lift_block(block, unit.lift);
-			if (i % RNG_BLOCK == 0)
+			if (i % SUM_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
 			const struct source source = {src, inverse, grad, v16_width(type) * i + ahead,
 			                              v16_width(type)};
@@ -367,7 +368,7 @@ void survey_levels(const void *grad, enum crumb_dtype type, size_t n, size_t buc
 			float y[LEVELS_BLOCK];
 			for (size_t g = 0; g < count; g += V16) {
 				/* As when packing, the next bucket comes from memory meanwhile. */
-				prefetch(grad, v16_width(type) * (i + g + bucket) + AHEAD / 4);
+				prefetch(grad, v16_width(type) * (i + g + bucket) + PREFETCH_BYTES / 4);
 				const v16f v = count - g < V16
 				                       ? v16_load_partial(type, grad, i + g, count - g)
 				                       : v16_load(type, grad, i + g);

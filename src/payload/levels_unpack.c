@@ -8,8 +8,6 @@
 #include "v16/v16.h"
 #include <math.h>
 
-enum { FLAG_CODING = 3 }; /* enum levels_coding */
-
 /* The parts of a payload. */
 struct parts {
 	size_t bucket, buckets;
@@ -62,7 +60,7 @@ static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels 
 
 static bool parts_of(const struct frame *frame, struct parts *p)
 {
-	p->coding = frame->flags & FLAG_CODING;
+	p->coding = frame->flags & LEVELS_VARIABLE_WIDTH;
 	if (frame->flags > LEVELS_ENTROPY || frame->size < LEVELS_HEAD)
 		return false;
 	p->bucket = get_u32(frame->payload);
@@ -308,7 +306,7 @@ bool levels_check(const struct frame *frame, struct part *part)
 	       d.ended;
 }
 
-bool levels_clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
 	const uint32_t bucket = get_u32(frame->payload), word = get_u32(frame->payload + 4),
 	               count = word & 0xFFFF;
@@ -321,14 +319,14 @@ bool levels_clean(const struct frame *frame, const uint8_t *from, const uint8_t 
 	return bits == 2 ? bits_clean(from, to) : !codes_full_4(from, to);
 }
 
-bool levels_divides(const struct frame *frame) { return frame->flags == LEVELS_FIXED; }
-
-void levels_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                         size_t first, size_t end)
 {
+	(void)count;
 	struct parts p;
 	if (!parts_of(frame, &p)) /* never: it passed the check */
-		return;
-	struct decoding d = {.parts = &p, .n = frame->n, .weight = weight, .acc = acc};
+		return 1;
+	struct decoding d = {.parts = &p, .n = frame->n, .weight = *weight, .acc = acc};
 	const struct block_code symbols = symbols_with(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
 	if (p.coding == LEVELS_FIXED) {
@@ -337,6 +335,7 @@ void levels_unpack_add(const struct frame *frame, float weight, float *acc, size
 		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
 		                    add_symbols, &d, acc, first, last);
 	}
+	return 1;
 }
 
 uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)

@@ -128,7 +128,7 @@ bool ternary_check(const struct frame *frame, struct part *part)
 	}
 }
 
-bool ternary_clean(const struct frame *frame, const uint8_t *from, const uint8_t *to)
+bool ternary_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
 	struct parts p;
 	parts_of(frame, &p);
@@ -260,25 +260,23 @@ static void unpack_blocks(const struct parts *p, size_t n, float weight, float *
 	                    acc, first, end);
 }
 
-bool ternary_divides(const struct frame *frame)
+size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                          size_t first, size_t end)
 {
-	return (frame->flags & TERNARY_FLAG_CODING) < TERNARY_ENTROPY;
-}
-
-void ternary_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
-{
+	(void)count;
 	struct parts p;
 	parts_of(frame, &p);
 	if (p.coding == TERNARY_GAPS)
-		unpack_gaps(&p, frame->n, weight, acc, first, end);
+		unpack_gaps(&p, frame->n, *weight, acc, first, end);
 	else if (p.coding == TERNARY_BLOCKS)
-		unpack_blocks(&p, frame->n, weight, acc, first, end);
+		unpack_blocks(&p, frame->n, *weight, acc, first, end);
 	else if (p.planes)
-		unpack_planes(&p, frame->n, weight, acc, first, end);
+		unpack_planes(&p, frame->n, *weight, acc, first, end);
 	else if (p.coding == BITS)
-		unpack_bits(&p, frame->n, weight, acc, first, end);
+		unpack_bits(&p, frame->n, *weight, acc, first, end);
 	else
-		unpack_trits(&p, frame->n, weight, acc, first, end);
+		unpack_trits(&p, frame->n, *weight, acc, first, end);
+	return 1;
 }
 
 /* How many of the n elements of a group are not zero; zero: the code of zero. */

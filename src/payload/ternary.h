@@ -14,19 +14,19 @@
 #include "payload/trits.h"
 #include "coding/blocks.h"
 
-#define ternary_codes      PER_ISA(ternary_codes)
-#define ternary_unpack_add PER_ISA(ternary_unpack_add)
-#define ternary_sum_bound  PER_ISA(ternary_sum_bound)
-#define ternary_sum        PER_ISA(ternary_sum)
-#define ternary_divides    PER_ISA(ternary_divides)
-#define ternary_describe   PER_ISA(ternary_describe)
-#define ternary_clean      PER_ISA(ternary_clean)
-#define ternary_check      PER_ISA(ternary_check)
+#define ternary_codes       PER_ISA(ternary_codes)
+#define ternary_unpack_add  PER_ISA(ternary_unpack_add)
+#define ternary_sum_bound   PER_ISA(ternary_sum_bound)
+#define ternary_sum         PER_ISA(ternary_sum)
+#define ternary_describe    PER_ISA(ternary_describe)
+#define ternary_check_chunk PER_ISA(ternary_check_chunk)
+#define ternary_check       PER_ISA(ternary_check)
 
 enum { TERNARY_CLIP, TERNARY_BUCKET, TERNARY_SHARED, TERNARY_CODING }; /* the keys */
 enum { TERNARY_ENTROPY = BITS + 1 };                     /* the third coding: what is shortest of */
 enum { TERNARY_BLOCKS = TERNARY_ENTROPY, TERNARY_GAPS }; /* these, and trits, in a frame's flags */
 enum { TERNARY_FLAG_CODING = 3, TERNARY_FLAG_SHARED = 4, TERNARY_FLAG_SUM = 0x100 };
+enum { TERNARY_VARIABLE_WIDTH = TERNARY_BLOCKS & TERNARY_GAPS }; /* the flag of these two codings */
 enum { TERNARY_MOST_BUCKET = 1 << 20 };
 
 /* Digits as symbols; two bits each before they are coded. */
@@ -35,11 +35,11 @@ extern const struct block_code ternary_codes;
 /* bucket: 0 for one scaler. */
 static inline size_t ternary_scalers(size_t bucket, size_t n) { return bucket ? divide_up(n, bucket) : 1; }
 
-/* The codec's check, clean, unpack_add, divides, describe, sum_bound and sum. */
+/* The codec's check, check_chunk, unpack_add, describe, and summing. */
 bool ternary_check(const struct frame *frame, struct part *part);
-bool ternary_clean(const struct frame *frame, const uint8_t *from, const uint8_t *to);
-void ternary_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
-bool ternary_divides(const struct frame *frame);
+bool ternary_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to);
+size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
+                          size_t first, size_t end);
 void ternary_describe(const struct frame *frame, crumb_frame_info *out);
 size_t ternary_sum_bound(size_t count, size_t n);
 int64_t ternary_sum(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags);

@@ -28,12 +28,13 @@ static size_t some(const struct floats *f, size_t first)
 /* These: where they stand, or taken to room. */
 static __attribute__((noinline)) const uint8_t *take(const struct floats *f, size_t first, float room[SOME])
 {
-	enum { AHEAD = 64 };
+	enum { PREFETCH_ELEMENTS = 64 };
 	const size_t last = f->count - 1;
 	if (!f->number)
 		return f->x + 4 * first;
 	for (size_t j = 0; j < some(f, first); j++) {
-		const size_t ahead = first + j + AHEAD < last ? first + j + AHEAD : last;
+		const size_t ahead =
+		        first + j + PREFETCH_ELEMENTS < last ? first + j + PREFETCH_ELEMENTS : last;
 		__builtin_prefetch(f->x + 4 * (size_t)get_u32(f->number + 4 * ahead));
 		room[j] = get_f32(f->x + 4 * (size_t)get_u32(f->number + 4 * (first + j)));
 	}

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "select/threshold.h"
+#include "base/bytes.h"
 #include "v16/v16.h"
 
 enum {

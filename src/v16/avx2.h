@@ -67,12 +67,12 @@ P_FN float p_top(pf a)
 	return _mm_cvtss_f32(_mm_max_ps(two, _mm_movehdup_ps(two)));
 }
 P_FN pf p_abs(pf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
-P_FN pf p_worst_abs(pf a, pf b)
+P_FN pf p_max_abs_nan(pf a, pf b)
 {
 	return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(p_abs(a)), _mm256_castps_si256(b)));
 }
 #define P_HAS_LEAST_ABS
-P_FN pf p_least_abs(pf a, pf b)
+P_FN pf p_min_abs_nonzero(pf a, pf b)
 {
 	const __m256i before = _mm256_sub_epi32(_mm256_castps_si256(p_abs(a)), _mm256_set1_epi32(1));
 	return _mm256_castsi256_ps(_mm256_min_epu32(before, _mm256_castps_si256(b)));

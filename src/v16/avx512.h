@@ -60,12 +60,12 @@ P_FN pf p_max(pf a, pf b) { return _mm512_max_ps(a, b); }
 /* Of |a| and |b|, which is b. */
 P_FN pf p_min_abs(pf a, pf b) { return _mm512_range_ps(a, b, 10); }
 P_FN pf p_max_abs(pf a, pf b) { return _mm512_range_ps(a, b, 11); }
-P_FN pf p_worst_abs(pf a, pf b)
+P_FN pf p_max_abs_nan(pf a, pf b)
 {
 	return _mm512_castsi512_ps(
 	        _mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)));
 }
-P_FN pf p_least_abs(pf a, pf b)
+P_FN pf p_min_abs_nonzero(pf a, pf b)
 {
 	const __m512i before = _mm512_sub_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_set1_epi32(1));
 	return _mm512_castsi512_ps(_mm512_min_epu32(before, _mm512_castps_si512(b)));

@@ -49,7 +49,7 @@ P_FN pf p_min(pf a, pf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 P_FN pf p_max(pf a, pf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 P_FN float p_top(pf a) { return vmaxvq_f32(a); }
 P_FN pf p_abs(pf a) { return vabsq_f32(a); }
-P_FN pf p_worst_abs(pf a, pf b)
+P_FN pf p_max_abs_nan(pf a, pf b)
 {
 	return vreinterpretq_f32_s32(
 	        vmaxq_s32(vreinterpretq_s32_f32(vabsq_f32(a)), vreinterpretq_s32_f32(b)));

@@ -57,7 +57,7 @@ P_FN pf p_min(pf a, pf b) { return a < b ? a : b; }
 P_FN pf p_max(pf a, pf b) { return a > b ? a : b; }
 P_FN float p_top(pf a) { return a; }
 P_FN pf p_abs(pf a) { return p_of_bits(p_bits_of(a) & 0x7FFFFFFFu); }
-P_FN pf p_worst_abs(pf a, pf b)
+P_FN pf p_max_abs_nan(pf a, pf b)
 {
 	const pi size = p_bits_of(a) & 0x7FFFFFFFu, most = p_bits_of(b);
 	return p_of_bits(size > most ? size : most);

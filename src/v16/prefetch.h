@@ -1,6 +1,4 @@
-/* Memory is asked for ahead of a loop that goes through it. In a stream the CPU's own prefetcher does so,
- * too: a Zen 5's leaves up to half of what memory gives to be had, an Emerald Rapids's up to a quarter;
- * beside a Zen 4's ours costs up to a sixth.
+/* Software prefetching, and from which size on it is worth it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PREFETCH_H
@@ -9,15 +7,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { AHEAD = 6144 /* bytes */, CACHED = 1 << 16 /* elements: the second cache holds a slice of so many */ };
+enum {
+	PREFETCH_BYTES = 6144, /* distance in a stream */
+	L2_ELEMENTS = 1 << 16, /* a tensor of so many f32 and its residual fit in L2 */
+};
 
-/* isa.c: AHEAD where that is faster in a stream, else 0, which asks for what is read at once. */
+/* Distance for loops that the hardware prefetcher follows, too: PREFETCH_BYTES, or 0 on CPUs where software
+ * prefetching slows them down (isa.c). */
 extern size_t crumb_stream_prefetch;
 
-/* The cache line so many bytes after at, which may lie past all that may be read. */
-static inline void prefetch(const void *at, size_t ahead)
+/* Prefetches the cache line distance bytes after at, which may lie past the end of the array. */
+static inline void prefetch(const void *at, size_t distance)
 {
-	__builtin_prefetch((const void *)((uintptr_t)at + ahead));
+	__builtin_prefetch((const void *)((uintptr_t)at + distance));
 }
 
 #endif

@@ -9,8 +9,6 @@
 
 #include "v16/v16.h"
 
-enum { RNG_BLOCK = 4096 };
-
 typedef struct {
 	v16i s[4];
 } rng;
@@ -29,14 +27,14 @@ V16_FN v16i rng_mix32(v16i x)
 	return v16_xori(x, v16_shr(x, 16));
 }
 
-/* The generator of the block that element i begins; i is a multiple of RNG_BLOCK. */
+/* The generator of the block that element i begins; i is a multiple of SUM_BLOCK. */
 V16_FN rng rng_at(uint64_t seed, uint64_t step, uint64_t i)
 {
 	static const uint32_t lane[V16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
 	const uint64_t golden = UINT64_C(0x9E3779B97F4A7C15);
 	uint64_t k = rng_mix64(seed + golden);
 	k = rng_mix64((k ^ step) + golden);
-	k = rng_mix64((k ^ i / RNG_BLOCK) + golden);
+	k = rng_mix64((k ^ i / SUM_BLOCK) + golden);
 	rng r;
 	for (uint32_t w = 0; w < 4; w++) {
 		const v16i number = v16_addi(v16_loadi(lane), v16_seti(16 * w));

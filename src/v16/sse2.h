@@ -57,7 +57,7 @@ P_FN float p_top(pf a)
 	return _mm_cvtss_f32(_mm_max_ps(two, _mm_shuffle_ps(two, two, 1)));
 }
 P_FN pf p_abs(pf a) { return _mm_andnot_ps(_mm_set1_ps(-0.0f), a); }
-P_FN pf p_worst_abs(pf a, pf b)
+P_FN pf p_max_abs_nan(pf a, pf b)
 {
 	const __m128 size = p_abs(a);
 	const __m128 worse = _mm_castsi128_ps(_mm_cmpgt_epi32(_mm_castps_si128(size), _mm_castps_si128(b)));

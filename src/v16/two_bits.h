@@ -1,4 +1,5 @@
-/* Codes of two bits an element: sixteen elements are one little-endian word, the first element its lowest bits.
+/* Codes of two bits an element: sixteen elements are one little-endian word, the first element its lowest
+ * bits.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TWO_BITS_H

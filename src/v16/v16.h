@@ -25,6 +25,9 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+/* Elements whose f32 are summed in order, and whose random numbers have one generator (doc/FORMAT.md, 3). */
+enum { SUM_BLOCK = 4096 };
+
 /* Inlined by force, but not under a sanitizer: with its checks around each value files would compile for
  * minutes. */
 #ifdef V16_CALLS
@@ -73,7 +76,7 @@ enum { V16 = 16 };
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
 P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }
 #ifndef P_HAS_LEAST_ABS
-P_FN pf p_least_abs(pf a, pf b)
+P_FN pf p_min_abs_nonzero(pf a, pf b)
 {
 	return p_min_abs(p_pick(p_ne(a, p_set(0)), a, p_set(__builtin_inff())), b);
 }
@@ -135,8 +138,8 @@ V16_BINARY(max, v16f, v16f)  /* a > b ? a : b */
 V16_UNARY(abs, v16f, v16f)
 V16_BINARY(min_abs, v16f, v16f) /* of |a| and b, b >= 0 */
 V16_BINARY(max_abs, v16f, v16f)
-V16_BINARY(least_abs, v16f, v16f) /* min_abs, or b where a is 0; or, for |a|, the float before it */
-V16_BINARY(worst_abs, v16f, v16f) /* max_abs, and a NaN is the greatest */
+V16_BINARY(min_abs_nonzero, v16f, v16f) /* min_abs, or b where a is 0; or, for |a|, the float before it */
+V16_BINARY(max_abs_nan, v16f, v16f) /* max_abs, and a NaN is the greatest */
 V16_BINARY(ge, v16m, v16f)   /* a >= b */
 V16_BINARY(gt, v16m, v16f)
 V16_BINARY(gt_size, v16m, v16f) /* of magnitudes */

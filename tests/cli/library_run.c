@@ -69,11 +69,11 @@ int main(int argc, char **argv)
 		require(load(argv[i], &grad) == n * width, "length");
 		for (size_t count; (count = crumb_agree_count(packer));) {
 			float *stat = allocate(count * sizeof *stat);
-			require(!crumb_measure(packer, grad, type, stat) && !crumb_agree(packer, stat, 1),
+			require(!crumb_measure(packer, grad, n, type, stat) && !crumb_agree(packer, stat, 1),
 			        "agree");
 			free(stat);
 		}
-		const int64_t length = crumb_pack(packer, grad, type, 0, frame, cap);
+		const int64_t length = crumb_pack(packer, grad, n, type, 0, frame, cap);
 		require(length > 0 && crumb_unpack_add(frame, (size_t)length, 1, sum, n) == length,
 		        "pack or unpack");
 		save(prefix, "frames", "ab", frame, (size_t)length);

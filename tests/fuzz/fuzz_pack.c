@@ -19,15 +19,15 @@ static int64_t pack(crumb_packer *packer, const struct gradient *g, uint8_t *dst
 	const size_t due = crumb_agree_count(packer);
 	if (due) {
 		float *stat = fuzz_floats(due, 0);
-		assert(crumb_pack(packer, g->data, g->dtype, g->flags, dst, cap) == CRUMB_EAGREE);
-		const int error = crumb_measure(packer, g->data, g->dtype, stat);
+		assert(crumb_pack(packer, g->data, g->n, g->dtype, g->flags, dst, cap) == CRUMB_EAGREE);
+		const int error = crumb_measure(packer, g->data, g->n, g->dtype, stat);
 		assert(error || !crumb_agree(packer, stat, 1));
 		free(stat);
 		if (error)
 			return error;
 	}
-	assert(crumb_pack(packer, g->data, g->dtype, g->flags, dst, cap - 1) == CRUMB_ESPACE);
-	return crumb_pack(packer, g->data, g->dtype, g->flags, dst, cap);
+	assert(crumb_pack(packer, g->data, g->n, g->dtype, g->flags, dst, cap - 1) == CRUMB_ESPACE);
+	return crumb_pack(packer, g->data, g->n, g->dtype, g->flags, dst, cap);
 }
 
 static void assert_decodes(const uint8_t *frame, size_t length, size_t n)
@@ -46,7 +46,7 @@ static bool fixed(const crumb_codec *codec)
 {
 	const crumb_codec_info *info = crumb_list(codec->id - 1);
 	for (size_t k = 0; k < info->keys; k++)
-		if (!strcmp(info->key[k].name, "coding") && codec->value[k] != info->key[k].fallback)
+		if (!strcmp(info->key[k].name, "coding") && codec->value[k] != info->key[k].default_value)
 			return false;
 	return info->flags & CRUMB_CODEC_FIXED;
 }

@@ -17,8 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		float *g = fuzz_floats(n, 0.25f), *stat = fuzz_floats(due, 0);
 		uint8_t *frame = malloc(cap);
 		assert(frame);
-		assert(!due || (!crumb_measure(packer, g, CRUMB_F32, stat) && !crumb_agree(packer, stat, 1)));
-		const int64_t length = crumb_pack(packer, g, CRUMB_F32, 0, frame, cap);
+		assert(!due ||
+		       (!crumb_measure(packer, g, n, CRUMB_F32, stat) && !crumb_agree(packer, stat, 1)));
+		const int64_t length = crumb_pack(packer, g, n, CRUMB_F32, 0, frame, cap);
 		assert(length >= CRUMB_HEADER_BYTES && (size_t)length <= cap);
 		const int64_t taken = crumb_unpack_add(frame, (size_t)length, 1, g, n);
 		assert(taken == length || taken == CRUMB_EFRAME);

@@ -2,6 +2,7 @@
  * every instruction set and in two ranges, and then peek takes it, too.
  *
  * SPDX-License-Identifier: MIT */
+#include <crumb_parallel.h>
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

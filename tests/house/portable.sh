@@ -17,7 +17,7 @@ int main(void)
 	packer = aligned_alloc(64, (crumb_packer_size(&codec, 5) + 63) / 64 * 64);
 	if (!packer || crumb_packer_init(packer, &codec, 5, 0, 1))
 		return 2;
-	const int64_t length = crumb_pack(packer, grad, CRUMB_F32, 0, frame, sizeof frame);
+	const int64_t length = crumb_pack(packer, grad, 5, CRUMB_F32, 0, frame, sizeof frame);
 	if (length < 0 || crumb_unpack_add(frame, (size_t)length, 1, sum, 5) != length)
 		return 3;
 	free(packer);

@@ -9,10 +9,10 @@ for library in shared static; do
 	holds "$library: only crumb_: $(tr '\n' ' ' <others)" test ! -s others
 done
 
-# The shared library exports what the header declares, and nothing else.
-sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$SOURCE/include/crumb.h" | sort >declared
+# The shared library exports what the headers declare, and nothing else.
+sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$SOURCE"/include/*.h | sort >declared
 sort shared >exported
-holds "exports are what crumb.h declares: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
+holds "exports are what the headers declare: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
 
 # It allocates nothing, prints nothing, starts no thread and reads no environment: there is nothing it could do so with. What begins
 # with an underscore is the compiler's.

@@ -15,7 +15,7 @@ int main(void)
 	crumb_packer *packer = malloc(crumb_packer_size(&codec, 4));
 	if (!frame || !packer || crumb_packer_init(packer, &codec, 4, 0, 1))
 		return 1;
-	const int64_t length = crumb_pack(packer, grad, CRUMB_F32, 0, frame, cap);
+	const int64_t length = crumb_pack(packer, grad, 4, CRUMB_F32, 0, frame, cap);
 	if (length < 0 || crumb_unpack_add(frame, cap, 1, sum, 4) != length)
 		return 1;
 	printf("%g %g %g %g\n", sum[0], sum[1], sum[2], sum[3]);

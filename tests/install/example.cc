@@ -15,7 +15,7 @@ int main()
 	const auto packer = reinterpret_cast<crumb_packer *>(memory.data());
 	if (crumb_packer_init(packer, &codec, grad.size(), 0, 1))
 		return 1;
-	const auto length = crumb_pack(packer, grad.data(), CRUMB_F32, 0, frame.data(), frame.size());
+	const auto length = crumb_pack(packer, grad.data(), grad.size(), CRUMB_F32, 0, frame.data(), frame.size());
 	if (length < 0 || crumb_unpack_add(frame.data(), frame.size(), 1, sum.data(), sum.size()) != length)
 		return 1;
 	for (const float value : sum)

@@ -21,6 +21,7 @@ major=${VERSION%%.*}
 {
 	echo ./bin/crumb
 	echo ./include/crumb.h
+	echo ./include/crumb_parallel.h
 	for name in libcrumb.a libcrumb.so libcrumb.so."$major" libcrumb.so."$VERSION" pkgconfig/crumb.pc; do
 		echo "./$LIBDIR/$name"
 	done

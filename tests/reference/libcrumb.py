@@ -13,7 +13,7 @@ ISAS = "portable", "sse2", "avx2", "avx512", "neon"
 
 
 class Codec(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_uint32), ("zero", ctypes.c_uint32), ("value", ctypes.c_float * 8)]
+    _fields_ = [("id", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("value", ctypes.c_float * 8)]
 
 
 class Span(ctypes.Structure):
@@ -28,10 +28,10 @@ def declare():
             ("packer_init", ctypes.c_int, pointer, pointer, size, size, ctypes.c_uint64),
             ("packer_residual", pointer, pointer),
             ("agree_count", size, pointer),
-            ("measure", ctypes.c_int, pointer, ctypes.c_char_p, ctypes.c_int, pointer),
+            ("measure", ctypes.c_int, pointer, ctypes.c_char_p, size, ctypes.c_int, pointer),
             ("agree", ctypes.c_int, pointer, pointer, size),
             ("bound", size, pointer, size),
-            ("pack", whole, pointer, ctypes.c_char_p, ctypes.c_int, ctypes.c_uint, pointer, size),
+            ("pack", whole, pointer, ctypes.c_char_p, size, ctypes.c_int, ctypes.c_uint, pointer, size),
             ("unpack_add", whole, ctypes.c_char_p, size, ctypes.c_float, pointer, size),
             ("sum", whole, pointer, size, pointer, size),
             ("sum_bound", size, size, size),
@@ -75,7 +75,7 @@ class Packer:
         """What this learner has to say before it packs; empty when nothing is due."""
         stat = array("f", bytes(4 * LIB.crumb_agree_count(self.at)))
         if stat:
-            status = LIB.crumb_measure(self.at, gradient, self.dtype, address(stat))
+            status = LIB.crumb_measure(self.at, gradient, self.n, self.dtype, address(stat))
             assert status == 0, f"crumb_measure: {status}"
         return stat
 
@@ -89,7 +89,7 @@ class Packer:
         """The frame, or the error, a negative number."""
         bound = LIB.crumb_bound(ctypes.byref(self.codec), self.n)
         room = ctypes.create_string_buffer(b"\xA5" * (bound + GUARD), bound + GUARD)
-        length = LIB.crumb_pack(self.at, gradient, self.dtype, 0, room, bound)
+        length = LIB.crumb_pack(self.at, gradient, self.n, self.dtype, 0, room, bound)
         assert room.raw[bound:] == b"\xA5" * GUARD, f"crumb_pack wrote past {bound} bytes: {self.what}"
         end = self.at + self.size
         assert ctypes.string_at(end, GUARD) == b"\xA5" * GUARD, f"crumb_pack wrote past the packer: {self.what}"

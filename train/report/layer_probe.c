@@ -86,7 +86,7 @@ static int clip(crumb_codec codec, const float *grad, size_t n, float *clipped)
 	float *most = malloc(((n - 1) / bucket + 1) * sizeof *most);
 	int error = packer && most ? crumb_packer_init(packer, &codec, n, 0, 0) : CRUMB_EMEMORY;
 	if (!error)
-		error = crumb_measure(packer, grad, CRUMB_F32, most);
+		error = crumb_measure(packer, grad, n, CRUMB_F32, most);
 	for (size_t i = 0; i < n && !error; i++)
 		clipped[i] = fmaxf(fminf(grad[i], most[i / bucket]), -most[i / bucket]);
 	free(packer);

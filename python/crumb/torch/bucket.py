@@ -81,7 +81,7 @@ class Bucket:
         stat = torch.empty(slot.packer.agree_count)
         if stat.numel():
             try:
-                check(lib.crumb_measure(slot.packer.address, part.data_ptr(), self.kind, stat.data_ptr()))
+                check(lib.crumb_measure(slot.packer.address, part.data_ptr(), part.numel(), self.kind, stat.data_ptr()))
             except NonFinite:
                 stat.fill_(float("nan"))
         return stat
