@@ -1,22 +1,19 @@
-/* The speed of codecs, of plain statements of what others do, and of entropy coders, beside the memory's, on
- * one thread:
+/* bench/codecs: the speed of codecs, of plain statements of others' rules, and of entropy coders, beside memory's, on one
+ * thread.
  *
  *   codecs [--quick] [GRADIENT.npy]...        lines of CSV
  *
- * Every codec with every instruction set of this machine, on gradients that workload.h makes, of 4 Ki to 64
- * Mi elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). The columns: the CPU;
- * whose elements, and how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe,
- * unpack, and in the same turns r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks
- * symbols of four bits at fixed width, an element each, with so many bits of entropy. One operation is
- * what packing would make if it were an instruction on vectors for sixteen elements, and no memory; folding
- * and CRC are of a checksum's bytes, if it were done by one kind of its instructions alone.
+ * Measures every codec with every instruction set of this machine, on gradients that workload.h makes, of 4 Ki to 64 Mi
+ * elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). Columns: the CPU; whose elements, and
+ * how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe, unpack, and alternating with
+ * these r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks symbols of four bits at fixed width, one an
+ * element, of the named entropy.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/coders.h"
 #include "measure/program.h"
 #include "bench/gathered.h"
 #include "measure/npy.h"
-#include "bench/peak.h"
 #include "bench/rules.h"
 #include "measure/speed.h"
 #include "bench/subjects.h"
@@ -27,10 +24,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of which many frames are decoded. */
+/* Codecs of which many frames are decoded together. */
 static const char *const divided[] = {"twobit", "terngrad", "qsgd"};
 
-/* safe: there is a pack that checks its input. */
+/* safe: pack_safe was measured. */
 static void print_row(const char *data, size_t n, const char *isa, const char *what, bool safe,
                       const double gbps[SPEED_KERNELS])
 {
@@ -267,56 +264,9 @@ static int measure_coders(struct speed *speed, bool quick)
 	return status;
 }
 
-/* ---- arithmetic ---- */
-
-enum { TIMES = 64 }; /* or looking at the clock would count */
-
-struct peak_subject {
-	peak_function *run;
-	size_t n;
-};
-
-static int64_t operate(void *self, const float *grad, bool safe)
-{
-	const struct peak_subject *peak = self;
-	(void)grad, (void)safe;
-	peak->run(crumb_isa(), sizeof *grad * peak->n * TIMES);
-	return 0;
-}
-
-static int64_t nothing(void *self, float *acc, size_t n)
-{
-	(void)self, (void)acc, (void)n;
-	return 0;
-}
-
-static int measure_operations(struct speed *speed, const char *data, bool quick)
-{
-	static const struct {
-		const char *what;
-		peak_function *run;
-	} peaks[] = {{"one operation", peak_operation}, {"folding", peak_fold}, {"CRC", peak_crc}};
-	int status = STATUS_OK;
-	for (size_t i = 0; program_isa(i) && !status; i++)
-		for (size_t k = 0; k < sizeof peaks / sizeof *peaks && !status; k++) {
-			struct peak_subject peak = {peaks[k].run, speed->n};
-			double gbps[SPEED_KERNELS];
-			crumb_set_isa(program_isa(i));
-			if (!peak.run(crumb_isa(), 0) || (quick && program_isa(i + 1)))
-				continue;
-			status = speed_measure(speed, &(struct speed_subject){operate, nothing, &peak, 1},
-			                       gbps);
-			if (!status) {
-				gbps[SPEED_UNPACK] = gbps[SPEED_PACK] *= TIMES;
-				print_row(data, speed->n, crumb_isa(), peaks[k].what, false, gbps);
-			}
-		}
-	return status;
-}
-
 /* ---- all ---- */
 
-/* On n elements. rounds: fewer where each takes longer. */
+/* Measures everything on n elements, with fewer rounds where each takes longer. */
 static int measure_size(size_t n, const char *data, const float *like, bool quick)
 {
 	struct speed speed;
@@ -332,8 +282,6 @@ static int measure_size(size_t n, const char *data, const float *like, bool quic
 	crumb_set_isa(NULL);
 	if (!status)
 		status = measure_rules(&speed, data);
-	if (!status && n == 1 << 20)
-		status = measure_operations(&speed, data, quick);
 	if (!status && n == 1 << 20)
 		status = measure_coders(&speed, quick);
 	speed_close(&speed);

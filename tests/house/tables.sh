@@ -6,7 +6,7 @@ mkdir doc bench
 cp "$SOURCE/README.md" .
 cp "$SOURCE/doc/MEASUREMENTS.md" "$SOURCE/doc/PLAN.md" doc
 cp -r "$SOURCE/experiments" .
-cp -r "$SOURCE/bench/results" bench
+cp -r "$SOURCE/bench/results" "$SOURCE/bench/speed_tables.py" bench
 check "documents are as the results have them" python3 experiments/tables --check
 check "experiments/tables" python3 experiments/tables
 for text in README.md doc/MEASUREMENTS.md doc/PLAN.md experiments/README.md; do

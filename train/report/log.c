@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "exchange/auto/tuner.h"
+#include "measure/json.h"
 #include <unistd.h>
 
 static int failed(const struct log *log, char *why, size_t cap)
@@ -55,28 +56,13 @@ int log_resume(struct log *log, long end, char *why, size_t cap)
 	               : 0;
 }
 
-static void put_string(FILE *to, const char *text)
-{
-	fputc('"', to);
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if (*c == '"' || *c == '\\')
-			fprintf(to, "\\%c", *c);
-		else if (*c < 0x20)
-			fprintf(to, "\\u%04x", *c);
-		else
-			fputc(*c, to);
-	}
-	fputc('"', to);
-}
-
-/* "key": value, ... of an object. JSON has no infinity and no NaN. */
+/* Writes "key": value, ... of an object. */
 static void put_numbers(FILE *to, size_t count, const char *const *key, const double *value)
 {
-	for (size_t i = 0; i < count; i++)
-		if (isfinite(value[i]))
-			fprintf(to, "%s\"%s\": %.10g", i > 0 ? ", " : "", key[i], value[i]);
-		else
-			fprintf(to, "%s\"%s\": null", i > 0 ? ", " : "", key[i]);
+	for (size_t i = 0; i < count; i++) {
+		fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "", key[i]);
+		json_double(to, value[i]);
+	}
 }
 
 static void put_number(FILE *to, const char *key, double value)
@@ -89,14 +75,14 @@ static void put_head(const struct log *log, const char *event, const char *codec
 {
 	const struct options *o = log->options;
 	fprintf(log->file, "{\"event\": \"%s\", \"codec\": ", event);
-	put_string(log->file, codec);
+	json_string(log->file, codec);
 	fprintf(log->file, ", \"model\": ");
-	put_string(log->file, o->model->name);
+	json_string(log->file, o->model->name);
 	fprintf(log->file, ", \"data\": ");
-	put_string(log->file, o->data);
+	json_string(log->file, o->data);
 	const bool tuned = crumb_script_meant(codec);
 	fprintf(log->file, ", \"plan\": \"%s\", \"down\": ", tuned ? "auto" : o->plan->name);
-	put_string(log->file, tuned ? "auto" : o->down_text);
+	json_string(log->file, tuned ? "auto" : o->down_text);
 	fprintf(log->file, ", \"ranks\": %u, \"rank\": %u, \"learners\": %zu, \"batch\": %zu, \"seed\": %llu",
 	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
 }
@@ -229,7 +215,7 @@ void log_failed(struct log *log, const char *codec, size_t step, const char *rea
 		return;
 	put_head(log, "failed", codec);
 	fprintf(log->file, ", \"step\": %zu, \"why\": ", step);
-	put_string(log->file, reason);
+	json_string(log->file, reason);
 	fprintf(log->file, "}\n");
 	fflush(log->file);
 }
@@ -262,9 +248,9 @@ int log_choice(struct log *log, const char *codec, const struct crumb_tuned *cho
 	put_head(log, "choice", codec);
 	fprintf(to, ", \"step\": %llu, \"chosen\": {\"plan\": \"%s\", \"down\": ",
 	        (unsigned long long)choice->step, choice->plan);
-	put_string(to, choice->down);
+	json_string(to, choice->down);
 	fprintf(to, ", \"up\": ");
-	put_string(to, choice->up);
+	json_string(to, choice->up);
 	fprintf(to, "}, \"seconds\": {\"measured\": %.6f", choice->measured);
 	put_number(to, "predicted", choice->predicted);
 	put_number(to, "raw", choice->plain);
@@ -272,7 +258,7 @@ int log_choice(struct log *log, const char *codec, const struct crumb_tuned *cho
 	fprintf(to, "}, \"link\": {\"latency\": %.9f", choice->latency);
 	put_number(to, "rate", 8 * choice->rate);
 	fprintf(to, "}, \"script\": ");
-	put_string(to, choice->script);
+	json_string(to, choice->script);
 	return end_line(log, why, cap);
 }
 
