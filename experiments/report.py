@@ -1,13 +1,15 @@
-"""experiments/README.md's parts: one table of all experiments, and of each its rows, its figure and what it shows.
-SPDX-License-Identifier: MIT"""
+"""The generated parts of experiments/README.md: one table of all experiments, and for each experiment its rows, its
+figure and the verdicts on its claims. SPDX-License-Identifier: MIT"""
 import re
+import textwrap
 
 import catalogue
 import claims
 import figure
 from markdown import distinct, mean, read, table
 
-PAPERS = [name for name in catalogue.EXPERIMENTS if name not in ("mnist", "demo", "codecs")]  # whose tables are in other documents
+# The tables of the other experiments are in other documents.
+PAPERS = [name for name in catalogue.EXPERIMENTS if name not in ("mnist", "demo", "codecs")]
 KINDS = ["conv", "fc", "lstm", "last"]
 COUNTED = [column for kind in KINDS for column in (kind, f"{kind}, as the paper counts")]
 
@@ -60,7 +62,7 @@ def figures(rows, key):
 
 
 def judged(row):
-    """What a run is judged by: its error in percent, or a language model's loss in nats."""
+    """Returns the value by which a run is judged: its error in percent, or a language model's loss in nats."""
     by_loss = row["task"] in catalogue.LANGUAGE
     value = row["test_loss" if by_loss else "error"]
     return float(value) * (1 if by_loss else 100) if value else float("nan")
@@ -78,10 +80,11 @@ def by_codec(name, more=""):
 
 
 def beside_raw(by, at):
-    """What raw and this are judged by, over the seeds that both have been run with; raw of as many learners where there is such a run.
-    None: there is nothing to compare."""
+    """The values by which raw and this codec are judged, over the seeds that both have been run with; raw's of as many
+    learners if there is such a run. None: there is nothing to compare."""
     task, learners, codec = at
-    raw = by.get((task, learners, "raw")) or next((rows for (other, _, spec), rows in by.items() if (other, spec) == (task, "raw")), [])
+    raw = by.get((task, learners, "raw")) or next((rows for (other, _, spec), rows in by.items()
+                                                   if (other, spec) == (task, "raw")), [])
     seeds = {row["seed"] for row in raw} & {row["seed"] for row in by.get(at, [])}
     if codec == "raw" or not seeds:
         return None
@@ -100,22 +103,23 @@ def beside_paper(name):
 
 
 def compared(name):
-    """A line a number of the paper's: without and with the codec, there and here."""
+    """A line for each number of the paper's: without and with the codec, there and here."""
     for task, learners, paper, here in beside_paper(name):
         unit = "nats" if task in catalogue.LANGUAGE else "%"
-        yield (f"- {task}, {learners} learners: the paper {paper.raw:.2f} -> {paper.own:.2f} {unit} ({above(paper)}; "
+        yield (f"{task}, {learners} learners: the paper {paper.raw:.2f} -> {paper.own:.2f} {unit} ({above(paper)}; "
                f"{paper.learners or 'an unknown number of'} learners), here " +
                (f"{here[0]:.2f} -> {here[1]:.2f} {unit} ({above(here)})" if here else "not run"))
 
 
 def rows_of(name):
-    """A row a task, codec and number of learners: what it errs, beside raw; what was sent."""
+    """A row for each task, codec and number of learners: its error, alone and beside raw's, and the ratios."""
     by, lines = by_codec(name), []
     for at, rows in by.items():
-        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows), above(beside_raw(by, at)),
+        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows),
+                      above(beside_raw(by, at)),
                       *(figures(rows, key) for key in ("ratio", *COUNTED, "residual_norm", "noise"))])
-    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", *COUNTED, "norm of what is owed",
-            "noise"]
+    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", *COUNTED,
+            "residual norm", "noise"]
     used = [i for i in range(len(head)) if i < 5 or any(line[i] for line in lines)]
     return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec"]) if lines else ""
 
@@ -127,15 +131,16 @@ def verdicts(name):
         yield claim.text, "not run yet" if verdict is None else "holds" if verdict else "**does not hold**"
 
 
-TITLES = {"epoch": "epoch", "error": "test error, %", "test_loss": "test loss, nats", "ratio": "smaller by", "learners": "learners",
-          "batch": "mini-batch", "threshold": "threshold", "residual_norm": "norm of what a learner owes",
-          "noise": "|arrived - computed|² / |computed|²"}
+TITLES = {"epoch": "epoch", "error": "test error, %", "test_loss": "test loss, nats", "ratio": "smaller by",
+          "learners": "learners", "batch": "mini-batch", "threshold": "threshold",
+          "residual_norm": "residual norm of a learner", "noise": "|arrived - computed|² / |computed|²"}
 
 
 def value_of(row, field):
-    """Of a run: a field, or else an option in its command; None: it has neither. twobit's threshold is 0.5 where none is given."""
+    """Returns a run's field, or else an option in its command, or None. twobit's threshold is 0.5 if none is given."""
     found = re.search(f"{field}[ =]([0-9.]+)", row.get("command", ""))
-    return row.get(field) or (found[1] if found else "0.5" if (field, row["codec"]) == ("threshold", "twobit") else None)
+    default = "0.5" if (field, row["codec"]) == ("threshold", "twobit") else None
+    return row.get(field) or (found[1] if found else default)
 
 
 def curve_of(row, x):
@@ -182,9 +187,10 @@ def layer_drawing(name):
 
 
 def densities(histogram, most, widest):
-    """Middles of bins, and the share that bins would have that are as wide as those of the widest histogram."""
+    """Middles of bins, and the shares that they would have if they were as wide as those of the widest histogram."""
     counts = [int(count) for count in histogram.split()]
-    return [(most * ((2 * i + 1) / len(counts) - 1), count / sum(counts) * widest / most) for i, count in enumerate(counts) if count]
+    return [(most * ((2 * i + 1) / len(counts) - 1), count / sum(counts) * widest / most)
+            for i, count in enumerate(counts) if count]
 
 
 def drawings():
@@ -202,25 +208,38 @@ def layers_of(name):
         def of(field, digits=3, times=1):
             values = [times * float(row[field]) for row in rows if row[field]]
             return f"{mean(values):.{digits}g}" if values else ""
-        shorter = f"{100 * (1 - mean([float(row['clip_length']) for row in rows])):.2f}" if rows[0]["clip_length"] else ""
-        lines.append([learners, f"`{codec}`", f"{layer}, {kind}", of("sent", times=100), of("bin_sent"), of("arrived_zeros", times=100), of("error"),
-                      of("variance"), *(f"{float(rows[-1][field]):.3g}" if rows[-1][field] else "" for field in ("gradient_p95", "residual_p95")),
+        lengths = [float(row["clip_length"]) for row in rows if row["clip_length"]]
+        shorter = f"{100 * (1 - mean(lengths)):.2f}" if lengths else ""
+        lines.append([learners, f"`{codec}`", f"{layer}, {kind}", of("sent", times=100), of("bin_sent"),
+                      of("arrived_zeros", times=100), of("error"), of("variance"),
+                      *(f"{float(rows[-1][field]):.3g}" if rows[-1][field] else ""
+                        for field in ("gradient_p95", "residual_p95")),
                       shorter, of("clip_degrees")])
-    head = ["learners", "codec", "slice", "sent, %", "sent in a bin", "arrives as 0, %", "error of the codec", "variance of coordinates",
-            "gradient, 95 %, at the end", "residual, 95 %, at the end", "clipped: shorter by %", "turned by degrees"]
+    head = ["learners", "codec", "slice", "sent, %", "sent in a bin", "arrives as 0, %", "error of the codec",
+            "variance of coordinates", "gradient, 95 %, at the end", "residual, 95 %, at the end",
+            "clipped: shorter by %", "turned by degrees"]
     used = [i for i in range(len(head)) if any(line[i] for line in lines)]
-    return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec", "slice"]) if lines else ""
+    rows = [[line[i] for i in used] for line in lines]
+    return table([head[i] for i in used], rows, ["codec", "slice"]) if lines else ""
+
+
+def wrapped(text, bullet=""):
+    return textwrap.fill(text, 120, initial_indent=bullet, subsequent_indent=" " * len(bullet), break_long_words=False,
+                         break_on_hyphens=False)
 
 
 def experiments():
-    """A section an experiment."""
+    """A section for each experiment."""
     out = []
     for name in PAPERS:
         it = catalogue.EXPERIMENTS[name]
-        out += [f"## {name}", f"{it.title}. {it.text}".strip(), rows_of(name).strip(), "\n".join(compared(name)),
+        out += [f"## {name}", wrapped(f"{it.title}. {it.text}".strip()), rows_of(name).strip(),
+                "\n".join(wrapped(line, "- ") for line in compared(name)),
                 f"![{name}](figures/{name}.svg)" if drawing(name) else "",
-                layers_of(name).strip(), f"![{name}, one layer](figures/{name}-layers.svg)" if layer_drawing(name) else "",
-                "\n".join(f"- {verdict}: {text}" for text, verdict in verdicts(name)), f"Not run: {it.not_run}." if it.not_run else ""]
+                layers_of(name).strip(),
+                f"![{name}, one layer](figures/{name}-layers.svg)" if layer_drawing(name) else "",
+                "\n".join(wrapped(f"{verdict}: {text}", "- ") for text, verdict in verdicts(name)),
+                wrapped(f"Not run: {it.not_run}.") if it.not_run else ""]
     return "\n\n".join(part for part in out if part) + "\n"
 
 
@@ -251,5 +270,6 @@ def sizes():
     codecs = [codec for codec in distinct(rows, "codec") if codec != "raw"]
     return table(["network", "gradient, MB", *(f"`{codec}`" for codec in codecs)],
                  [[model, f"{int(by[model, 'raw']['dense_bytes']) / 1e6:.1f}"] +
-                  [f"{int(by[model, codec]['dense_bytes']) / int(by[model, codec]['up_bytes']):.1f}" for codec in codecs]
+                  [f"{int(by[model, codec]['dense_bytes']) / int(by[model, codec]['up_bytes']):.1f}"
+                   for codec in codecs]
                   for model in distinct(rows, "model")])

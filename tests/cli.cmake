@@ -9,6 +9,7 @@ foreach(candidate /usr/bin/python3 python3)
 	execute_process(COMMAND ${candidate} -c "import numpy" RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
 	if(status STREQUAL "0")
 		set(script_python ${candidate})
+		break()
 	endif()
 endforeach()
 

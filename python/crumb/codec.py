@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple, Union
 
 from crumb.error import check
-from crumb.library import SPEC_MAX, CodecStruct, lib
+from crumb.library import CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUAL, SPEC_MAX, CodecStruct, lib
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def _key(key):
 
 
 def _info(info):
-    flags = [bool(info.flags & bit) for bit in (1, 2, 4, 8)]  # enum crumb_codec_flags
+    flags = [bool(info.flags & bit) for bit in (CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES)]
     return CodecInfo(info.id, info.name.decode(), info.brief.decode(), tuple(_key(key) for key in info.key[:info.keys]), *flags)
 
 

@@ -1,7 +1,5 @@
 """The library's errors as exceptions. SPDX-License-Identifier: MIT"""
-from crumb.library import lib
-
-ENONFINITE = -4
+from crumb.library import ENONFINITE, lib
 
 
 class Error(ValueError):

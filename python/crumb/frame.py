@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Optional, Union
 
 from crumb.codec import Codec
-from crumb.error import ENONFINITE, check
-from crumb.library import FrameStruct, lib
+from crumb.error import check
+from crumb.library import ENONFINITE, FrameStruct, lib
 from crumb.memory import accumulator, elements, octets
 
 

@@ -6,11 +6,15 @@ from ctypes import c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint
 from pathlib import Path
 
 SONAME = "libcrumb.so.0"
+
+# Names and values of crumb.h, without CRUMB_; a test compares them with the header.
 MAX_KEYS = 8
 MAX_FACTS = 6
 SPEC_MAX = 256
-HEADER_BYTES = 32
 KNOWN_FINITE = 1
+EINVAL, ENONFINITE, ELENGTH, EPACKER = -1, -4, -9, -11
+F32, F16, BF16 = 0, 1, 2
+CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES = 1, 2, 4, 8
 
 
 class CodecStruct(ctypes.Structure):
@@ -55,6 +59,7 @@ _PROTOTYPES = {  # what it returns, what it takes; the address of elements or of
     "bound": (c_size_t, _codec, c_size_t),
     "pack": (c_int64, c_void_p, c_void_p, c_size_t, c_int, c_uint, c_void_p, c_size_t),
     "unpack_add": (c_int64, c_void_p, c_size_t, c_float, c_void_p, c_size_t),
+    "frame_length": (c_int64, c_void_p, c_size_t),
     "peek": (c_int64, ctypes.POINTER(FrameStruct), c_void_p, c_size_t),
     "finite": (c_int, c_void_p, c_size_t, c_int),
     "version": (c_char_p,),

@@ -6,11 +6,10 @@ from typing import Any, Optional, Sequence, Union
 
 from crumb.codec import Codec
 from crumb.error import check
-from crumb.library import KNOWN_FINITE, CodecStruct, lib
+from crumb.library import EINVAL, ELENGTH, KNOWN_FINITE, CodecStruct, lib
 from crumb.memory import elements, octets
 
-_EINVAL, _EPACKER, _ELENGTH = -1, -11, -9
-_ALIGNMENT = 64
+_ALIGNMENT = 64  # bytes; the library takes less, but is fastest so
 
 
 class Packer:
@@ -23,10 +22,10 @@ class Packer:
     def __init__(self, codec: Union[Codec, str], n: int, seed: int = 0, run: int = 0):
         codec = Codec(codec)
         if n < 0 or run < 0:
-            check(_EINVAL, f"{n} elements in runs of {run}")
+            check(EINVAL, f"{n} elements in runs of {run}")
         size = lib.crumb_packer_size(byref(codec.struct), n)
         if not size or not codec.bound(n):
-            check(_EINVAL, f"{n} elements for {codec}")
+            check(EINVAL, f"{n} elements for {codec}")
         self._allocate(size)
         check(lib.crumb_packer_init(self.address, byref(codec.struct), n, run, seed & (1 << 64) - 1))
         self._describe()
@@ -100,7 +99,7 @@ class Packer:
         """stats: what every learner measured, in the same order everywhere."""
         everything = array("f", (x for stat in stats for x in stat))
         if len(everything) != len(stats) * self.agree_count:
-            check(_EINVAL, f"{len(everything)} floats of {len(stats)} learners, {self.agree_count} of each are due")
+            check(EINVAL, f"{len(everything)} floats of {len(stats)} learners, {self.agree_count} of each are due")
         if everything:
             check(lib.crumb_agree(self.address, everything.buffer_info()[0], len(stats)))
 
@@ -124,4 +123,4 @@ class Packer:
 
     def _check_length(self, n):
         if n != self.n:
-            check(_ELENGTH, f"{n} elements, and the packer is for {self.n}")
+            check(ELENGTH, f"{n} elements, and the packer is for {self.n}")

@@ -222,6 +222,16 @@ class Memory(unittest.TestCase):
             self.assertTrue((total == 1).all())
 
 
+class Constants(unittest.TestCase):
+    def test_they_are_the_header_s(self):
+        header = Path(SOURCE, "include/crumb.h").read_text()
+        number = dict(re.findall(r"^#define CRUMB_(\w+)\s+(\d+)\s", header, re.M))
+        number.update(re.findall(r"\bCRUMB_(\w+) = (-?\d+)", header))
+        copied = {name: value for name, value in vars(crumb.library).items() if name.isupper() and isinstance(value, int)}
+        self.assertGreater(len(copied), 12)
+        self.assertEqual({name: int(number.get(name, "0")) for name in copied}, copied)
+
+
 class Codecs(unittest.TestCase):
     def test_specs(self):
         self.assertEqual(len(crumb.codecs()), len(re.findall(r"^CODEC\(", Path(SOURCE, "src/codecs.def").read_text(), re.M)))

@@ -17,8 +17,8 @@ exchange = ctypes.CDLL(os.environ["POLICY"])
 exchange.crumb_kind_name.restype = ctypes.c_char_p
 exchange.crumb_policy_choose.restype = CodecStruct
 exchange.crumb_policy_choose.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t]
-exchange.crumb_mix.restype = ctypes.c_uint64
-exchange.crumb_mix.argtypes = [ctypes.c_uint64] * 2
+exchange.crumb_message_mix.restype = ctypes.c_uint64
+exchange.crumb_message_mix.argtypes = [ctypes.c_uint64] * 2
 
 WORDS = [*KINDS, *(info.name for info in crumb.codecs()), "adacomp:bin=50", "twobit:threshold=0.25", "nothing", "", "conv=", "=", ",",
          ";", ":", "=raw", ";fc=sign", "bias,batchnorm=half", "bin=5"]
@@ -75,7 +75,7 @@ class Policies(unittest.TestCase):
         for seed, learner, tensor in ((0, 0, 0), (1, 2, 3), (1 << 63, 7, 1000), (5, 0, 1)):
             want = 0
             for x in (seed, learner, tensor):
-                want = exchange.crumb_mix(want, x)
+                want = exchange.crumb_message_mix(want, x)
             self.assertEqual(seed_of(seed, learner, tensor), want)
 
 

@@ -7,14 +7,14 @@ from typing import List, Sequence, Set, Tuple
 import torch
 
 from crumb.error import NonFinite, check
-from crumb.library import HEADER_BYTES, lib
+from crumb.library import BF16, F16, F32, lib
 from crumb.torch.slot import Slot
 
 PACKED, NONFINITE, FAILED = range(3)  # what a rank has to say of its bucket
 _FRAME, _PLAIN = range(2)  # and of each of its slots: a frame follows, or it is to be averaged plainly
 _HEAD = struct.Struct("<4sIQ")  # magic, what it says, bytes of the message; a byte a slot and the frames follow
 _MAGIC = b"CRMT"
-_KINDS = {torch.float32: 0, torch.float16: 1, torch.bfloat16: 2}  # enum crumb_dtype
+_KINDS = {torch.float32: F32, torch.float16: F16, torch.bfloat16: BF16}
 _TASK = 1 << 16  # elements: shorter parameters are packed together
 
 
@@ -138,10 +138,9 @@ class Bucket:
         for i, mark in enumerate(ctypes.string_at(base + _HEAD.size, len(self.slots))):
             length = 0
             if mark == _FRAME:
-                length = HEADER_BYTES
-                length += ctypes.c_uint64.from_address(base + at + 16).value if end - at >= HEADER_BYTES else 0
-                if length > end - at:
-                    raise RuntimeError(f"crumb: rank {rank} sent a frame of {self.slots[i].name} that is cut short")
+                length = lib.crumb_frame_length(base + at, end - at)
+                if not 0 <= length <= end - at:
+                    raise RuntimeError(f"crumb: rank {rank} sent a frame of {self.slots[i].name} that is cut short or damaged")
             frames.append((base + at, length))
             at += length
         return said, frames
