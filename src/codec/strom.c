@@ -25,96 +25,19 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + sparse_signs_bound(n);
 }
 
-#ifdef P_LISTS_QUICKLY
-
-/* Takes a quantum of those shown of the group from element i on, of which left are there, and lists them. */
-static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, size_t left, uint8_t *word)
+/* Takes a quantum from each large element of the chunk that begins at element first, and appends its word to
+ * the list. */
+static void send_chunk(float *r, float t, size_t first, const struct above *above, uint8_t *word)
 {
-	static const uint32_t lane[V16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-	if (left >= V16) {
-		const v16m sent = v16_mask((uint16_t)shown);
-		const v16f x = v16_loadf(r + i);
-		const v16i sign = v16_andi(v16_bits_of(x), v16_seti(0x80000000));
-		const v16f quantum = v16_of_bits(v16_ori(sign, v16_bits_of(v16_set(t))));
-		const v16i number = v16_addi(v16_seti((uint32_t)(2 * i)), v16_loadi(lane));
-		v16_storef(r + i, v16_sub_where(sent, x, quantum));
-		return v16_list(word, sent, v16_subi(number, v16_shr(sign, 31)));
-	}
-	for (; shown; shown &= shown - 1) {
-		const size_t at = i + v16_first_bit(shown);
-		const float x = r[at];
-		r[at] = x - copysignf(t, x);
-		word = put_u32(word, (uint32_t)(2 * at) | (x > 0));
-	}
-	return word;
-}
-
-/* Takes what is shown of the turn from element first on. Sixteen words are written at a time: what is behind
- * the list then means nothing. */
-static void take_shown(float *r, float t, size_t first, const struct above *above, uint8_t *word)
-{
-	uint8_t some[ABOVE_GROUPS + V16];
-	const size_t count = above_groups(above, false, some);
-	for (size_t k = 0; k < count; k++) {
-		const size_t group = some[k], i = first + V16 * group;
-		word = take_group(r, t, i, above->bits[group], above->end - i, word);
-	}
-}
-
-#else /* one by one, but first where they are, and the words at the end */
-
-/* Lists the great elements, numbered from the turn's first, and perhaps two words more. */
-static void list_elements(const struct above *above, uint32_t list[ABOVE_CHUNK + 2])
-{
-	uint8_t pair[ABOVE_GROUPS + V16];
-	uint32_t *at = list;
-	const size_t pairs = above_groups(above, true, pair);
-	for (size_t k = 0; k < pairs; k++) {
-		const size_t number = pair[k], first = 2 * V16 * number;
-		const uint64_t bits = get_u32((const uint8_t *)above->bits + 4 * number),
-		               rest = bits & (bits - 1), third = rest & (rest - 1);
-		/* Three are listed, be there so many or not: a branch on that would be mispredicted. */
-		at[0] = (uint32_t)first + v16_first_bit(bits);
-		at[1] = (uint32_t)first + v16_first_bit(rest);
-		at[2] = (uint32_t)first + v16_first_bit(third);
-		uint64_t left = third & (third - 1);
-		if (__builtin_expect(left != 0, 0))
-			for (uint32_t *more = at + 3; left; left &= left - 1)
-				*more++ = (uint32_t)first + v16_first_bit(left);
-		at += __builtin_popcountll(bits);
-	}
-}
-
-/* Takes what is shown of the turn from element first on, as above. */
-static void take_shown(float *r, float t, size_t first, const struct above *above, uint8_t *words)
-{
-	uint32_t element[ABOVE_CHUNK + V16];
-	float was[ABOVE_CHUNK + V16], *const own = r + first;
-	list_elements(above, element);
-	for (size_t k = 0; k < above->count; k++) {
-		const float x = own[element[k]];
-		was[k] = x;
-		own[element[k]] = x - copysignf(t, x);
-	}
-	for (size_t k = 0; k < above->count; k += V16) {
-		const v16i number = v16_addi(v16_loadi(element + k), v16_seti((uint32_t)first));
-		const v16i negative = v16_shr(v16_bits_of(v16_loadf(was + k)), 31);
-		v16_put(words + 4 * k, v16_subi(v16_addi(v16_addi(number, number), v16_seti(1)), negative));
-	}
-}
-
-#endif
-
-/* Of fewer elements, a list may have no room for sixteen words more. It is shorter than a map, and has as
- * much room again; with a greater bound, exchanges would send more short tensors raw. */
-enum { SHORT = 256 };
-_Static_assert(4 * SHORT / V16 >= 4 * V16, "a map of so many elements has sixteen words");
-
-static __attribute__((noinline)) void take_short(float *r, float t, const struct above *above, uint8_t *words)
-{
-	uint8_t list[4 * (SHORT + V16)];
-	take_shown(r, t, 0, above, list);
-	memcpy(words, list, 4 * above->count);
+	uint8_t number[ABOVE_GROUPS + V16];
+	const size_t groups = above_groups(above, number);
+	for (size_t k = 0; k < groups; k++)
+		for (uint32_t bits = above->bits[number[k]]; bits; bits &= bits - 1) {
+			const size_t i = first + (size_t)V16 * number[k] + v16_first_bit(bits);
+			const float x = r[i];
+			r[i] = x - copysignf(t, x);
+			word = put_u32(word, (uint32_t)(2 * i) | (x > 0));
+		}
 }
 
 /* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
@@ -177,10 +100,7 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 			                     n - end, t, signs->map + sparse_signs_map_bytes(end));
 			return;
 		}
-		if (n < SHORT)
-			take_short(r, t, &above, word);
-		else
-			take_shown(r, t, i, &above, word);
+		send_chunk(r, t, i, &above, word);
 	}
 }
 

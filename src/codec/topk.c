@@ -191,7 +191,7 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
 {
 	const float from = c->from;
 	uint8_t some[ABOVE_GROUPS + V16];
-	const size_t groups = above_groups(above, false, some);
+	const size_t groups = above_groups(above, some);
 	size_t count = c->count;
 	for (size_t k = 0; k < groups; k++) {
 		const size_t group = some[k], i = first + V16 * group;

@@ -27,25 +27,20 @@ struct above {
 void above_add(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float m,
                size_t most, bool cached, struct above *above);
 
-/* Lists in which groups, or pairs of groups, some are great, by their numbers; returns how many. */
-static inline size_t above_groups(const struct above *above, const bool pairs,
-                                  uint8_t list[ABOVE_GROUPS + V16])
+/* Compacts the numbers of the groups whose bitmask is not 0; returns how many there are. */
+static inline size_t above_groups(const struct above *above, uint8_t number[ABOVE_GROUPS + V16])
 {
-	const size_t all = pairs ? divide_up(above->groups, 2) : above->groups;
-	const uint8_t *const bits = (const uint8_t *)above->bits;
-	uint8_t *at = list;
+	uint8_t *at = number;
 	size_t i = 0;
 #ifdef P_HAS_LIST
-	for (; i + V16 <= all; i += V16)
-		at = v16_list_numbers(
-		        at, pairs ? v16_loadi((const void *)(bits + 4 * i)) : v16_load_u16(bits + 2 * i),
-		        (unsigned)i);
+	for (; i + V16 <= above->groups; i += V16)
+		at = v16_list_numbers(at, v16_load_u16(above->bits + i), (unsigned)i);
 #endif
-	for (; i < all; i++) {
+	for (; i < above->groups; i++) { /* no branch that could be mispredicted */
 		*at = (uint8_t)i;
-		at += pairs ? get_u32(bits + 4 * i) != 0 : above->bits[i] != 0;
+		at += above->bits[i] != 0;
 	}
-	return (size_t)(at - list);
+	return (size_t)(at - number);
 }
 
 #endif
