@@ -82,12 +82,10 @@ static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, 
  * at hand, which has its gradient, and all after it are drawn. */
 static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct sparse_signs *signs)
 {
-	enum { SOON = 1024 }; /* a turn ends where it has more than a list could hold so soon */
 	const size_t n = signs->n;
-	const bool cached = n <= L2_ELEMENTS;
 	struct above above;
 	for (size_t i = 0; i < n; i = above.end) {
-		above_add(r, grad, type, i, n, t, sparse_signs_listable(signs, i + SOON), cached, &above);
+		above_add(r, grad, type, i, n, t, &above);
 		const size_t end = above.end;
 		uint8_t *const word = sparse_signs_list(signs, i, end, above.count);
 		if (!word) {

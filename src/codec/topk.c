@@ -43,7 +43,6 @@ struct candidates {
 	float from;  /* magnitudes below this are not candidates, */
 	float least; /* but for some in a turn in which others were dropped, and none below this */
 	size_t most; /* that there may be until some are dropped */
-	bool cached; /* memory has not to be asked for any */
 };
 
 static struct floats values_of(const struct candidates *c)
@@ -217,8 +216,7 @@ static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, str
 	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
 	c->most = 2 * c->k + SPARE;
 	for (size_t first = 0; first < n; first = above.end) {
-		const size_t most = fits ? c->most - c->count : n;
-		above_add(r, grad, type, first, n, c->from, most, c->cached, &above);
+		above_add(r, grad, type, first, n, c->from, &above);
 		fits = fits && add_candidates(c, first, &above);
 	}
 	return fits;
@@ -428,7 +426,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	           entropy = p->codec.value[CODING] != SPARSE_SIGNS_PLAIN;
 	float *r = packer_floats(p);
 	uint32_t own[2][OWN_ROOM];
-	struct candidates c = {.r = r, .k = k, .cached = n <= L2_ELEMENTS};
+	struct candidates c = {.r = r, .k = k};
 	if (exact && 2 * k <= OWN_ROOM) {
 		c.room = OWN_ROOM;
 		c.value = (uint8_t *)own[0];

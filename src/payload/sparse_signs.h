@@ -52,12 +52,6 @@ static inline struct sparse_signs sparse_signs_open(uint8_t *dst, size_t n, bool
 {
 	return (struct sparse_signs){dst, sparse_signs_map(dst, n), n, 0, listed, entropy};
 }
-/* How many more may be listed at element end, or one more. */
-static inline size_t sparse_signs_listable(const struct sparse_signs *signs, size_t end)
-{
-	const size_t most = sparse_signs_map_bytes(end) / 4;
-	return signs->count < most ? most - signs->count : 0;
-}
 /* Where the next count words of the list go, of elements first to end - 1. Or NULL: the list would be longer
  * than the map of the elements up to there; then what was listed is drawn on it, and what follows is to be.
  * first is a multiple of sixteen. */
