@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONG = (1 << 16) + 5, MOST = 300005, STEPS = 2, GREAT = CASE_KINDS, SMALL, RISING, ROWS, KINDS };
+enum { LONG = (1 << 16) + 5, STEPS = 2, GREAT = CASE_KINDS, SMALL, RISING, ROWS, KINDS };
 
 /* 256 groups of sixteen are sampled; 16; too short for candidates. */
 static const size_t lengths[] = {LONG, 4101, 1021};
@@ -39,7 +39,7 @@ static int descending(const void *a, const void *b)
 
 static float greatest(const float *x, size_t n, size_t k)
 {
-	static float size[MOST];
+	static float size[LONG];
 	for (size_t i = 0; i < n; i++)
 		size[i] = fabsf(x[i]);
 	qsort(size, n, sizeof *size, descending);
@@ -108,7 +108,7 @@ static void find(const char *spec, size_t n, int kind)
 {
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
-	static float g[MOST], owed[MOST], sent[MOST];
+	static float g[LONG], owed[LONG], sent[LONG];
 	crumb_codec codec;
 	crumb_packer *p[CASE_ISAS];
 	assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
@@ -154,19 +154,38 @@ static void what_a_sort_finds(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* So many that a frame has room for either candidates' values or their numbers, and so few that it is these.
- */
-static void what_a_sort_finds_of_few(void **state)
+/* Programs may have told the CPU to take subnormal numbers for zeros, and then zeros reach the least
+ * magnitude. What is sent means little, but is in its bounds. */
+static void bounds_without_subnormals(void **state)
 {
 	(void)state;
-	for (int kind = 0; kind < KINDS; kind++)
-		find("topk:fraction=0.0075,value=exact", MOST, kind);
+#ifdef __SSE2__
+	enum { N = 4101, FLUSH_TO_ZERO = 0x8040 };
+	static float g[N], acc[N];
+	const char *isa[CASE_ISAS];
+	const size_t isas = case_isas(isa);
+	const unsigned control = __builtin_ia32_stmxcsr();
+	__builtin_ia32_ldmxcsr(control | FLUSH_TO_ZERO);
+	for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
+		for (size_t c = 0; c < isas; c++) {
+			crumb_codec codec;
+			size_t length;
+			assert_int_equal(crumb_set_isa(isa[c]), 0);
+			assert_int_equal(crumb_parse(&codec, specs[s], NULL), 0);
+			crumb_packer *p = case_packer(&codec, N, 0);
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &length);
+			assert_int_equal(crumb_unpack_add(frame, length, 1, acc, N), length);
+			free(frame);
+			free(p);
+		}
+	__builtin_ia32_ldmxcsr(control);
 	crumb_set_isa(NULL);
+#endif
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_sort_finds),
-	                                   cmocka_unit_test(what_a_sort_finds_of_few)};
+	                                   cmocka_unit_test(bounds_without_subnormals)};
 	return cmocka_run_group_tests_name("topk", tests, NULL, NULL);
 }
