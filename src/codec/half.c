@@ -1,4 +1,6 @@
-/* half: the gradient in 16 bits, bf16 or f16.
+/* half: the gradient in 16 bits, bf16 or f16, rounded to nearest.
+ *
+ * It is checked, converted and summed a chunk at a time, so that memory is read once.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"

@@ -1,7 +1,11 @@
-/* strom: every element above the threshold sends one quantum of it and keeps the rest (Strom, Interspeech
- * 2015).
+/* strom: every element that reaches the threshold sends one quantum of it and keeps the rest as residual
+ * (Strom, Interspeech 2015).
  *
- * The rule is twobit's, value for value; the payload is as long as there are elements sent.
+ * The rule is twobit's, value for value, but the payload is sparse: a list of elements, or a map of two bits
+ * each where that is shorter (payload/sparse_signs.h). Packing is one pass over memory. It begins with a
+ * list: each chunk's large elements are found (select/above.h) and appended while the chunk is in L1. At the
+ * chunk with which the list becomes longer than the map, it is turned into a map, and the rest of the tensor
+ * is written to that.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -40,9 +44,10 @@ static void send_chunk(float *r, float t, size_t first, const struct above *abov
 		}
 }
 
-/* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
-V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type, size_t n, float threshold,
-                        uint8_t *map)
+/* r += g for n elements; takes a quantum from the large ones and writes all codes to the map. Returns the
+ * number of elements that are sent. */
+V16_FN size_t map_type(float *r, const void *grad, const enum crumb_dtype type, size_t n, float threshold,
+                       uint8_t *map)
 {
 	enum { PAIR = 2 * V16 };
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
@@ -61,9 +66,9 @@ V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type,
 		count += (size_t)__builtin_popcountll(code);
 	}
 	for (; i < n; i += V16) {
-		const size_t few = n - i < V16 ? n - i : V16;
-		const v16f x = v16_add(v16_loadf_partial(r + i, few), v16_load_partial(type, grad, i, few));
-		v16_storef_partial(r + i, threshold_take(x, t, minus_t, sent), few);
+		const size_t rest = n - i < V16 ? n - i : V16;
+		const v16f x = v16_add(v16_loadf_partial(r + i, rest), v16_load_partial(type, grad, i, rest));
+		v16_storef_partial(r + i, threshold_take(x, t, minus_t, sent), rest);
 		const uint32_t code =
 		        (uint32_t)sparse_signs_codes(v16_bits(sent->plus), v16_bits(sent->minus));
 		map = put_u32(map, code);
@@ -72,15 +77,14 @@ V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type,
 	return count;
 }
 
-static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, float t, uint8_t *map)
+static size_t map_all(float *r, const void *grad, enum crumb_dtype type, size_t n, float t, uint8_t *map)
 {
-#define DRAW(TYPE) draw_type(r, grad, TYPE, n, t, map)
-	V16_BY_TYPE(type, DRAW);
+#define MAP(TYPE) map_type(r, grad, TYPE, n, t, map)
+	V16_BY_TYPE(type, MAP);
 }
 
-/* Few are listed as they are found. Where the list would be longer than a map of the same elements, the turn
- * at hand, which has its gradient, and all after it are drawn. */
-static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct sparse_signs *signs)
+/* r += g less what is sent, as a list or a map. */
+static void send_all(float *r, const void *grad, enum crumb_dtype type, float t, struct sparse_signs *signs)
 {
 	const size_t n = signs->n;
 	struct above above;
@@ -89,13 +93,14 @@ static void take(float *r, const void *grad, enum crumb_dtype type, float t, str
 		const size_t end = above.end;
 		uint8_t *const word = sparse_signs_list(signs, i, end, above.count);
 		if (!word) {
-			float added[ABOVE_CHUNK];
+			float nothing[ABOVE_CHUNK]; /* this chunk's gradient has been added; -0 changes no
+			                               float */
 			for (size_t k = 0; k < ABOVE_CHUNK; k++)
-				added[k] = -0.0f; /* changes nothing, not even -0 */
-			signs->count += draw(r + i, added, CRUMB_F32, end - i, t,
-			                     signs->map + sparse_signs_map_bytes(i));
-			signs->count += draw(r + end, (const uint8_t *)grad + v16_width(type) * end, type,
-			                     n - end, t, signs->map + sparse_signs_map_bytes(end));
+				nothing[k] = -0.0f;
+			signs->count += map_all(r + i, nothing, CRUMB_F32, end - i, t,
+			                        signs->map + sparse_signs_map_bytes(i));
+			signs->count += map_all(r + end, (const uint8_t *)grad + v16_width(type) * end, type,
+			                        n - end, t, signs->map + sparse_signs_map_bytes(end));
 			return;
 		}
 		send_chunk(r, t, i, &above, word);
@@ -110,7 +115,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	        threshold_choose(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, p->n);
 	struct sparse_signs signs =
 	        sparse_signs_open(put_f32(dst, t), p->n, true, p->codec.value[CODING] != SPARSE_SIGNS_PLAIN);
-	take(r, grad, type, t, &signs);
+	send_all(r, grad, type, t, &signs);
 	return 4 + sparse_signs_close(&signs, &out->flags);
 }
 

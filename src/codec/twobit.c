@@ -1,4 +1,10 @@
-/* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest.
+/* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest as
+ * residual.
+ *
+ * Packing is one pass over memory. In each chunk, comparisons leave two bitmasks, of the elements that send
+ * threshold and of those that send -threshold; then tables make codes of four bits of either, in MXNet's
+ * order. Frames of several learners are added together, so that acc is loaded and stored once for all of
+ * them.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -23,7 +29,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + code_bytes(n);
 }
 
-/* Elements of a chunk: its bitmasks are made first, which need one comparison each, and its codes of them. */
+/* Elements whose bitmasks are made before their codes. */
 enum { CHUNK = 512, PAIR = 2 * V16 };
 
 /* A bit for each element of a chunk: it sends threshold, or -threshold. */
@@ -38,7 +44,7 @@ static const uint8_t plus_codes[16] = {0x00, 0xC0, 0x30, 0xF0, 0x0C, 0xCC, 0x3C,
                      minus_codes[16] = {0x00, 0x80, 0x20, 0xA0, 0x08, 0x88, 0x28, 0xA8,
                                         0x02, 0x82, 0x22, 0xA2, 0x0A, 0x8A, 0x2A, 0xAA};
 
-/* Writes the codes for so many bytes of either bitmask. */
+/* Writes the codes of the first bytes of both bitmasks. */
 static void put_codes(uint8_t *codes, const struct bitmasks *sent, size_t bytes)
 {
 	size_t b = 0;
@@ -129,7 +135,7 @@ static bool check_chunk(const struct frame *frame, const uint8_t *from, const ui
 	return !bad;
 }
 
-/* What the codes of sixteen elements stand for, the first of which is element i. */
+/* Returns the values of sixteen codes, those of element i and the next ones. */
 V16_FN v16f values_at(v16t table4, const uint8_t *payload, size_t i)
 {
 	static const uint32_t place[V16] = {6, 4, 2, 0, 14, 12, 10, 8, 22, 20, 18, 16, 30, 28, 26, 24};
@@ -154,11 +160,12 @@ static void add_one(const struct frame *frame, float weight, float *acc, size_t 
 
 enum { TOGETHER = 8 /* frames added in a register */ };
 
-/* Adds several frames of whole groups. The hardware prefetcher does not follow so many streams. */
+/* Adds several frames over whole groups. Codes are prefetched, since the hardware prefetcher does not follow
+ * so many streams. */
 static void add_together(const struct frame *frame, const float *weight, size_t count, float *acc,
                          size_t first, size_t end)
 {
-	enum { LINE = 256 /* elements, whose codes are a cache line */ };
+	enum { LINE = 256 /* elements whose codes fill a cache line */ };
 	float value[TOGETHER][4] = {0};
 	v16t table[TOGETHER];
 	const uint8_t *payload[TOGETHER] = {NULL};
