@@ -49,14 +49,16 @@ static size_t bound(const crumb_codec *codec, size_t n)
 /* Nothing is allocated: candidates, and before them the sample, stand in the frame, whose payload is written
  * last. */
 struct candidates {
-	uint8_t *value,
-	        *number; /* f32 and u32, not aligned; number is NULL for exact values, which need none */
+	uint8_t *value;  /* f32, not aligned */
+	uint8_t *number; /* u32; NULL for exact values, which need none */
 	size_t room, count;
 	size_t k;
 	size_t most;  /* the cutoff is raised when there are more */
 	float cutoff; /* smaller magnitudes are not collected */
 };
 
+/* MIN_ROOM: candidates that there must be room for, or there are none. OWN_ROOM: room for exact values where
+ * the frame would have little. */
 enum { MIN_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
 
 /* Groups of n elements that are sampled: one in 64, or one in 16 of short tensors. */
