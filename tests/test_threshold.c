@@ -63,45 +63,46 @@ static void the_share_is_sent(void **state)
 			if (!(off < 1.5 && off > 1 / 1.5))
 				fail_msg("%s: %g sent in step %d", automatic[c].spec, sent, s);
 		}
-		const float *owed = crumb_packer_residual(p);
+		const float *residual = crumb_packer_residual(p);
 		for (size_t i = 0; i < N; i++)
-			if (!(fabs((double)sum[i] + (double)owed[i] - all[i]) <= 1e-4))
+			if (!(fabs((double)sum[i] + (double)residual[i] - all[i]) <= 1e-4))
 				fail_msg("%s: element %zu: %g of %g", automatic[c].spec, i,
-				         (double)sum[i] + (double)owed[i], all[i]);
+				         (double)sum[i] + (double)residual[i], all[i]);
 		free(p);
 	}
 }
 
-/* When no gradient comes any more, all that was owed is sent, but for what is below the last, least
+/* When no gradient comes any more, the whole residual is sent, but for what is below the last, least
  * threshold.
  */
-static void what_is_owed_is_sent(void **state)
+static void residuals_are_sent(void **state)
 {
 	(void)state;
 	enum { N = 20000, STEPS = 3000 };
 	static float g[N], sum[N];
 	for (size_t c = 0; c < AUTOMATIC; c++) {
 		crumb_packer *p = packer_of(automatic[c].spec, N);
-		const float *owed = crumb_packer_residual(p);
+		const float *residual = crumb_packer_residual(p);
 		uint64_t chance = 2;
 		double before = 0, after = 0;
 		gradient(g, N, 1, &chance);
 		for (int s = 0; s < STEPS; s++) {
 			step(p, g, N, sum);
 			for (size_t i = 0; i < N && s == 0; i++) {
-				before += (double)owed[i] * (double)owed[i];
+				before += (double)residual[i] * (double)residual[i];
 				g[i] = 0;
 			}
 		}
 		for (size_t i = 0; i < N; i++)
-			after += (double)owed[i] * (double)owed[i];
+			after += (double)residual[i] * (double)residual[i];
 		if (!(after < 1e-2 * before))
-			fail_msg("%s: of %g, %g are owed", automatic[c].spec, before, after);
+			fail_msg("%s: of %g, %g are left", automatic[c].spec, before, after);
 		free(p);
 	}
 }
 
-/* Of a few elements that are not zero at most half, but some; of zeros none; found wherever they stand. */
+/* If few elements are not zero, some of them are sent, but at most half; zeros are not. They are found
+ * wherever they are. */
 static void few_elements(void **state)
 {
 	(void)state;
@@ -125,7 +126,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(the_share_is_sent),
-	        cmocka_unit_test(what_is_owed_is_sent),
+	        cmocka_unit_test(residuals_are_sent),
 	        cmocka_unit_test(few_elements),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

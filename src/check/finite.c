@@ -1,12 +1,16 @@
-/* The gate: what may enter a packer.
+/* The test that every gradient passes before it changes a residual: all elements are finite, and none is
+ * above 2^120.
+ *
+ * A NaN fails each comparison, so that one comparison per element finds it, infinities and large numbers
+ * alike.
  *
  * SPDX-License-Identifier: MIT */
 #include "check/finite.h"
 #include "v16/v16.h"
 
-enum { BLOCK = 4096 }; /* elements, where one with a bad one ends the search */
+enum { BLOCK = 4096 }; /* elements between two branches on what was found */
 
-/* Four masks hide the latency of the comparison. */
+/* Four masks are independent, which hides the latency of combining them. */
 static bool usable_32(const float *grad, size_t n)
 {
 	const v16f most = v16_set(0x1p120f);
@@ -29,7 +33,7 @@ static bool usable_32(const float *grad, size_t n)
 	return true;
 }
 
-/* Magnitudes compare as their bits do. */
+/* Magnitudes of 16 bits are compared as integers, which order them likewise. */
 static bool usable_16(const uint8_t *grad, size_t n, int16_t most)
 {
 	typedef int16_t words

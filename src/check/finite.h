@@ -1,4 +1,4 @@
-/* The gate: what may enter a packer. SPDX-License-Identifier: MIT */
+/* The test that gradients are finite. SPDX-License-Identifier: MIT */
 #ifndef FINITE_H
 #define FINITE_H
 
@@ -8,7 +8,7 @@
 
 #define gradient_finite PER_ISA(gradient_finite)
 
-/* Whether all n elements are finite and of magnitude at most 2^120, so that adding a residual cannot
+/* Returns true if all n elements are finite and of magnitude at most 2^120, so that adding a residual cannot
  * overflow. */
 bool gradient_finite(const void *grad, size_t n, enum crumb_dtype type);
 

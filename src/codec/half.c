@@ -1,4 +1,6 @@
-/* half: the gradient in 16 bits, bf16 or f16.
+/* half: the gradient in 16 bits, bf16 or f16, rounded to nearest.
+ *
+ * It is checked, converted and summed a chunk at a time, so that memory is read once.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -15,7 +17,8 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 2 * n;
 }
 
-/* What the gate lets in is far from bf16's largest number; f16's is 65504. */
+/* Stores x in 16 bits. f16's largest number is 65504; elements that pass check/finite.h are far from bf16's.
+ */
 V16_FN void store(bool f16, uint8_t *dst, v16f x)
 {
 	const v16f most = v16_set(65504);
@@ -25,31 +28,22 @@ V16_FN void store(bool f16, uint8_t *dst, v16f x)
 		v16_store_bf16(dst, x);
 }
 
-/* cached: nothing has to be asked for. */
 V16_FN void put_type(bool f16, const void *grad, const enum crumb_dtype type, size_t first, size_t end,
-                     bool cached, uint8_t *dst)
+                     uint8_t *dst)
 {
 	size_t i = first;
-#ifdef P_HAS_STORE_UPPER
-	enum { PAIR = 2 * V16 };
-	for (; type == CRUMB_F32 && !f16 && i + PAIR <= end; i += PAIR, dst += 2 * PAIR) {
-		const v16f x = cached ? v16_load(type, grad, i) : v16_stream(type, grad, i);
-		const v16f y = cached ? v16_load(type, grad, i + V16) : v16_stream(type, grad, i + V16);
-		v16_store_bf16_two(dst, x, y);
-	}
-#endif
 	for (; i + V16 <= end; i += V16, dst += 2 * V16)
-		store(f16, dst, cached ? v16_load(type, grad, i) : v16_stream(type, grad, i));
-	uint8_t few[2 * V16];
-	store(f16, few, v16_load_partial(type, grad, i, end - i));
-	memcpy(dst, few, 2 * (end - i));
+		store(f16, dst, v16_stream(type, grad, i));
+	uint8_t rest[2 * V16];
+	store(f16, rest, v16_load_partial(type, grad, i, end - i));
+	memcpy(dst, rest, 2 * (end - i));
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
 	enum { CHUNK = CHECK_CHUNK / 2 /* elements */ };
-	const bool f16 = p->codec.value[TYPE] != 0, cached = p->n <= L2_ELEMENTS;
+	const bool f16 = p->codec.value[TYPE] != 0;
 	const size_t n = p->n;
 	out->flags = f16 ? FLAG_F16 : 0;
 	for (size_t first = 0, end; first < n; first = end) {
@@ -58,9 +52,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		    !gradient_finite((const uint8_t *)grad + v16_width(type) * first, end - first, type))
 			return UNUSABLE;
 		if (type == CRUMB_F32)
-			put_type(f16, grad, CRUMB_F32, first, end, cached, dst + 2 * first);
+			put_type(f16, grad, CRUMB_F32, first, end, dst + 2 * first);
 		else
-			put_type(f16, grad, type, first, end, cached, dst + 2 * first);
+			put_type(f16, grad, type, first, end, dst + 2 * first);
 		packed_to(out, dst + 2 * end);
 	}
 	return 2 * n;

@@ -1,7 +1,10 @@
 /* onebit: MXNet's 1-bit compression. Every element sends +1 if it is above the threshold, else -1, and keeps
- * the rest.
+ * the rest as residual.
  *
- * The threshold only decides; what is sent is always 1, so the learning rate has to know (doc/CODECS.md).
+ * The threshold only decides which of the two; their magnitude is always 1, whatever the gradient's scale, so
+ * the learning rate has to be chosen for that (doc/CODECS.md). A comparison leaves a bitmask with the first
+ * element in the least significant bit, where a frame has it in the most significant one, so the bits of each
+ * byte are reversed, a chunk at a time while it is in L1.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -17,9 +20,8 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return code_bytes(n);
 }
 
-/* The first of a byte's eight elements is in its most significant bit; this turns the bits of all bytes
- * around. */
-static inline uint64_t turn(uint64_t x)
+/* Reverses the bits of each byte. */
+static inline uint64_t reverse_bits(uint64_t x)
 {
 	const uint64_t ones = 0x5555555555555555, twos = 0x3333333333333333, fours = 0x0F0F0F0F0F0F0F0F;
 	x = (x & ones) << 1 | (x >> 1 & ones);
@@ -27,13 +29,13 @@ static inline uint64_t turn(uint64_t x)
 	return (x & fours) << 4 | (x >> 4 & fours);
 }
 
-static __attribute__((noinline)) void turn_words(uint8_t *codes, size_t size)
+static __attribute__((noinline)) void reverse_words(uint8_t *codes, size_t size)
 {
 	for (size_t i = 0; i < size; i += 4)
-		put_u32(codes + i, (uint32_t)turn(get_u32(codes + i)));
+		put_u32(codes + i, (uint32_t)reverse_bits(get_u32(codes + i)));
 }
 
-/* Which elements of x are above the threshold, and what is left of all. */
+/* Returns which elements of x are above the threshold, and sets what is left of all. */
 V16_FN v16m quantize(v16f x, v16f threshold, v16f *left)
 {
 	const v16m up = v16_gt(x, threshold);
@@ -43,7 +45,7 @@ V16_FN v16m quantize(v16f x, v16f threshold, v16f *left)
 
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst)
 {
-	enum { PAIR = 2 * V16, RUN = 4096 }; /* a run is turned around while the first cache holds it */
+	enum { PAIR = 2 * V16, CHUNK = 4096 };
 	const v16f t = v16_set(p->codec.value[THRESHOLD]);
 	float *r = packer_floats(p);
 	const size_t n = p->n, size = code_bytes(n);
@@ -51,7 +53,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	v16f left;
 	for (size_t i = 0, end; i < n; i = end) {
 		uint8_t *to = dst + i / 8, *const first = to;
-		end = n - i < RUN ? n : i + RUN;
+		end = n - i < CHUNK ? n : i + CHUNK;
 		for (; i + PAIR <= end; i += PAIR, to += 4) {
 			v16m up[2];
 			for (size_t k = 0; k < 2; k++) {
@@ -63,13 +65,13 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 			put_u32(to, v16_bits_of_two(up[0], up[1]));
 		}
 		for (; i < end; i += V16, to += 2) {
-			const size_t few = end - i < V16 ? end - i : V16;
-			const v16f x =
-			        v16_add(v16_loadf_partial(r + i, few), v16_load_partial(type, grad, i, few));
-			put_u16(to, (uint16_t)v16_bits(quantize(x, t, &left)) & v16_first(few));
-			v16_storef_partial(r + i, left, few);
+			const size_t rest = end - i < V16 ? end - i : V16;
+			const v16f x = v16_add(v16_loadf_partial(r + i, rest),
+			                       v16_load_partial(type, grad, i, rest));
+			put_u16(to, (uint16_t)v16_bits(quantize(x, t, &left)) & v16_first(rest));
+			v16_storef_partial(r + i, left, rest);
 		}
-		turn_words(first, code_bytes(end) - (size_t)(first - dst));
+		reverse_words(first, code_bytes(end) - (size_t)(first - dst));
 	}
 	return size;
 }
@@ -97,22 +99,22 @@ static size_t unpack_add(const struct frame *frame, const float *weight, size_t 
                          size_t first, size_t end)
 {
 	(void)count;
-	enum { TURNED = 4 * V16 }; /* together */
+	enum { BLOCK = 4 * V16 }; /* whose bits fill a register */
 	const v16f plus = v16_set(*weight), minus = v16_set(-*weight);
 	size_t i = first;
-	for (; i + TURNED <= end; i += TURNED) {
+	for (; i + BLOCK <= end; i += BLOCK) {
 		const uint8_t *const at = frame->payload + i / 8;
-		uint64_t up = turn(get_u32(at) | (uint64_t)get_u32(at + 4) << 32);
-		for (size_t k = 0; k < TURNED; k += V16, up >>= V16) {
+		uint64_t up = reverse_bits(get_u32(at) | (uint64_t)get_u32(at + 4) << 32);
+		for (size_t k = 0; k < BLOCK; k += V16, up >>= V16) {
 			const v16f value = v16_pick_bits((uint16_t)up, plus, minus);
 			v16_storef(acc + i + k, v16_add(v16_streamf(acc + i + k), value));
 		}
 	}
 	for (; i < end; i += V16) {
-		const size_t few = end - i < V16 ? end - i : V16;
-		const v16m up = v16_mask((uint16_t)turn(get_u16(frame->payload + i / 8)));
-		v16_storef_partial(acc + i,
-		                   v16_add(v16_loadf_partial(acc + i, few), v16_pick(up, plus, minus)), few);
+		const size_t rest = end - i < V16 ? end - i : V16;
+		const v16m up = v16_mask((uint16_t)reverse_bits(get_u16(frame->payload + i / 8)));
+		v16_storef_partial(
+		        acc + i, v16_add(v16_loadf_partial(acc + i, rest), v16_pick(up, plus, minus)), rest);
 	}
 	return 1;
 }

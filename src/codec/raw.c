@@ -1,5 +1,7 @@
 /* raw: the gradient as it is, in f32.
  *
+ * It is checked, copied and summed a chunk at a time, so that memory is read once.
+ *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
 #include "check/crc32c.h"

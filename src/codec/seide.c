@@ -1,8 +1,10 @@
-/* seide: 1-bit SGD. Every element of a column sends on which side of the column's split it lies and is worth
- * the mean of that side (Seide et al., Interspeech 2014).
+/* seide: 1-bit SGD. Every element sends on which side of its column's split it lies, low or high, and is
+ * worth the mean of that side (Seide et al., Interspeech 2014).
  *
- * A column is one output unit's weights: the packer's run. Shorter columns than LEAST are taken together, or
- * their means would outweigh their bits.
+ * A column is one output unit's weights: the packer's run. Several columns shorter than MIN_COLUMN are taken
+ * as one, or their means would outweigh their bits. Packing passes over a column twice, once to add the
+ * gradient and sum both sides, and once to write the bits and the residual; a split at the mean takes a third
+ * pass between them.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -11,19 +13,19 @@
 
 enum { SPLIT }; /* the key */
 enum { AT_ZERO, AT_MEAN };
-enum { LEAST = 64 };
+enum { MIN_COLUMN = 64 };
 
 static size_t column_of(size_t run, size_t n)
 {
 	if (run == 0 || run >= n)
 		return n;
-	const size_t column = run < LEAST ? run * divide_up(LEAST, run) : run;
+	const size_t column = run < MIN_COLUMN ? run * divide_up(MIN_COLUMN, run) : run;
 	return column < n ? column : n;
 }
 
 static size_t bit_bytes(size_t m) { return 2 * divide_up(m, V16); }
 
-/* Each column begins on a byte pair. */
+/* The bits of each column begin at a multiple of two bytes. */
 static size_t payload_bytes(size_t column, size_t n)
 {
 	const size_t whole = n / column, rest = n % column;
@@ -33,7 +35,7 @@ static size_t payload_bytes(size_t column, size_t n)
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	(void)codec;
-	const size_t columns = divide_up(n, LEAST);
+	const size_t columns = divide_up(n, MIN_COLUMN);
 	return 8 + 8 * columns + bit_bytes(n) + 2 * columns;
 }
 
@@ -49,20 +51,20 @@ V16_FN void put_group(float *x, size_t i, size_t m, v16f value)
 		v16_storef(x + i, value);
 }
 
-/* What the two sides of a column add up to, each element less center, times factor. */
+/* Sums of the two sides of a column, each element minus center, times factor. */
 struct sides {
 	double low, high;
 	size_t highs;
 };
 
-/* The same of a block, lane by lane. */
-struct lanes {
+/* Sums of the two sides of a block, lane by lane. */
+struct lane_sums {
 	v16f low, high;
 	unsigned highs;
 };
 
-/* Adds those of a group that are here. */
-V16_FN void add_group(struct lanes *s, v16f x, v16f center, v16f factor, const uint16_t here)
+/* Adds the elements of a group whose bit is set in here. */
+V16_FN void sum_group(struct lane_sums *s, v16f x, v16f center, v16f factor, const uint16_t here)
 {
 	v16f y = v16_mul(v16_sub(x, center), factor);
 	v16m up = v16_ge(x, center);
@@ -75,7 +77,7 @@ V16_FN void add_group(struct lanes *s, v16f x, v16f center, v16f factor, const u
 	s->highs += (unsigned)__builtin_popcount(v16_bits(up));
 }
 
-/* Of r, or of r = r + g where there is a g; what is below center is low. */
+/* Sums the sides of r, after r += g if g is not NULL; elements below center are low. */
 V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype type, size_t m, float center,
                              float factor)
 {
@@ -83,23 +85,23 @@ V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype typ
 	struct sides sum = {0, 0, 0};
 	for (size_t i = 0; i < m;) {
 		const size_t end = m - i < SUM_BLOCK ? m : i + SUM_BLOCK;
-		struct lanes s = {v16_set(0), v16_set(0), 0};
+		struct lane_sums s = {v16_set(0), v16_set(0), 0};
 		for (; i + V16 <= end; i += V16) {
 			v16f x = v16_streamf(r + i);
 			if (g) {
 				x = v16_add(x, v16_stream(type, g, i));
 				v16_storef(r + i, x);
 			}
-			add_group(&s, x, middle, by, 0xFFFF);
+			sum_group(&s, x, middle, by, 0xFFFF);
 		}
 		if (i < end) {
-			const size_t few = end - i;
-			v16f x = v16_loadf_partial(r + i, few);
+			const size_t rest = end - i;
+			v16f x = v16_loadf_partial(r + i, rest);
 			if (g) {
-				x = v16_add(x, v16_load_partial(type, g, i, few));
-				v16_storef_partial(r + i, x, few);
+				x = v16_add(x, v16_load_partial(type, g, i, rest));
+				v16_storef_partial(r + i, x, rest);
 			}
-			add_group(&s, x, middle, by, v16_first(few));
+			sum_group(&s, x, middle, by, v16_first(rest));
 			i = end;
 		}
 		sum.low += v16_sum_lanes(s.low);
@@ -109,7 +111,7 @@ V16_FN struct sides sides_of(float *r, const void *g, const enum crumb_dtype typ
 	return sum;
 }
 
-/* The usual case by itself; one loop for the others. */
+/* Two instances of the loop: constants for the usual case, variables for all others. */
 static struct sides sides_at_zero(float *r, const float *g, size_t m)
 {
 	return sides_of(r, g, CRUMB_F32, m, 0, 1);
@@ -124,7 +126,8 @@ struct levels {
 	float split, low, high;
 };
 
-/* factor: what keeps the sums finite. */
+/* Adds g to a column of r, if it is not NULL, and returns where it splits and what its sides are worth.
+ * factor: 1, or less where sums would overflow. */
 V16_FN struct levels levels_of(float *r, const void *g, enum crumb_dtype type, size_t m, unsigned mode,
                                float factor)
 {
@@ -214,7 +217,7 @@ static bool check(const struct frame *frame, struct part *part)
 	return true;
 }
 
-/* Elements i to m - 1 of a column, whose groups begin with its first one. */
+/* Adds elements i to m - 1 of a column; groups are counted from its first element. */
 V16_FN void add_column(float *acc, const uint8_t *bits, size_t i, size_t m, float low, float high)
 {
 	for (; i < m && i % V16; i++)

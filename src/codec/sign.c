@@ -1,6 +1,8 @@
 /* sign: every element sends its sign and is worth the mean magnitude (signSGD with error feedback,
  * Karimireddy et al., ICML 2019).
  *
+ * Packing passes over the residual twice: the mean has to be known before any element's residual is.
+ *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
 #include "v16/v16.h"
@@ -14,7 +16,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + sign_bytes(n);
 }
 
-/* r = r + g over the count <= 4096 elements from number i; returns the sum of the magnitudes. */
+/* r += g for the count <= SUM_BLOCK elements from number i on; returns the sum of their magnitudes. */
 V16_FN float add_block(float *r, const void *grad, const enum crumb_dtype type, size_t i, size_t count)
 {
 	v16f sum = v16_set(0);
@@ -33,8 +35,9 @@ V16_FN float add_block(float *r, const void *grad, const enum crumb_dtype type, 
 	return v16_sum_lanes(sum);
 }
 
-/* The mean magnitude of r where the sum in f32 overflowed: the same sum of magnitudes times 2^-32. */
-V16_FN float huge_mean(const float *r, size_t n)
+/* Returns the mean magnitude of r where the sum of a block overflows in f32: magnitudes are summed times
+ * 2^-32. */
+V16_FN float scaled_mean(const float *r, size_t n)
 {
 	double sum = 0;
 	for (size_t i = 0; i < n; i += SUM_BLOCK) {
@@ -64,7 +67,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	double sum = 0;
 	for (size_t i = 0; i < n; i += SUM_BLOCK)
 		sum += add_block(r, grad, type, i, n - i < SUM_BLOCK ? n - i : SUM_BLOCK);
-	const float scale = isfinite(sum) ? (float)(sum / (double)n) : huge_mean(r, n);
+	const float scale = isfinite(sum) ? (float)(sum / (double)n) : scaled_mean(r, n);
 	const v16f plus = v16_set(scale), minus = v16_set(-scale);
 	uint8_t *at = put_f32(dst, scale);
 	size_t i = 0;
@@ -79,11 +82,11 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		at = put_u32(at, v16_bits_of_two(negative[0], negative[1]));
 	}
 	for (; i < n; i += V16) {
-		const size_t few = n - i < V16 ? n - i : V16;
-		const v16f x = v16_loadf_partial(r + i, few);
+		const size_t rest = n - i < V16 ? n - i : V16;
+		const v16f x = v16_loadf_partial(r + i, rest);
 		const v16m negative = v16_negative(x);
-		v16_storef_partial(r + i, v16_sub(x, v16_pick(negative, minus, plus)), few);
-		at = put_signs(at, v16_bits(negative) & v16_first(few));
+		v16_storef_partial(r + i, v16_sub(x, v16_pick(negative, minus, plus)), rest);
+		at = put_signs(at, v16_bits(negative) & v16_first(rest));
 	}
 	return (size_t)(at - dst);
 }

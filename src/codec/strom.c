@@ -1,7 +1,11 @@
-/* strom: every element above the threshold sends one quantum of it and keeps the rest (Strom, Interspeech
- * 2015).
+/* strom: every element that reaches the threshold sends one quantum of it and keeps the rest as residual
+ * (Strom, Interspeech 2015).
  *
- * The rule is twobit's, value for value; the payload is as long as there are elements sent.
+ * The rule is twobit's, value for value, but the payload is sparse: a list of elements, or a map of two bits
+ * each where that is shorter (payload/sparse_signs.h). Packing is one pass over memory. It begins with a
+ * list: each chunk's large elements are found (select/above.h) and appended while the chunk is in L1. At the
+ * chunk with which the list becomes longer than the map, it is turned into a map, and the rest of the tensor
+ * is written to that.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -25,101 +29,25 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + sparse_signs_bound(n);
 }
 
-#ifdef P_LISTS_QUICKLY
-
-/* Takes a quantum of those shown of the group from element i on, of which left are there, and lists them. */
-static inline uint8_t *take_group(float *r, float t, size_t i, uint32_t shown, size_t left, uint8_t *word)
+/* Takes a quantum from each large element of the chunk that begins at element first, and appends its word to
+ * the list. */
+static void send_chunk(float *r, float t, size_t first, const struct above *above, uint8_t *word)
 {
-	static const uint32_t lane[V16] = {1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31};
-	if (left >= V16) {
-		const v16m sent = v16_mask((uint16_t)shown);
-		const v16f x = v16_loadf(r + i);
-		const v16i sign = v16_andi(v16_bits_of(x), v16_seti(0x80000000));
-		const v16f quantum = v16_of_bits(v16_ori(sign, v16_bits_of(v16_set(t))));
-		const v16i number = v16_addi(v16_seti((uint32_t)(2 * i)), v16_loadi(lane));
-		v16_storef(r + i, v16_sub_where(sent, x, quantum));
-		return v16_list(word, sent, v16_subi(number, v16_shr(sign, 31)));
-	}
-	for (; shown; shown &= shown - 1) {
-		const size_t at = i + v16_first_bit(shown);
-		const float x = r[at];
-		r[at] = x - copysignf(t, x);
-		word = put_u32(word, (uint32_t)(2 * at) | (x > 0));
-	}
-	return word;
+	uint8_t number[ABOVE_GROUPS + V16];
+	const size_t groups = above_groups(above, number);
+	for (size_t k = 0; k < groups; k++)
+		for (uint32_t bits = above->bits[number[k]]; bits; bits &= bits - 1) {
+			const size_t i = first + (size_t)V16 * number[k] + v16_first_bit(bits);
+			const float x = r[i];
+			r[i] = x - copysignf(t, x);
+			word = put_u32(word, (uint32_t)(2 * i) | (x > 0));
+		}
 }
 
-/* Takes what is shown of the turn from element first on. Sixteen words are written at a time: what is behind
- * the list then means nothing. */
-static void take_shown(float *r, float t, size_t first, const struct above *above, uint8_t *word)
-{
-	uint8_t some[ABOVE_GROUPS + V16];
-	const size_t count = above_groups(above, false, some);
-	for (size_t k = 0; k < count; k++) {
-		const size_t group = some[k], i = first + V16 * group;
-		word = take_group(r, t, i, above->bits[group], above->end - i, word);
-	}
-}
-
-#else /* one by one, but first where they are, and the words at the end */
-
-/* Lists the great elements, numbered from the turn's first, and perhaps two words more. */
-static void list_elements(const struct above *above, uint32_t list[ABOVE_CHUNK + 2])
-{
-	uint8_t pair[ABOVE_GROUPS + V16];
-	uint32_t *at = list;
-	const size_t pairs = above_groups(above, true, pair);
-	for (size_t k = 0; k < pairs; k++) {
-		const size_t number = pair[k], first = 2 * V16 * number;
-		const uint64_t bits = get_u32((const uint8_t *)above->bits + 4 * number),
-		               rest = bits & (bits - 1), third = rest & (rest - 1);
-		/* Three are listed, be there so many or not: a branch on that would be mispredicted. */
-		at[0] = (uint32_t)first + v16_first_bit(bits);
-		at[1] = (uint32_t)first + v16_first_bit(rest);
-		at[2] = (uint32_t)first + v16_first_bit(third);
-		uint64_t left = third & (third - 1);
-		if (__builtin_expect(left != 0, 0))
-			for (uint32_t *more = at + 3; left; left &= left - 1)
-				*more++ = (uint32_t)first + v16_first_bit(left);
-		at += __builtin_popcountll(bits);
-	}
-}
-
-/* Takes what is shown of the turn from element first on, as above. */
-static void take_shown(float *r, float t, size_t first, const struct above *above, uint8_t *words)
-{
-	uint32_t element[ABOVE_CHUNK + V16];
-	float was[ABOVE_CHUNK + V16], *const own = r + first;
-	list_elements(above, element);
-	for (size_t k = 0; k < above->count; k++) {
-		const float x = own[element[k]];
-		was[k] = x;
-		own[element[k]] = x - copysignf(t, x);
-	}
-	for (size_t k = 0; k < above->count; k += V16) {
-		const v16i number = v16_addi(v16_loadi(element + k), v16_seti((uint32_t)first));
-		const v16i negative = v16_shr(v16_bits_of(v16_loadf(was + k)), 31);
-		v16_put(words + 4 * k, v16_subi(v16_addi(v16_addi(number, number), v16_seti(1)), negative));
-	}
-}
-
-#endif
-
-/* Of fewer elements, a list may have no room for sixteen words more. It is shorter than a map, and has as
- * much room again; with a greater bound, exchanges would send more short tensors raw. */
-enum { SHORT = 256 };
-_Static_assert(4 * SHORT / V16 >= 4 * V16, "a map of so many elements has sixteen words");
-
-static __attribute__((noinline)) void take_short(float *r, float t, const struct above *above, uint8_t *words)
-{
-	uint8_t list[4 * (SHORT + V16)];
-	take_shown(r, t, 0, above, list);
-	memcpy(words, list, 4 * above->count);
-}
-
-/* r = r + g less what is sent of n elements, which is drawn; returns how many are sent. */
-V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type, size_t n, float threshold,
-                        uint8_t *map)
+/* r += g for n elements; takes a quantum from the large ones and writes all codes to the map. Returns the
+ * number of elements that are sent. */
+V16_FN size_t map_type(float *r, const void *grad, const enum crumb_dtype type, size_t n, float threshold,
+                       uint8_t *map)
 {
 	enum { PAIR = 2 * V16 };
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
@@ -138,9 +66,9 @@ V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type,
 		count += (size_t)__builtin_popcountll(code);
 	}
 	for (; i < n; i += V16) {
-		const size_t few = n - i < V16 ? n - i : V16;
-		const v16f x = v16_add(v16_loadf_partial(r + i, few), v16_load_partial(type, grad, i, few));
-		v16_storef_partial(r + i, threshold_take(x, t, minus_t, sent), few);
+		const size_t rest = n - i < V16 ? n - i : V16;
+		const v16f x = v16_add(v16_loadf_partial(r + i, rest), v16_load_partial(type, grad, i, rest));
+		v16_storef_partial(r + i, threshold_take(x, t, minus_t, sent), rest);
 		const uint32_t code =
 		        (uint32_t)sparse_signs_codes(v16_bits(sent->plus), v16_bits(sent->minus));
 		map = put_u32(map, code);
@@ -149,38 +77,33 @@ V16_FN size_t draw_type(float *r, const void *grad, const enum crumb_dtype type,
 	return count;
 }
 
-static size_t draw(float *r, const void *grad, enum crumb_dtype type, size_t n, float t, uint8_t *map)
+static size_t map_all(float *r, const void *grad, enum crumb_dtype type, size_t n, float t, uint8_t *map)
 {
-#define DRAW(TYPE) draw_type(r, grad, TYPE, n, t, map)
-	V16_BY_TYPE(type, DRAW);
+#define MAP(TYPE) map_type(r, grad, TYPE, n, t, map)
+	V16_BY_TYPE(type, MAP);
 }
 
-/* Few are listed as they are found. Where the list would be longer than a map of the same elements, the turn
- * at hand, which has its gradient, and all after it are drawn. */
-static void take(float *r, const void *grad, enum crumb_dtype type, float t, struct sparse_signs *signs)
+/* r += g less what is sent, as a list or a map. */
+static void send_all(float *r, const void *grad, enum crumb_dtype type, float t, struct sparse_signs *signs)
 {
-	enum { SOON = 1024 }; /* a turn ends where it has more than a list could hold so soon */
 	const size_t n = signs->n;
-	const bool cached = n <= L2_ELEMENTS;
 	struct above above;
 	for (size_t i = 0; i < n; i = above.end) {
-		above_add(r, grad, type, i, n, t, sparse_signs_listable(signs, i + SOON), cached, &above);
+		above_add(r, grad, type, i, n, t, &above);
 		const size_t end = above.end;
 		uint8_t *const word = sparse_signs_list(signs, i, end, above.count);
 		if (!word) {
-			float added[ABOVE_CHUNK];
+			float nothing[ABOVE_CHUNK]; /* this chunk's gradient has been added; -0 changes no
+			                               float */
 			for (size_t k = 0; k < ABOVE_CHUNK; k++)
-				added[k] = -0.0f; /* changes nothing, not even -0 */
-			signs->count += draw(r + i, added, CRUMB_F32, end - i, t,
-			                     signs->map + sparse_signs_map_bytes(i));
-			signs->count += draw(r + end, (const uint8_t *)grad + v16_width(type) * end, type,
-			                     n - end, t, signs->map + sparse_signs_map_bytes(end));
+				nothing[k] = -0.0f;
+			signs->count += map_all(r + i, nothing, CRUMB_F32, end - i, t,
+			                        signs->map + sparse_signs_map_bytes(i));
+			signs->count += map_all(r + end, (const uint8_t *)grad + v16_width(type) * end, type,
+			                        n - end, t, signs->map + sparse_signs_map_bytes(end));
 			return;
 		}
-		if (n < SHORT)
-			take_short(r, t, &above, word);
-		else
-			take_shown(r, t, i, &above, word);
+		send_chunk(r, t, i, &above, word);
 	}
 }
 
@@ -192,7 +115,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	        threshold_choose(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, p->n);
 	struct sparse_signs signs =
 	        sparse_signs_open(put_f32(dst, t), p->n, true, p->codec.value[CODING] != SPARSE_SIGNS_PLAIN);
-	take(r, grad, type, t, &signs);
+	send_all(r, grad, type, t, &signs);
 	return 4 + sparse_signs_close(&signs, &out->flags);
 }
 

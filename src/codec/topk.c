@@ -1,16 +1,30 @@
-/* topk: a fixed share of the elements, the greatest; plus and minus are each worth their mean, or what is
- * sent is exact (Dryden et al., MLHPC 2016).
+/* topk: a fixed share of the elements, those of the largest magnitudes; plus and minus are each worth their
+ * mean, or the values that are sent are exact (Dryden et al., MLHPC 2016).
+ *
+ * The k elements are selected in the pass over memory that adds the gradient:
+ *
+ * 1. A sample of |r + g| gives a cutoff that somewhat more than k elements should reach (estimate_cutoff).
+ * 2. Chunk after chunk, the gradient is added and the elements that reach the cutoff are collected
+ * (select/above.h). Whenever these candidates are twice as many as are sent, the k-th largest of them becomes
+ * the cutoff, and the smaller ones are dropped (raise_cutoff).
+ * 3. The k-th largest magnitude of the candidates (select/kth.h) is that of the tensor, since all other
+ * elements are below the cutoff, and k candidates or more are not.
+ * 4. The frame of means is made of the candidates alone; that of exact values takes a second pass.
+ *
+ * If the sample was wrong, so that fewer than k elements are found or more than there is room for, the k-th
+ * largest is selected from the whole residual, which takes several passes. The frame is the same to the byte.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
-#include "select/kth.h"
-#include "select/above.h"
 #include "payload/sparse_signs.h"
+#include "select/above.h"
+#include "select/kth.h"
 #include <math.h>
 
 enum { FRACTION, VALUE, CODING }; /* the keys */
 enum { MEAN, EXACT };
 enum { FLAG_EXACT = 2 };
+
 /* Exact values are not coded. */
 static bool accepts(const crumb_codec *codec)
 {
@@ -30,31 +44,24 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return n <= UINT32_MAX ? 8 * kept(codec, n) : 0; /* elements are numbered in 32 bits */
 }
 
-/* ---- candidates: the few that may be among the k greatest ------------------------------------ */
+/* ---- candidates: elements that may be among the k largest ------------------------------------ */
 
-/* The numbers of elements and their values, or, where there is no room for both, one of them: values can be
- * looked up, which is slow. Where there are too many, those that cannot be among the k greatest are dropped.
- */
+/* Nothing is allocated: candidates, and before them the sample, stand in the frame, whose payload is written
+ * last. */
 struct candidates {
-	const float *r;
-	uint8_t *number, *value;
+	uint8_t *value;  /* f32, not aligned */
+	uint8_t *number; /* u32; NULL for exact values, which need none */
 	size_t room, count;
 	size_t k;
-	float from;  /* magnitudes below this are not candidates, */
-	float least; /* but for some in a turn in which others were dropped, and none below this */
-	size_t most; /* that there may be until some are dropped */
-	bool cached; /* memory has not to be asked for any */
+	size_t most;  /* the cutoff is raised when there are more */
+	float cutoff; /* smaller magnitudes are not collected */
 };
 
-static struct floats values_of(const struct candidates *c)
-{
-	return c->value ? (struct floats){c->value, NULL, c->count}
-	                : (struct floats){(const uint8_t *)c->r, c->number, c->count};
-}
+/* MIN_ROOM: candidates that there must be room for, or there are none. OWN_ROOM: room for exact values where
+ * the frame would have little. */
+enum { MIN_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
 
-enum { LEAST_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
-
-/* How many groups of n elements are sampled: one in 64, or of few one in 16. */
+/* Groups of n elements that are sampled: one in 64, or one in 16 of short tensors. */
 static size_t sampled(size_t n, size_t room)
 {
 	enum { FEW = 256, MOST = 4096 };
@@ -64,26 +71,26 @@ static size_t sampled(size_t n, size_t room)
 	return fit < MOST ? fit : MOST;
 }
 
-/* A magnitude that k elements of r + grad reach, and some more, going by a sample; LEAST where that is too
- * small to tell. Sampled groups are not evenly spaced: tensors repeat. */
-static float guess(const float *r, const void *grad, enum crumb_dtype type, size_t n,
-                   const struct candidates *c)
+/* Returns a magnitude that, by a sample, k elements of r + grad reach and some more; MIN_MAGNITUDE if the
+ * sample would be too small. Sampled groups are not evenly spaced, since tensors repeat. */
+static float estimate_cutoff(const float *r, const void *grad, enum crumb_dtype type, size_t n,
+                             const struct candidates *c)
 {
 	const size_t groups = sampled(n, c->room);
 	if (!groups)
-		return LEAST;
-	/* Neighbours are alike, so a deviation is taken to be greater than that of independent draws. */
+		return MIN_MAGNITUDE;
+	/* Neighbours are alike, so the deviation is taken to be larger than that of independent samples. */
 	const double all = (double)(V16 * groups), share = all * (double)c->k / (double)n,
 	             wanted = (share + 6 * sqrt(share) + 4) / all;
 	if (!(wanted < 1))
-		return LEAST;
-	/* More of the maxima of several groups reach a magnitude than of all, and there are fewer to choose
-	 * from; but if they were too few, a row whose elements are great together would be many of them. */
+		return MIN_MAGNITUDE;
+	/* Selection is faster among maxima, each of several samples: where a share of below of the samples is
+	 * below the cutoff, below^fold of the maxima are. They must not be so few that one row of large
+	 * elements makes up many of those above it. */
 	size_t fold = 1;
 	double below = 1 - wanted;
 	for (; 2 * fold <= groups && below * below > 0.9; fold *= 2)
 		below *= below;
-	uint8_t *const sample = c->value ? c->value : c->number;
 	const size_t sets = groups / fold, step = n / (sets * fold), count = V16 * sets;
 	for (size_t set = 0; set < sets; set++) {
 		v16f most = v16_set(0);
@@ -93,115 +100,56 @@ static float guess(const float *r, const void *grad, enum crumb_dtype type, size
 		}
 		float x[V16];
 		v16_storef(x, most);
-		memcpy(sample + sizeof x * set, x, sizeof x);
+		memcpy(c->value + sizeof x * set, x, sizeof x);
 	}
-	const size_t rank = (size_t)((1 - below) * (double)count);
-	const float m = greatest(&(struct floats){sample, NULL, count}, rank, rank + rank / 4, 0);
-	return m > LEAST ? m : LEAST;
+	const float m = kth_magnitude(c->value, count, (size_t)((1 - below) * (double)count));
+	return m > MIN_MAGNITUDE ? m : MIN_MAGNITUDE;
 }
 
-/* Keeps those of magnitude m or more, in order. */
-static __attribute__((noinline)) void keep_from(struct candidates *c, float m)
+/* Drops candidates of magnitudes below m; the others stay in order. */
+static void drop_below(struct candidates *c, float m)
 {
-	const struct floats values = values_of(c);
-	uint8_t *const numbers = c->number, *const kept = c->value;
-	float room[SOME];
+	uint8_t *const value = c->value, *const number = c->number;
+	const size_t all = c->count;
 	size_t count = 0;
-	for (size_t first = 0; first < values.count; first += SOME) {
-		const uint8_t *const value = take(&values, first, room);
-		const size_t n = some(&values, first);
-		size_t j = 0;
-#ifdef P_HAS_LIST
-		for (; j + V16 <= n; j += V16) {
-			const v16f x = v16_load(CRUMB_F32, value, j);
-			const v16m in = v16_ge(v16_abs(x), v16_set(m));
-			if (numbers)
-				v16_list(numbers + 4 * count, in,
-				         v16_bits_of(v16_load(CRUMB_F32, numbers, first + j)));
-			if (kept)
-				v16_list(kept + 4 * count, in, v16_bits_of(x));
-			count += (size_t)__builtin_popcount(v16_bits(in));
-		}
-#endif
-		for (; j < n; j++) { /* no branch that could be mispredicted */
-			const float x = get_f32(value + 4 * j);
-			if (numbers)
-				put_u32(numbers + 4 * count, get_u32(numbers + 4 * (first + j)));
-			if (kept)
-				put_f32(kept + 4 * count, x);
-			count += fabsf(x) >= m;
-		}
+	for (size_t j = 0; j < all; j++) { /* no branch that could be mispredicted */
+		const float x = get_f32(value + 4 * j);
+		put_f32(value + 4 * count, x);
+		if (number)
+			put_u32(number + 4 * count, get_u32(number + 4 * j));
+		count += fabsf(x) >= m;
 	}
 	c->count = count;
 }
 
-/* Drops candidates that cannot be among the k greatest; there are k or more. False if too little room is
- * left: dropping has to free a quarter of it, so that it stays rare. */
-static __attribute__((noinline)) bool drop(struct candidates *c)
+/* Raises the cutoff to the k-th largest of k or more candidates and drops those below it. False if that
+ * leaves too little room: a quarter has to be free, so that this stays rare. */
+static bool raise_cutoff(struct candidates *c)
 {
-	const struct floats values = values_of(c);
-	const size_t most = c->room / 4 * 3, near = c->k + c->k / 4;
-	c->from = greatest(&values, c->k, near < most ? near : most, c->least);
-	keep_from(c, c->from);
+	c->cutoff = kth_magnitude(c->value, c->count, c->k);
+	drop_below(c, c->cutoff);
 	c->most = 2 * c->count + SPARE;
-	return c->count <= most;
+	return c->count <= c->room / 4 * 3;
 }
 
-/* Notes those shown of the group from element i on, of which left are there, behind count others; returns how
- * many there are then. */
-static inline size_t note_group(const struct candidates *c, size_t i, uint32_t shown, size_t left,
-                                size_t count)
+/* Collects the large elements of the chunk that begins at element first; some may be below a cutoff that was
+ * raised meanwhile. False if there is too little room. */
+static bool collect(struct candidates *c, const float *r, size_t first, const struct above *above)
 {
-#ifdef P_LISTS_QUICKLY
-	static const uint32_t lane[V16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-	if (left >= V16) {
-		const v16m noted = v16_mask((uint16_t)shown);
-		const v16i number = v16_addi(v16_seti((uint32_t)i), v16_loadi(lane));
-		if (c->value)
-			v16_list(c->value + 4 * count, noted, v16_bits_of(v16_loadf(c->r + i)));
-		if (c->number)
-			v16_list(c->number + 4 * count, noted, number);
-		return count + (size_t)__builtin_popcount(shown);
-	}
-#else
-	(void)left;
-#endif
-	const size_t all = count + (size_t)__builtin_popcount(shown);
-	/* Two are noted, whether there is a second one or not: a branch on that would be mispredicted. */
-	for (; shown; count += 2) {
-		const uint32_t rest = shown & (shown - 1);
-		const size_t at = i + v16_first_bit(shown),
-		             next = i + v16_first_bit(rest | UINT64_C(1) << V16) % V16;
-		if (c->value) {
-			put_f32(c->value + 4 * count, c->r[at]);
-			put_f32(c->value + 4 * (count + 1), c->r[next]);
-		}
-		if (c->number) {
-			put_u32(c->number + 4 * count, (uint32_t)at);
-			put_u32(c->number + 4 * (count + 1), (uint32_t)next);
-		}
-		shown = rest & (rest - 1);
-	}
-	return all;
-}
-
-/* Adds what is shown of the turn from element first on. False if there is too little room. */
-static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_t first,
-                                                     const struct above *above)
-{
-	const float from = c->from;
-	uint8_t some[ABOVE_GROUPS + V16];
-	const size_t groups = above_groups(above, false, some);
+	uint8_t number[ABOVE_GROUPS + V16];
+	const size_t groups = above_groups(above, number);
 	size_t count = c->count;
 	for (size_t k = 0; k < groups; k++) {
-		const size_t group = some[k], i = first + V16 * group;
-		count = note_group(c, i, above->bits[group], above->end - i, count);
+		for (uint32_t bits = above->bits[number[k]]; bits; bits &= bits - 1, count++) {
+			const size_t i = first + (size_t)V16 * number[k] + v16_first_bit(bits);
+			put_f32(c->value + 4 * count, r[i]);
+			if (c->number)
+				put_u32(c->number + 4 * count, (uint32_t)i);
+		}
 		if (count + V16 > c->room || count > c->most) {
 			c->count = count;
-			if (!drop(c))
+			if (!raise_cutoff(c))
 				return false;
-			/* The rest of the turn was shown by the bound from before. */
-			c->least = from < c->from ? from : c->from;
 			count = c->count;
 		}
 	}
@@ -209,26 +157,25 @@ static __attribute__((noinline)) bool add_candidates(struct candidates *c, size_
 	return true;
 }
 
-/* r += grad, and candidates of what is then of magnitude c->from or more. False if there is too little room.
- */
+/* r += grad, and collects candidates. False if there is too little room for them. */
 static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, struct candidates *c)
 {
 	struct above above;
-	bool fits = c->room >= LEAST_ROOM && c->k <= c->room / 4 * 3;
+	bool fits = c->room >= MIN_ROOM && c->k <= c->room / 4 * 3;
 	c->most = 2 * c->k + SPARE;
 	for (size_t first = 0; first < n; first = above.end) {
-		const size_t most = fits ? c->most - c->count : n;
-		above_add(r, grad, type, first, n, c->from, most, c->cached, &above);
-		fits = fits && add_candidates(c, first, &above);
+		above_add(r, grad, type, first, n, c->cutoff, &above);
+		fits = fits && collect(c, r, first, &above);
 	}
 	return fits;
 }
 
 /* ---- mean: one value for plus, one for minus ------------------------------------------------ */
 
-struct side {
-	double sum;
-	size_t count;
+/* Sums and numbers of the elements that are sent, plus first and then minus. */
+struct sides {
+	double sum[2];
+	size_t count[2];
 };
 
 V16_FN v16f group(const float *r, size_t i, size_t n)
@@ -236,117 +183,104 @@ V16_FN v16f group(const float *r, size_t i, size_t n)
 	return n - i < V16 ? v16_loadf_partial(r + i, n - i) : v16_loadf(r + i);
 }
 
-/* The sums of the elements of r, times factor, that are at least m > 0 and at most -m. */
-static void sides(const float *r, size_t n, float m, float factor, struct side *plus, struct side *minus)
+/* Adds up the elements of r, times factor, that are at least m > 0, and those that are at most -m. */
+static struct sides sides_of_all(const float *r, size_t n, float m, float factor)
 {
 	const v16f t = v16_set(m), minus_t = v16_set(-m), by = v16_set(factor);
-	*plus = *minus = (struct side){0, 0};
+	struct sides s = {{0, 0}, {0, 0}};
 	for (size_t i = 0; i < n; i += SUM_BLOCK) {
 		const size_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK;
-		v16f ups = v16_set(0), downs = v16_set(0);
+		v16f plus = v16_set(0), minus = v16_set(0);
 		for (size_t k = i; k < end; k += V16) {
-			const v16f x = group(r, k, end);
+			const v16f x = group(r, k, end), y = v16_mul(x, by);
 			const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-			const v16f y = v16_mul(x, by);
-			ups = v16_add(ups, v16_and_mask(up, y));
-			downs = v16_add(downs, v16_and_mask(down, y));
-			plus->count += (size_t)__builtin_popcount(v16_bits(up));
-			minus->count += (size_t)__builtin_popcount(v16_bits(down));
+			plus = v16_add(plus, v16_and_mask(up, y));
+			minus = v16_add(minus, v16_and_mask(down, y));
+			s.count[0] += (size_t)__builtin_popcount(v16_bits(up));
+			s.count[1] += (size_t)__builtin_popcount(v16_bits(down));
 		}
-		plus->sum += v16_sum_lanes(ups);
-		minus->sum += v16_sum_lanes(downs);
+		s.sum[0] += v16_sum_lanes(plus);
+		s.sum[1] += v16_sum_lanes(minus);
 	}
+	return s;
 }
 
-/* The same sums, to the bit, of candidates that are all sent. */
-static void sides_of(const struct candidates *c, float factor, struct side *plus, struct side *minus)
+/* Adds up candidates that are all sent; the sums have the same bits, since they are taken lane by lane, too.
+ */
+static struct sides sides_of_candidates(const struct candidates *c, float factor)
 {
 	float lane[2][V16] = {{0}};
-	size_t count[2] = {0, 0};
-	*plus = *minus = (struct side){0, 0};
+	struct sides s = {{0, 0}, {0, 0}};
 	for (size_t j = 0, block = 0; j <= c->count; j++) {
 		const size_t i = j < c->count ? get_u32(c->number + 4 * j) : SIZE_MAX;
 		if (i / SUM_BLOCK != block) {
-			plus->sum += v16_sum_lanes(v16_loadf(lane[0]));
-			minus->sum += v16_sum_lanes(v16_loadf(lane[1]));
+			s.sum[0] += v16_sum_lanes(v16_loadf(lane[0]));
+			s.sum[1] += v16_sum_lanes(v16_loadf(lane[1]));
 			memset(lane, 0, sizeof lane);
 			block = i / SUM_BLOCK;
 		}
 		if (j < c->count) {
 			const float x = get_f32(c->value + 4 * j);
 			lane[x < 0][i % V16] += x * factor;
-			count[x < 0]++;
+			s.count[x < 0]++;
 		}
 	}
-	plus->count = count[0];
-	minus->count = count[1];
+	return s;
 }
 
-struct means {
-	float plus, minus;
-	size_t count; /* of elements */
-};
-
-static float mean(const struct side *side, double factor)
+/* Sets what plus and minus are worth; c is NULL if all elements of r have to be looked at. Where a sum
+ * overflows, both are taken again of elements times 2^-32. */
+static void means_of(const float *r, size_t n, float m, const struct candidates *c, float mean[2])
 {
-	return side->count ? (float)(side->sum / (double)side->count * factor) : 0;
-}
-
-/* Of candidates, unless c is NULL. */
-static struct means means_of(const float *r, size_t n, float m, const struct candidates *c)
-{
-	struct side plus, minus;
 	double factor = 1;
-	for (;;) {
-		if (c)
-			sides_of(c, (float)(1 / factor), &plus, &minus);
-		else
-			sides(r, n, m, (float)(1 / factor), &plus, &minus);
-		if (factor > 1 || (isfinite(plus.sum) && isfinite(minus.sum)))
-			break;
+	struct sides s = c ? sides_of_candidates(c, 1) : sides_of_all(r, n, m, 1);
+	if (!isfinite(s.sum[0]) || !isfinite(s.sum[1])) {
 		factor = 0x1p32;
+		s = c ? sides_of_candidates(c, 0x1p-32f) : sides_of_all(r, n, m, 0x1p-32f);
 	}
-	return (struct means){mean(&plus, factor), mean(&minus, factor), plus.count + minus.count};
+	for (int side = 0; side < 2; side++)
+		mean[side] = s.count[side] ? (float)(s.sum[side] / (double)s.count[side] * factor) : 0;
 }
 
-static size_t pack_mean(float *r, size_t n, float m, bool entropy, uint8_t *dst, uint16_t *flags)
+static size_t pack_all(float *r, size_t n, float m, bool entropy, uint8_t *dst, uint16_t *flags)
 {
-	const struct means mean = means_of(r, n, m, NULL);
-	const v16f t = v16_set(m), minus_t = v16_set(-m), ups = v16_set(mean.plus),
-	           downs = v16_set(mean.minus);
+	float mean[2];
+	means_of(r, n, m, NULL, mean);
+	const v16f t = v16_set(m), minus_t = v16_set(-m), plus = v16_set(mean[0]), minus = v16_set(mean[1]);
 	struct sparse_signs signs =
-	        sparse_signs_open(put_f32(put_f32(dst, mean.plus), mean.minus), n, false, entropy);
+	        sparse_signs_open(put_f32(put_f32(dst, mean[0]), mean[1]), n, false, entropy);
 	uint8_t *map = signs.map;
 	for (size_t i = 0; i < n; i += V16) {
+		const size_t rest = n - i < V16 ? n - i : V16;
 		const v16f x = group(r, i, n);
 		const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-		const v16f left = v16_sub(x, v16_pick(up, ups, v16_and_mask(down, downs)));
-		map = put_u32(map, (uint32_t)sparse_signs_codes(v16_bits(up), v16_bits(down)));
-		if (n - i < V16)
-			v16_storef_partial(r + i, left, n - i);
+		/* With flush-to-zero zeros may reach m and -m, even those of unused lanes. */
+		const uint32_t ups = v16_bits(up) & v16_first(rest),
+		               downs = v16_bits(down) & v16_first(rest) & ~ups;
+		map = put_u32(map, (uint32_t)sparse_signs_codes(ups, downs));
+		signs.count += (size_t)__builtin_popcount(ups | downs);
+		const v16f left = v16_sub(x, v16_pick(up, plus, v16_and_mask(down, minus)));
+		if (rest < V16)
+			v16_storef_partial(r + i, left, rest);
 		else
 			v16_storef(r + i, left);
 	}
-	signs.count = mean.count;
 	return 8 + sparse_signs_close(&signs, flags);
 }
 
-/* The same of candidates, which are fewer than the map has words. Their numbers, on their way, become the
- * list. */
-static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candidates *c, uint8_t *dst,
-                       uint16_t *flags)
+/* Sends the candidates from m on, which are fewer than the map has words: their numbers become the list. */
+static size_t pack_candidates(float *r, size_t n, float m, bool entropy, struct candidates *c, uint8_t *dst,
+                              uint16_t *flags)
 {
 	enum { PREFETCH_ELEMENTS = 16 };
-	keep_from(c, m);
-	const struct means means = means_of(r, n, m, c);
-	const float mean[2] = {means.plus, means.minus};
+	float mean[2];
+	drop_below(c, m);
+	means_of(r, n, m, c, mean);
 	for (size_t j = 0; j < c->count; j++) {
-		const size_t i = get_u32(c->number + 4 * j);
+		const size_t i = get_u32(c->number + 4 * j),
+		             later = j + PREFETCH_ELEMENTS < c->count ? j + PREFETCH_ELEMENTS : j;
 		const float x = get_f32(c->value + 4 * j);
-		__builtin_prefetch(
-		        r + get_u32(c->number +
-		                    4 * (j + PREFETCH_ELEMENTS < c->count ? j + PREFETCH_ELEMENTS : j)),
-		        1);
+		__builtin_prefetch(r + get_u32(c->number + 4 * later), 1);
 		r[i] = x - mean[x < 0]; /* no branch */
 		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
 	}
@@ -356,68 +290,28 @@ static size_t pack_few(float *r, size_t n, float m, bool entropy, struct candida
 
 /* ---- exact: numbers of 32 bits, and then their values --------------------------------------- */
 
-/* All above m, which are so many, and of those that equal it the first ones, count together. */
+/* Sends count elements: all above m, of which there are above, and the first of those that equal it. */
 static size_t pack_exact(float *r, size_t n, float m, size_t count, size_t above, uint8_t *dst)
 {
 	size_t equal = count - above;
-	uint8_t *at = dst, *value = dst + 4 * count;
+	uint8_t *number = dst, *value = dst + 4 * count;
 	for (size_t i = 0; i < n; i += V16) {
-		uint32_t left = v16_bits(v16_ge(v16_abs(group(r, i, n)), v16_set(m)));
-		if (n - i < V16) /* zeros reach m where subnormal numbers are taken for zeros */
-			left &= v16_first(n - i);
-		for (; left; left &= left - 1) {
-			const size_t e = i + (size_t)__builtin_ctz(left);
+		uint32_t bits = v16_bits(v16_ge(v16_abs(group(r, i, n)), v16_set(m)));
+		if (n - i < V16) /* with flush-to-zero even the zeros of unused lanes may reach m */
+			bits &= v16_first(n - i);
+		for (; bits; bits &= bits - 1) {
+			const size_t e = i + (size_t)__builtin_ctz(bits);
 			if (fabsf(r[e]) == m) {
 				if (equal == 0)
 					continue;
 				equal--;
 			}
-			at = put_u32(at, (uint32_t)e);
+			number = put_u32(number, (uint32_t)e);
 			value = put_f32(value, r[e]);
 			r[e] = 0;
 		}
 	}
 	return 8 * count;
-}
-
-/* Of candidates of magnitude m or more, drops the last that equal m, so that k are left. */
-static __attribute__((noinline)) void drop_equal(struct candidates *c, float m, size_t k)
-{
-	const struct floats values = values_of(c);
-	float room[SOME];
-	size_t least, above, count = 0;
-	rank(&values, m, &least, &above);
-	for (size_t first = 0; first < values.count; first += SOME) {
-		const uint8_t *const value = take(&values, first, room);
-		for (size_t j = 0; j < some(&values, first); j++) {
-			const float x = get_f32(value + 4 * j);
-			if (fabsf(x) == m && above++ >= k)
-				continue;
-			put_u32(c->number + 4 * count, get_u32(c->number + 4 * (first + j)));
-			if (c->value)
-				put_f32(c->value + 4 * count, x);
-			count++;
-		}
-	}
-	c->count = count;
-}
-
-/* The same of candidates, whose numbers may stand at dst. */
-static size_t pack_exact_few(float *r, float m, size_t k, struct candidates *c, uint8_t *dst)
-{
-	keep_from(c, m);
-	if (c->count > k)
-		drop_equal(c, m, k);
-	const struct floats values = values_of(c);
-	float room[SOME];
-	memmove(dst, c->number, 4 * c->count);
-	for (size_t first = 0; first < c->count; first += SOME) {
-		const size_t here = some(&values, first);
-		memcpy(dst + 4 * (c->count + first), take(&values, first, room), 4 * here);
-		for (size_t j = first; j < first + here; j++)
-			r[get_u32(dst + 4 * j)] = 0;
-	}
-	return 8 * c->count;
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -427,40 +321,32 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const bool exact = p->codec.value[VALUE] == EXACT,
 	           entropy = p->codec.value[CODING] != SPARSE_SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	uint32_t own[2][OWN_ROOM];
-	struct candidates c = {.r = r, .k = k, .cached = n <= L2_ELEMENTS};
-	if (exact && 2 * k <= OWN_ROOM) {
-		c.room = OWN_ROOM;
-		c.value = (uint8_t *)own[0];
-		c.number = (uint8_t *)own[1];
-	} else if (exact) {
-		c.room = 2 * k;
-		/* To look few values up takes less than to go over the residual for their elements. */
-		if (k < n / 128)
-			c.number = dst;
-		else
-			c.value = dst;
+	uint8_t own[4 * OWN_ROOM];
+	struct candidates c = {.k = k};
+	if (exact) {
+		c.room = 2 * k <= OWN_ROOM ? OWN_ROOM : 2 * k;
+		c.value = 2 * k <= OWN_ROOM ? own : dst;
 	} else if (n <= INT32_MAX) {
 		c.room = sparse_signs_map_bytes(n) / 4;
 		c.value = dst + 8;
 		c.number = sparse_signs_map(dst + 8, n);
 	}
-	c.from = c.least = guess(r, grad, type, n, &c);
-	const bool fits = add(r, grad, type, n, &c),
-	           few = fits && (c.count >= k || c.from == LEAST); /* that is all that is not 0 */
-	const struct floats all = {(const uint8_t *)r, NULL, n}, among = few ? values_of(&c) : all;
-	const float kth = among.count < k ? 0 : greatest(&among, k, k, few ? c.least : 0);
-	const float m = kth > 0 ? kth : LEAST; /* where fewer than k are not zero, all of these */
+	c.cutoff = estimate_cutoff(r, grad, type, n, &c);
+	/* From MIN_MAGNITUDE on, candidates are all elements that are not 0. */
+	const bool few = add(r, grad, type, n, &c) && (c.count >= k || c.cutoff == MIN_MAGNITUDE);
+	const uint8_t *const x = few ? c.value : (const uint8_t *)r;
+	const size_t count = few ? c.count : n;
+	const float kth = count < k ? 0 : kth_magnitude(x, count, k);
+	const float m =
+	        kth > 0 ? kth : MIN_MAGNITUDE; /* if fewer than k are not zero, all of these are sent */
 	if (exact) {
+		size_t reach, above;
+		count_ranks(x, count, m, &reach, &above);
 		out->flags = FLAG_EXACT;
-		if (few && c.number)
-			return pack_exact_few(r, m, k, &c, dst);
-		size_t least, above;
-		rank(&among, m, &least, &above);
-		return pack_exact(r, n, m, least < k ? least : k, above, dst);
+		return pack_exact(r, n, m, reach < k ? reach : k, above, dst);
 	}
-	return few ? pack_few(r, n, m, entropy, &c, dst, &out->flags)
-	           : pack_mean(r, n, m, entropy, dst, &out->flags);
+	return few ? pack_candidates(r, n, m, entropy, &c, dst, &out->flags)
+	           : pack_all(r, n, m, entropy, dst, &out->flags);
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */

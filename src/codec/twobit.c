@@ -1,4 +1,10 @@
-/* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest.
+/* twobit: MXNet's 2-bit compression. Every element sends -threshold, 0 or +threshold and keeps the rest as
+ * residual.
+ *
+ * Packing is one pass over memory. In each chunk, comparisons leave two bitmasks, of the elements that send
+ * threshold and of those that send -threshold; then tables make codes of four bits of either, in MXNet's
+ * order. Frames of several learners are added together, so that acc is loaded and stored once for all of
+ * them.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -23,91 +29,72 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 4 + code_bytes(n);
 }
 
-/* Elements whose codes are made together. Memory would wait for those of a long run. */
-enum { PAIR = 2 * V16, RUN = 4096, RUN_OF_MEMORY = 512 };
+/* Elements whose bitmasks are made before their codes. */
+enum { CHUNK = 512, PAIR = 2 * V16 };
 
-/* Of a run, a bit an element: whether it sends threshold, and -threshold. */
-struct run {
-	uint8_t plus[RUN / 8], minus[RUN / 8];
+/* A bit for each element of a chunk: it sends threshold, or -threshold. */
+struct bitmasks {
+	uint8_t plus[CHUNK / 8], minus[CHUNK / 8];
 };
 
-/* Of 32 elements, the first of a byte's four in its least significant bits. */
-static inline uint64_t code_of(uint32_t plus, uint32_t minus)
-{
-	return v16_spread(plus) | v16_spread(plus | minus) << 1;
-}
+/* Codes of four elements, the first one's in the most significant bits, by four bits of a bitmask, of which
+ * the first one's is the least significant. */
+static const uint8_t plus_codes[16] = {0x00, 0xC0, 0x30, 0xF0, 0x0C, 0xCC, 0x3C, 0xFC,
+                                       0x03, 0xC3, 0x33, 0xF3, 0x0F, 0xCF, 0x3F, 0xFF},
+                     minus_codes[16] = {0x00, 0x80, 0x20, 0xA0, 0x08, 0x88, 0x28, 0xA8,
+                                        0x02, 0x82, 0x22, 0xA2, 0x0A, 0x8A, 0x2A, 0xAA};
 
-/* Turns bytes of codes around, so that the first of four is in the most significant bits. */
-static void turn(uint8_t *codes, size_t size)
+/* Writes the codes of the first bytes of both bitmasks. */
+static void put_codes(uint8_t *codes, const struct bitmasks *sent, size_t bytes)
 {
-	for (size_t i = 0; i < size; i += 4) {
-		uint32_t x = get_u32(codes + i);
-		x = (x & 0x33333333u) << 2 | (x >> 2 & 0x33333333u);
-		put_u32(codes + i, (x & 0x0F0F0F0Fu) << 4 | (x >> 4 & 0x0F0F0F0Fu));
-	}
-}
-
-/* The codes of a run of so many groups. */
-static __attribute__((noinline)) void put_codes(uint8_t *codes, const struct run *run, size_t groups)
-{
-	size_t g = 0;
+	size_t b = 0;
 #ifdef P_HAS_PAIRS
-	static const uint8_t three[16] = {0x00, 0xC0, 0x30, 0xF0, 0x0C, 0xCC, 0x3C, 0xFC,
-	                                  0x03, 0xC3, 0x33, 0xF3, 0x0F, 0xCF, 0x3F, 0xFF},
-	                     two[16] = {0x00, 0x80, 0x20, 0xA0, 0x08, 0x88, 0x28, 0xA8,
-	                                0x02, 0x82, 0x22, 0xA2, 0x0A, 0x8A, 0x2A, 0xAA};
-	for (; g + P_HAS_PAIRS / V16 <= groups; g += P_HAS_PAIRS / V16) {
-		const pi code = p_ori(p_pairs(run->plus + 2 * g, three), p_pairs(run->minus + 2 * g, two));
-		memcpy(codes + 4 * g, &code, sizeof code);
+	for (; b + P_HAS_PAIRS / 8 <= bytes; b += P_HAS_PAIRS / 8) {
+		const pi code =
+		        p_ori(p_pairs(sent->plus + b, plus_codes), p_pairs(sent->minus + b, minus_codes));
+		memcpy(codes + 2 * b, &code, sizeof code);
 	}
 #endif
-	uint8_t *const rest = codes + 4 * g;
-	for (; g + 2 <= groups; g += 2) {
-		const uint64_t code = code_of(get_u32(run->plus + 2 * g), get_u32(run->minus + 2 * g));
-		memcpy(codes + 4 * g, &code, sizeof code);
+	for (; b < bytes; b++) {
+		const unsigned plus = sent->plus[b], minus = sent->minus[b];
+		codes[2 * b] = plus_codes[plus & 15] | minus_codes[minus & 15];
+		codes[2 * b + 1] = plus_codes[plus >> 4] | minus_codes[minus >> 4];
 	}
-	if (g < groups)
-		put_u32(codes + 4 * g,
-		        (uint32_t)code_of(get_u16(run->plus + 2 * g), get_u16(run->minus + 2 * g)));
-	turn(rest, (size_t)(codes + 4 * groups - rest));
 }
 
-/* cached: nothing has to be asked for. */
 V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
-                        const bool cached, struct packed *out)
+                        struct packed *out)
 {
 	float *r = packer_floats(p);
-	const size_t n = p->n, most = n <= L2_ELEMENTS ? RUN : RUN_OF_MEMORY;
+	const size_t n = p->n;
 	const float threshold =
 	        threshold_choose(p->codec.value[THRESHOLD], p->codec.value[SHARE], r, type, grad, n);
 	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold);
 	uint8_t *const codes = put_f32(dst, threshold);
-	struct run run;
+	struct bitmasks chunk;
 	for (size_t first = 0, end; first < n; first = end) {
 		size_t i = first;
-		end = n - first < most ? n : first + most;
+		end = n - first < CHUNK ? n : first + CHUNK;
 		for (; i + PAIR <= end; i += PAIR) {
 			struct sent sent[2];
 			for (size_t k = 0; k < 2; k++) {
 				const size_t at = i + V16 * k;
-				const v16f x =
-				        cached ? v16_add(v16_loadf(r + at), v16_load(type, grad, at))
-				               : v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
+				const v16f x = v16_add(v16_streamf(r + at), v16_stream(type, grad, at));
 				v16_storef(r + at, threshold_take(x, t, minus_t, &sent[k]));
 			}
-			put_u32(run.plus + (i - first) / 8, v16_bits_of_two(sent[0].plus, sent[1].plus));
-			put_u32(run.minus + (i - first) / 8, v16_bits_of_two(sent[0].minus, sent[1].minus));
+			put_u32(chunk.plus + (i - first) / 8, v16_bits_of_two(sent[0].plus, sent[1].plus));
+			put_u32(chunk.minus + (i - first) / 8, v16_bits_of_two(sent[0].minus, sent[1].minus));
 		}
 		for (; i < end; i += V16) {
-			const size_t few = end - i < V16 ? end - i : V16;
+			const size_t rest = end - i < V16 ? end - i : V16;
 			struct sent sent;
-			const v16f x =
-			        v16_add(v16_loadf_partial(r + i, few), v16_load_partial(type, grad, i, few));
-			v16_storef_partial(r + i, threshold_take(x, t, minus_t, &sent), few);
-			put_u16(run.plus + (i - first) / 8, (uint16_t)v16_bits(sent.plus));
-			put_u16(run.minus + (i - first) / 8, (uint16_t)v16_bits(sent.minus));
+			const v16f x = v16_add(v16_loadf_partial(r + i, rest),
+			                       v16_load_partial(type, grad, i, rest));
+			v16_storef_partial(r + i, threshold_take(x, t, minus_t, &sent), rest);
+			put_u16(chunk.plus + (i - first) / 8, (uint16_t)v16_bits(sent.plus));
+			put_u16(chunk.minus + (i - first) / 8, (uint16_t)v16_bits(sent.minus));
 		}
-		put_codes(codes + first / 4, &run, divide_up(end - first, V16));
+		put_codes(codes + first / 4, &chunk, 2 * divide_up(end - first, V16));
 		packed_to(out, codes + end / 4);
 	}
 	return 4 + code_bytes(n);
@@ -116,9 +103,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
-	if (V16_LANES == 16 && type == CRUMB_F32 && p->n <= L2_ELEMENTS)
-		return pack_type(p, grad, CRUMB_F32, dst, true, out);
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst, false, out)
+#define PACK(TYPE) pack_type(p, grad, TYPE, dst, out)
 	V16_BY_TYPE(type, PACK);
 }
 
@@ -150,7 +135,7 @@ static bool check_chunk(const struct frame *frame, const uint8_t *from, const ui
 	return !bad;
 }
 
-/* What the codes of sixteen elements stand for, the first of which is element i. */
+/* Returns the values of sixteen codes, those of element i and the next ones. */
 V16_FN v16f values_at(v16t table4, const uint8_t *payload, size_t i)
 {
 	static const uint32_t place[V16] = {6, 4, 2, 0, 14, 12, 10, 8, 22, 20, 18, 16, 30, 28, 26, 24};
@@ -175,11 +160,12 @@ static void add_one(const struct frame *frame, float weight, float *acc, size_t 
 
 enum { TOGETHER = 8 /* frames added in a register */ };
 
-/* Adds several frames of whole groups. The hardware prefetcher does not follow so many streams. */
+/* Adds several frames over whole groups. Codes are prefetched, since the hardware prefetcher does not follow
+ * so many streams. */
 static void add_together(const struct frame *frame, const float *weight, size_t count, float *acc,
                          size_t first, size_t end)
 {
-	enum { LINE = 256 /* elements, whose codes are a cache line */ };
+	enum { LINE = 256 /* elements whose codes fill a cache line */ };
 	float value[TOGETHER][4] = {0};
 	v16t table[TOGETHER];
 	const uint8_t *payload[TOGETHER] = {NULL};

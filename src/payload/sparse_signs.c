@@ -1,17 +1,17 @@
-/* Signs, listed, on a map, or as gaps.
+/* Sparse signs: list, map or gaps.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/sparse_signs.h"
 #include "payload/trits.h"
 
-/* Whether a list of count elements is the shorter form. */
+/* Returns true if a list of count elements is shorter than a map, and 31 bits number all elements. */
 static bool list_is_shorter(size_t n, size_t count)
 {
 	return 4 * count < sparse_signs_map_bytes(n) && n <= INT32_MAX;
 }
 
-/* Lists what the map shows. */
-static void list_map(struct sparse_signs *s)
+/* Writes the list of the map's elements. */
+static void list_of_map(struct sparse_signs *s)
 {
 	uint8_t *dst = s->payload;
 	for (size_t i = 0; i < s->n; i += V16)
@@ -54,7 +54,7 @@ size_t sparse_signs_close(struct sparse_signs *s, uint16_t *flags)
 		}
 	}
 	if (list) {
-		list_map(s);
+		list_of_map(s);
 		return plain;
 	}
 	*flags |= SPARSE_SIGNS_MAP;
@@ -116,7 +116,7 @@ void sparse_signs_add(const uint8_t *src, size_t size, size_t n, unsigned form, 
 		}
 		return;
 	}
-	const float value[4] = {-0.0f, plus, minus}; /* -0 is what changes nothing, not even -0 */
+	const float value[4] = {-0.0f, plus, minus}; /* adding -0 changes no float */
 	const v16t table = v16_table4(value);
 	src += sparse_signs_map_bytes(first);
 	for (size_t i = first; i < end; i += V16, src += 4) {

@@ -1,9 +1,11 @@
-/* Signs: a sparse tensor in which every element that is sent is one of two values, one for plus and one for
- * minus.
+/* Sparse signs: a payload of the elements that are sent, each of which is plus or minus. Each side has one
+ * value.
  *
- * Few are listed, each in a word of 32 bits; many are drawn on a map of two bits an element, whichever is
- * shorter (doc/FORMAT.md, strom); or, entropy-coded, their gaps. A codec lists signs, or draws the map, 4
- * bytes a group.
+ * A list has a word of 32 bits for each element that is sent, a map two bits for every element of the tensor;
+ * the shorter one is written (doc/FORMAT.md, strom), or with entropy coding the gaps between elements
+ * (coding/golomb.h). A codec that packs writes either the list, at the payload's beginning, or the map, 4
+ * bytes a group, after the room for list and gaps; then sparse_signs_close makes the payload of what there
+ * is.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SPARSE_SIGNS_H
@@ -28,64 +30,57 @@ static const char *const sparse_signs_codings[] = {"plain", "entropy", NULL};
 
 static inline size_t sparse_signs_map_bytes(size_t n) { return 4 * divide_up(n, V16); }
 
-/* Room for the payload of signs, in which the map is drawn before it is known whether list or gaps are
- * shorter. */
+/* Bytes that packing needs: for the payload, and behind it for the map, which is written before it is known
+ * whether list or gaps are shorter. */
 static inline size_t sparse_signs_bound(size_t n) { return golomb_room(n) + sparse_signs_map_bytes(n); }
 
-/* Where the codec draws: behind where list or gaps may go. */
+/* Returns where the codec writes the map, or what it keeps there until the payload is made. */
 static inline uint8_t *sparse_signs_map(uint8_t *dst, size_t n) { return dst + golomb_room(n); }
 
-/* The codes of 32 elements: 1 is plus, 2 is minus. */
+/* Returns the map's codes of 32 elements by their bitmasks: 1 is plus, 2 is minus. */
 V16_FN uint64_t sparse_signs_codes(uint32_t plus, uint32_t minus)
 {
 	return v16_spread(plus) | v16_spread(minus) << 1;
 }
 
-/* Signs on their way into a payload: a list that begins it, or once that would be longer than a map the map,
- * of which the payload is made. */
+/* A payload that is being made, of a list, or of a map once that is shorter. */
 struct sparse_signs {
-	uint8_t *payload, *map; /* map: where it is drawn, behind the payload */
-	size_t n, count;        /* elements, of which so many are sent */
-	bool listed, entropy;
+	uint8_t *payload, *map; /* where the list is written, and where the map */
+	size_t n, count;        /* elements of the tensor, and those that are sent */
+	bool listed, entropy;   /* listed: there is a list, no map */
 };
 static inline struct sparse_signs sparse_signs_open(uint8_t *dst, size_t n, bool listed, bool entropy)
 {
 	return (struct sparse_signs){dst, sparse_signs_map(dst, n), n, 0, listed, entropy};
 }
-/* How many more may be listed at element end, or one more. */
-static inline size_t sparse_signs_listable(const struct sparse_signs *signs, size_t end)
-{
-	const size_t most = sparse_signs_map_bytes(end) / 4;
-	return signs->count < most ? most - signs->count : 0;
-}
-/* Where the next count words of the list go, of elements first to end - 1. Or NULL: the list would be longer
- * than the map of the elements up to there; then what was listed is drawn on it, and what follows is to be.
- * first is a multiple of sixteen. */
+/* Returns where the list's next count words have to be written, which are of elements first to end - 1. NULL
+ * if the list would then be longer than the map of all elements before end: the list so far has been turned
+ * into a map, and the caller goes on with that from element first. first is a multiple of 16. */
 uint8_t *sparse_signs_list(struct sparse_signs *signs, size_t first, size_t end, size_t count);
-/* Makes the payload and returns its size. */
+/* Makes the payload; returns its size. */
 size_t sparse_signs_close(struct sparse_signs *signs, uint16_t *flags);
-/* Makes the payload at dst of a list, no longer than the map, that stands where the map would. */
+/* Makes the payload at dst of a list, shorter than the map, that stands elsewhere. */
 size_t sparse_signs_close_list(uint8_t *dst, const uint8_t *list, size_t n, size_t count, bool entropy,
                                uint16_t *flags);
 
-/* Of the flags, those that say how signs stand in the payload. */
+/* Returns the flags that say which form the signs have; 0 is a list. */
 static inline unsigned sparse_signs_form(unsigned flags)
 {
 	return flags & (SPARSE_SIGNS_MAP | SPARSE_SIGNS_GAPS);
 }
 
-/* Whether the signs behind so many bytes of head are well-formed: the list ascends, the map is whole, or the
- * gaps are. */
+/* Returns true if the part's share of the signs, which begin head bytes after the payload's beginning, is
+ * well-formed. */
 bool sparse_signs_check(const struct frame *frame, const struct part *part, size_t head);
-/* Whether of count words, shifted down, those in the part ascend, each beside the one before, and the last of
- * all is below n. */
+/* Returns true if the part's share of count words >> shift is strictly increasing, the word before the share
+ * included, and the last of all words is below n. */
 bool sparse_signs_ascend(const struct part *part, const uint8_t *words, size_t count, unsigned shift,
                          uint64_t n);
-/* acc += plus or minus where the payload says so, for elements first to end - 1. */
+/* acc += plus or minus for the elements from first to end - 1 that were sent. */
 void sparse_signs_add(const uint8_t *src, size_t size, size_t n, unsigned form, float plus, float minus,
                       float *acc, size_t first, size_t end);
 
-/* The first of count words that is not below least; they ascend. */
+/* Returns the index of the first of count ascending words that is not below least. */
 static inline size_t sparse_signs_search(const uint8_t *words, size_t count, uint64_t least)
 {
 	size_t from = 0;
@@ -99,6 +94,7 @@ static inline size_t sparse_signs_search(const uint8_t *words, size_t count, uin
 	return from;
 }
 
+/* Returns how many elements were sent. */
 static inline uint64_t sparse_signs_sent(const uint8_t *src, size_t size, unsigned form)
 {
 	if (form == SPARSE_SIGNS_GAPS)

@@ -1,6 +1,9 @@
-/* A turn of packing in which few elements matter: r += g, and which are then great.
+/* Sparse selection, chunk by chunk: r += g with a bitmask of the elements that are large then, and compaction
+ * of that bitmask while the chunk is in L1.
  *
- * Most groups have none, and those that have are found by a loop without a branch that could be mispredicted.
+ * Few elements are large and most groups of sixteen have none, so the first loop tests none of them. The
+ * second one compacts the numbers of the groups that have some, without a branch on the bits, which would be
+ * mispredicted; its caller goes through the bits of these groups alone.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ABOVE_H
@@ -12,40 +15,35 @@
 
 #define above_add PER_ISA(above_add)
 
-enum { ABOVE_CHUNK = 4096, ABOVE_GROUPS = ABOVE_CHUNK / V16 /* numbered in bytes */ };
+enum { ABOVE_CHUNK = 1024, ABOVE_GROUPS = ABOVE_CHUNK / V16 };
 
-/* Which elements of a turn's groups are great. */
+/* Bitmask of the elements of one chunk with magnitude >= t, a word a group. */
 struct above {
-	size_t end;                      /* of the turn */
-	size_t count;                    /* elements */
-	size_t groups;                   /* the last one may be short */
-	uint16_t bits[ABOVE_GROUPS + 1]; /* and behind the last group's none */
+	size_t end;   /* first element after the chunk */
+	size_t count; /* bits that are set */
+	size_t groups;
+	uint16_t bits[ABOVE_GROUPS];
 };
 
-/* r += grad of elements first to n - 1 or less, a turn, and shows what is then of magnitude m > 0 or more.
- * The turn ends early where more than most are. cached: memory has not to be asked for any. */
-void above_add(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float m,
-               size_t most, bool cached, struct above *above);
+/* r += grad for the chunk that begins at element first of n; its elements that then have magnitude >= t > 0
+ * are marked in above. */
+void above_add(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float t,
+               struct above *above);
 
-/* Lists in which groups, or pairs of groups, some are great, by their numbers; returns how many. */
-static inline size_t above_groups(const struct above *above, const bool pairs,
-                                  uint8_t list[ABOVE_GROUPS + V16])
+/* Compacts the numbers of the groups whose bitmask is not 0; returns how many there are. */
+static inline size_t above_groups(const struct above *above, uint8_t number[ABOVE_GROUPS + V16])
 {
-	const size_t all = pairs ? divide_up(above->groups, 2) : above->groups;
-	const uint8_t *const bits = (const uint8_t *)above->bits;
-	uint8_t *at = list;
+	uint8_t *at = number;
 	size_t i = 0;
 #ifdef P_HAS_LIST
-	for (; i + V16 <= all; i += V16)
-		at = v16_list_numbers(
-		        at, pairs ? v16_loadi((const void *)(bits + 4 * i)) : v16_load_u16(bits + 2 * i),
-		        (unsigned)i);
+	for (; i + V16 <= above->groups; i += V16)
+		at = v16_list_numbers(at, v16_load_u16(above->bits + i), (unsigned)i);
 #endif
-	for (; i < all; i++) {
+	for (; i < above->groups; i++) { /* no branch that could be mispredicted */
 		*at = (uint8_t)i;
-		at += pairs ? get_u32(bits + 4 * i) != 0 : above->bits[i] != 0;
+		at += above->bits[i] != 0;
 	}
-	return (size_t)(at - list);
+	return (size_t)(at - number);
 }
 
 #endif

@@ -1,4 +1,6 @@
-/* Looking for a threshold: which bin of magnitudes has it, and then which bin of that bin.
+/* The automatic threshold is a quantile of |r + g| in a sample. Magnitudes are ordered as their bits are: a
+ * histogram of the upper bits of the sample finds the bin that has the quantile, and a histogram of the next
+ * bits of that bin's magnitudes the bin within it, whose lower end is the threshold.
  *
  * SPDX-License-Identifier: MIT */
 #include "select/threshold.h"
@@ -6,48 +8,50 @@
 #include "v16/v16.h"
 
 enum {
-	HITS = 256, /* elements of the sample that are wanted above the threshold */
-	BITS = 11,  /* of a magnitude's, that one look at the sample counts */
+	HITS = 256, /* elements of the sample that should reach the threshold */
+	BITS = 11,  /* of a magnitude's 31, for one histogram */
 	BINS = 1 << BITS
 };
 
-/* Every apart-th group of sixteen, from the first on. */
+/* Every apart-th group of sixteen, from the first one on. */
 struct sample {
 	const float *r;
 	const void *grad;
 	size_t n, apart;
 };
 
-/* Counts the magnitudes that begin with head, by the bits that follow, of which the last is at shift; returns
- * how many the sample has in all. */
-static uint64_t look(uint64_t *count, uint32_t head, int shift, const struct sample *s, enum crumb_dtype type)
+/* Makes a histogram of BITS bits of the sampled magnitudes, of which the last is bit number shift; magnitudes
+ * whose bits above these are not prefix are left out. Returns the number of all elements in the sample. */
+static uint64_t count_bins(uint64_t *histogram, uint32_t prefix, int shift, const struct sample *s,
+                           enum crumb_dtype type)
 {
 	const size_t groups = divide_up(s->n, V16);
 	uint64_t all = 0;
 	uint32_t bits[V16];
-	memset(count, 0, BINS * sizeof *count);
+	memset(histogram, 0, BINS * sizeof *histogram);
 	for (size_t group = 0; group < groups; group += s->apart) {
-		const size_t i = V16 * group, few = s->n - i < V16 ? s->n - i : V16;
-		const v16f r = few < V16 ? v16_loadf_partial(s->r + i, few) : v16_loadf(s->r + i);
+		const size_t i = V16 * group, count = s->n - i < V16 ? s->n - i : V16;
+		const v16f r = count < V16 ? v16_loadf_partial(s->r + i, count) : v16_loadf(s->r + i);
 		const v16f g =
-		        few < V16 ? v16_load_partial(type, s->grad, i, few) : v16_load(type, s->grad, i);
+		        count < V16 ? v16_load_partial(type, s->grad, i, count) : v16_load(type, s->grad, i);
 		v16_storei(bits, v16_bits_of(v16_abs(v16_add(r, g))));
-		for (size_t k = 0; k < few; k++) {
-			const uint32_t begin = bits[k] >> shift;
-			if (begin >> BITS == head)
-				count[begin % BINS]++;
+		for (size_t k = 0; k < count; k++) {
+			const uint32_t upper = bits[k] >> shift;
+			if (upper >> BITS == prefix)
+				histogram[upper % BINS]++;
 		}
-		all += few;
+		all += count;
 	}
 	return all;
 }
 
-/* The greatest bin that has, with those above it, so many; takes those above off *wanted. */
-static uint32_t find(const uint64_t *count, double *wanted)
+/* Returns the largest bin that, with those above it, has *wanted elements; subtracts those above it from
+ * *wanted. */
+static uint32_t find_bin(const uint64_t *histogram, double *wanted)
 {
 	uint32_t bin = BINS - 1;
-	for (; bin > 0 && (double)count[bin] < *wanted; bin--)
-		*wanted -= (double)count[bin];
+	for (; bin > 0 && (double)histogram[bin] < *wanted; bin--)
+		*wanted -= (double)histogram[bin];
 	return bin;
 }
 
@@ -57,23 +61,24 @@ float threshold_choose(float value, float share, const float *r, enum crumb_dtyp
 	enum { HIGH = 31 - BITS, LOW = HIGH - BITS };
 	if (value > 0)
 		return value;
-	uint64_t count[BINS];
-	/* An odd number, which does not fall in step with rows. */
+	uint64_t histogram[BINS];
+	/* The distance is odd, so that samples do not all fall on the same columns of a matrix. */
 	const size_t apart = (size_t)((double)share * (double)n / (V16 * HITS)) | 1;
-	struct sample from = {r, grad, n, apart};
-	uint64_t all = look(count, 0, HIGH, &from, type);
-	if (count[0] == all && apart > 1) {
-		from.apart = 1;
-		all = look(count, 0, HIGH, &from, type);
+	struct sample sample = {r, grad, n, apart};
+	uint64_t all = count_bins(histogram, 0, HIGH, &sample, type);
+	if (histogram[0] == all && apart > 1) {
+		sample.apart = 1;
+		all = count_bins(histogram, 0, HIGH, &sample, type);
 	}
-	if (count[0] == all)
-		return THRESHOLD_MOST;
-	/* Where hardly any element is not zero, a quantile of all would be next to nothing. */
-	const double half = (double)(all - count[0]) / 2;
+	if (histogram[0] == all)
+		return THRESHOLD_MAX;
+	/* If hardly any element is not zero, the quantile of all would be zero: of these at most half are
+	 * sent. */
+	const double half = (double)(all - histogram[0]) / 2;
 	double wanted = (double)share * (double)all;
 	wanted = wanted < half ? wanted : half;
-	const uint32_t high = find(count, &wanted);
-	look(count, high, LOW, &from, type);
-	const float t = float_of_bits(high << HIGH | find(count, &wanted) << LOW);
-	return t < THRESHOLD_LEAST ? THRESHOLD_LEAST : t > THRESHOLD_MOST ? THRESHOLD_MOST : t;
+	const uint32_t high = find_bin(histogram, &wanted);
+	count_bins(histogram, high, LOW, &sample, type);
+	const float t = float_of_bits(high << HIGH | find_bin(histogram, &wanted) << LOW);
+	return t < THRESHOLD_MIN ? THRESHOLD_MIN : t > THRESHOLD_MAX ? THRESHOLD_MAX : t;
 }

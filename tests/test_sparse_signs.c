@@ -1,6 +1,7 @@
-/* Signs as strom packs them: the shorter of list and map, byte for byte as doc/FORMAT.md has them, wherever
- * in the tensor the elements stand. They are listed until that would be longer than the map so far; here the
- * list is kept, given up, and given up too early.
+/* Sparse signs as strom packs them: the shorter of list and map, byte for byte as doc/FORMAT.md has them,
+ * wherever in the tensor the elements are. Packing begins with a list, which becomes a map when it is longer
+ * than the map so far; here the list stays, becomes a map, and becomes a map that is longer than the list in
+ * the end.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/cases.h"
@@ -9,10 +10,10 @@
 
 enum { MOST = 100003 };
 
-/* Some turns, a turn and an element, less than a turn; the last word whole or not. */
+/* Several chunks, two and an element, less than a chunk; the last word whole or not. */
 static const size_t lengths[] = {MOST, 65536, 16400, 2049, 2048, 100, 16, 5};
 
-/* Of every so many elements, from one to another share of the tensor, one is sent. */
+/* One of every elements is sent, between two shares of the tensor's length. */
 static const struct {
 	double from, to;
 	size_t every;
@@ -77,9 +78,9 @@ static void pack_and_compare(const char *isa, const char *spec, size_t n, size_t
 	if (length != CRUMB_HEADER_BYTES + 4 + size || memcmp(payload + 4, signs, size) != 0)
 		fail_msg("%s, %s: %zu elements, arrangement %zu: another %s of %zu bytes", isa, spec, n, kind,
 		         map ? "map" : "list", size);
-	const float *owed = crumb_packer_residual(p);
+	const float *residual = crumb_packer_residual(p);
 	for (size_t i = 0; i < n; i++)
-		assert_true(owed[i] == (g[i] == 1 || g[i] == -1 ? g[i] / 4 : g[i]));
+		assert_true(residual[i] == (g[i] == 1 || g[i] == -1 ? g[i] / 4 : g[i]));
 	free(frame);
 	free(p);
 }
