@@ -158,7 +158,7 @@ V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
 
 /* Writes the digits of the elements up to end, which have one generator and one scaler. Five groups of trits
  * have a loop of their own: in one loop with single groups the compiler would spill the generator (AVX2). */
-V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful)
+V16_FN void put_run(struct digit_writer *out, struct source *source, const float *end, const bool careful)
 {
 	struct source s = *source;
 	const bool fives = V16_LANES >= 8 && out->coding == TRITS;
@@ -189,7 +189,7 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	const bool shared = value[TERNARY_SHARED] != 0;
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
-	struct digits out = {digits, coding, 0, v16_no_trits()};
+	struct digit_writer out = {digits, coding, 0, v16_no_trits()};
 	/* A bucket is read twice, for its scale and for its digits: the second time prefetches the next
 	 * bucket. */
 	const size_t next = v16_width(type) * bucket + PREFETCH_BYTES / 4;
