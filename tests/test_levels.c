@@ -16,6 +16,7 @@
 #include "payload/levels_unpack.c"
 #include "frame.h"
 #include "fit/histogram.h"
+#include "fit/optimum.h"
 
 /* Eight elements under one norm, rounded with these u. */
 static const float element[V16] = {3, -4, 0, 12, 0, -84, 0.5f, -2};
@@ -50,7 +51,7 @@ static void vectors(void **state)
 		        v16_mul(v16_mul(v16_loadf(element), v16_set(unit.lift)), v16_set(unit.inverse));
 		const v16i u = v16_trunc(v16_mul(v16_loadf(chance), v16_set(0x1p24f)));
 		const v16i code =
-		        vector[i].p > 0 ? round_table(y, v16_float_of(u), &r, false) : round_even(y, u, &r);
+		        vector[i].p > 0 ? round_table(y, v16_float_of(u), &r) : round_even(y, u, &r);
 		for (size_t k = 0; k < 8; k++)
 			if (code.p[k] != vector[i].code[k])
 				fail_msg("%s: element %zu: %u, expected %u", vector[i].name, k, code.p[k],
@@ -91,7 +92,7 @@ static void halves_need_no_table(void **state)
 			}
 			const v16f v = v16_loadf(y);
 			const v16i chance_of = v16_loadi(u), got = round_halves(v, chance_of, &r),
-			           want = round_table(v, v16_float_of(chance_of), &r, false);
+			           want = round_table(v, v16_float_of(chance_of), &r);
 			for (size_t k = 0; k < V16; k++)
 				if (got.p[k] != want.p[k])
 					fail_msg("%u levels: %a with u = %#x is %u, expected %u", count,
@@ -219,9 +220,9 @@ enum { N = 4096, STEPS = 256 };
 static void expect(struct expected *e, const uint8_t *frame, size_t len, bool theorem, bool qsgd)
 {
 	struct frame opened;
-	struct parts p;
+	struct levels_payload p;
 	assert_int_equal(crumb_frame_open(&opened, frame, len), len);
-	assert_true(parts_of(&opened, &p));
+	assert_true(levels_open(&opened, &p));
 	const double d = (double)p.bucket, half = p.levels.count / 2;
 	for (size_t b = 0; b < p.buckets; b++) {
 		double variance = 0, norm = 0;
@@ -313,11 +314,11 @@ static void rounding_is_unbiased(void **state)
 static struct levels levels_of(crumb_packer *p, const float *g)
 {
 	struct frame opened;
-	struct parts parts = {0}; /* levels are compared as bytes */
+	struct levels_payload parts = {0}; /* levels are compared as bytes */
 	size_t len;
 	uint8_t *const frame = case_pack(p, g, CRUMB_F32, &len);
 	assert_int_equal(crumb_frame_open(&opened, frame, len), len);
-	assert_true(parts_of(&opened, &parts));
+	assert_true(levels_open(&opened, &parts));
 	free(frame);
 	return parts.levels;
 }

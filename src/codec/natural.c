@@ -2,8 +2,7 @@
  * 4).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec/codec.h"
-#include "payload/levels.h"
+#include "codec/levels_codec.h"
 
 enum { NORM = LEVELS_OWN }; /* the key of its own */
 
@@ -23,14 +22,4 @@ CODEC_INFO(natural, .id = 14, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .
            .brief = "0 or a power of two of the bucket's norm, at random (Horvath et al. 2019)", .keys = 4,
            .key = {LEVELS_KEYS(4, 4, 512), LEVELS_NORM_KEY(LEVELS_MAX)});
 
-const struct codec PER_ISA(natural) = {
-        .info = &crumb_info_natural,
-        .variable_width = LEVELS_VARIABLE_WIDTH,
-        .checks_itself = true,
-        .bound = bound,
-        .pack = pack,
-        .check = levels_check,
-        .check_chunk = levels_check_chunk,
-        .unpack_add = levels_unpack_add,
-        .describe = describe,
-};
+LEVELS_CODEC(natural, .describe = describe);

@@ -1,24 +1,18 @@
-/* terngrad: every element is -s, 0 or +s at random so that its mean is the clipped gradient (Wen et al.,
- * NeurIPS 2017). What becomes of its frames stands in ternary.c.
+/* terngrad: every element becomes -s, 0 or +s at random, so that its mean is the clipped gradient (Wen et
+ * al., NeurIPS 2017). ternary.c decodes and sums the frames.
  *
- * A scaler s serves a bucket, or the whole slice. It is the learner's own or, shared, the greatest of all
- * learners'; then frames can be summed without decoding (section 3.2).
+ * A scaler s serves a bucket, or the whole tensor. It is the learner's own or, with shared=1, the largest of
+ * all learners'; frames of one scaler can be summed without decoding (section 3.2).
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
 #include "check/finite.h"
 #include "coding/golomb.h"
-#include "coding/rans.h"
 #include "v16/rng.h"
 #include "payload/ternary.h"
 #include <math.h>
 
-enum { WIDENED = 1024 };
-
-/* A sum, and a generator's number, have to wait for the one before. Where a register has all of a group's,
- * and memory has not to be waited for, two blocks' sums go side by side, and every other block's numbers are
- * drawn beside those of the block before it. */
-enum { BESIDE = V16_LANES == 16 };
+enum { WIDENED = 1024 }; /* elements of f16 or bf16 that are converted to f32 at a time */
 
 /* ---- buckets -------------------------------------------------------------------------------- */
 
@@ -28,7 +22,7 @@ static size_t bucket_of(const crumb_codec *codec, size_t n)
 	return bucket ? bucket : n;
 }
 
-/* Shared, a packer keeps each bucket's clipping bound and the agreed scaler. */
+/* With shared=1 a packer holds each bucket's clipping bound, then each bucket's agreed scaler. */
 static size_t floats(const crumb_codec *codec, size_t n)
 {
 	return codec->value[TERNARY_SHARED] != 0 && n
@@ -36,9 +30,10 @@ static size_t floats(const crumb_codec *codec, size_t n)
 	               : 0;
 }
 
-/* ---- entropy: what is shortest of trits, gaps of what is not 0, and blocks of symbols --------- */
+/* ---- payload ----------------------------------------------------------------------------- */
 
-/* Where bits are drawn, before they are coded: behind gaps, and so that blocks can be coded in place. */
+/* With coding=entropy the two-bit codes are written first, this many bytes into the digits: behind the room
+ * for gaps and for the marks of blocks, which are then coded in place. */
 static size_t before_bits(size_t n) { return golomb_room(n) + blocks_marks(&ternary_codes, n); }
 
 static size_t bound(const crumb_codec *codec, size_t n)
@@ -51,18 +46,19 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 /* ---- scaler: section 3.3's clipping and the maximum norm ------------------------------------ */
 
+/* |g| is clipped at bound; scaler is the largest clipped magnitude. Both are infinite if an element is
+ * unusable. */
 struct scale {
-	float bound, scaler; /* |g| is clipped at bound; the greatest of them is scaler, infinity where one is
-	                        not usable */
+	float bound, scaler;
 };
 
-/* Of d = g - pivot and d * d, the sums; and the worst |g| of every other group, so that one need not wait for
- * the last. */
+/* Sums of d = g - pivot and of d * d, and the largest |g| of even and of odd groups: two chains of maxima run
+ * in parallel. */
 struct sums {
-	v16f one, two, worst[2];
+	v16f one, two, most[2];
 };
 
-/* Of count f32, a multiple of two groups. */
+/* Adds count f32, a multiple of two groups. */
 V16_FN void sum_groups(struct sums *s, const float *g, size_t count, v16f pivot)
 {
 	for (const float *const end = g + count; g < end; g += 2 * V16)
@@ -70,41 +66,20 @@ V16_FN void sum_groups(struct sums *s, const float *g, size_t count, v16f pivot)
 			const v16f x = v16_streamf(g + V16 * odd), d = v16_sub(x, pivot);
 			s->one = v16_add(s->one, d);
 			s->two = v16_add(s->two, v16_mul(d, d));
-			s->worst[odd] = v16_max_abs_nan(x, s->worst[odd]);
+			s->most[odd] = v16_max_abs_nan(x, s->most[odd]);
 		}
 }
 
-/* Of two blocks that follow each other. */
-static void sum_two_blocks(struct sums *s, double sum[2], const float *g, v16f pivot)
-{
-	const v16f zero = v16_set(0);
-	v16f one[2] = {zero, zero}, two[2] = {zero, zero};
-	for (const float *const end = g + SUM_BLOCK; g < end; g += V16)
-		for (int k = 0; k < 2; k++) {
-			const v16f x = v16_loadf(g + SUM_BLOCK * k), d = v16_sub(x, pivot);
-			one[k] = v16_add(one[k], d);
-			two[k] = v16_add(two[k], v16_mul(d, d));
-			s->worst[k] = v16_max_abs_nan(x, s->worst[k]);
-		}
-	for (int k = 0; k < 2; k++) {
-		sum[0] += v16_sum_lanes(one[k]);
-		sum[1] += v16_sum_lanes(two[k]);
-	}
-}
-
-/* Of the m elements from number first; infinities where one is not usable. The pivot keeps the variance of
- * nearly equal elements exact enough: that of equal ones is 0. */
-static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip,
-                             bool cached)
+/* Returns the scale of elements [first, first + m). The pivot, the first element, keeps the variance of
+ * nearly equal elements accurate; that of equal ones is 0. */
+static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip)
 {
 	float widened[WIDENED], pivot[V16];
 	v16_storef(pivot, v16_load_partial(type, grad, first, 1));
 	const v16f zero = v16_set(0), middle = v16_set(pivot[0]);
 	double sum[2] = {0, 0};
-	struct sums s = {.worst = {zero, zero}};
+	struct sums s = {.most = {zero, zero}};
 	size_t i = 0;
-	for (; BESIDE && cached && type == CRUMB_F32 && m - i >= 2 * SUM_BLOCK; i += 2 * SUM_BLOCK)
-		sum_two_blocks(&s, sum, (const float *)grad + first + i, middle);
 	while (i < m) {
 		s.one = s.two = zero;
 		for (size_t left = m - i < SUM_BLOCK ? m - i : SUM_BLOCK, size; left;
@@ -120,33 +95,33 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 				prefetch(grad, v16_width(type) * (first + i + k) + PREFETCH_BYTES);
 			v16_widen(widened, whole, type, grad, first + i, size);
 			for (size_t k = size; k < whole; k++)
-				widened[k] = pivot[0]; /* which adds nothing */
+				widened[k] = pivot[0]; /* adds 0 to both sums */
 			sum_groups(&s, widened, whole, middle);
 		}
 		sum[0] += v16_sum_lanes(s.one);
 		sum[1] += v16_sum_lanes(s.two);
 	}
-	const v16f worst = v16_max_abs_nan(s.worst[0], s.worst[1]);
-	if (!v16_usable(worst))
+	const v16f top = v16_max_abs_nan(s.most[0], s.most[1]);
+	if (!v16_usable(top))
 		return (struct scale){INFINITY, INFINITY};
-	const float most = v16_max_lane(worst);
+	const float most = v16_max_lane(top);
 	const double mean = sum[0] / (double)m, variance = sum[1] / (double)m - mean * mean;
 	const float at = variance > 0 && isfinite(variance) ? (float)(clip * sqrt(variance)) : 0;
 	const bool clips = at > 0 && at < INFINITY;
 	return (struct scale){clips ? at : INFINITY, clips && at < most ? at : most};
 }
 
-/* ---- ternarise ------------------------------------------------------------------------------ */
+/* ---- digits ------------------------------------------------------------------------------ */
 
-/* What it takes to tell which elements are sent. */
+/* How elements become digits; unit = s * lift / 2^24. */
 struct ternary {
-	v16f bound, lift, unit; /* unit = s * lift / 2^24 */
+	v16f bound, lift, unit;
 	bool careful;
 };
 
-/* Usually no product u * s reaches the clipping bound, which then decides nothing, and only an agreed s is
- * above it. In the smallest binades a product would be too coarse, so lift, a power of two, brings s and the
- * gradient up. */
+/* A product u * s reaches the clipping bound only if an agreed s is above it; otherwise clipping decides
+ * nothing and is left out. In the smallest binades the product would be too coarse, so lift, a power of two,
+ * scales s and the gradient up. Either case is careful. */
 V16_FN struct ternary ternary_of(float bound, float s)
 {
 	const bool lifts = s < 0x1p-100f;
@@ -155,44 +130,35 @@ V16_FN struct ternary ternary_of(float bound, float s)
 	                        lifts || bound < s};
 }
 
-/* Which of sixteen elements are sent; u in units of 2^-24. */
+/* Returns which of sixteen elements are sent; u in units of 2^-24. */
 V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t, const bool careful)
 {
 	const v16f size = careful ? v16_mul(v16_min_abs(g, t->bound), t->lift) : v16_abs(g);
 	return v16_gt_size(size, v16_mul(u, t->unit));
 }
 
-enum draw { ALONE, WITH_NEXT, DRAWN };
-
-/* What is ternarised: elements in order, with the generator's numbers in order. */
+/* Elements in order, with the generator of their random numbers. */
 struct source {
 	const float *at;
-	const void *grad;   /* of which the byte at ahead will be wanted soon, and so many bytes after it */
-	size_t ahead, step; /* for each group */
-	rng chance, next;   /* next: of the next block, whose numbers go to drawn, or have been there */
-	float *drawn;
+	const void *grad;             /* base of the prefetch */
+	size_t distance, group_bytes; /* prefetched next, from grad; per group */
+	rng chance;
 	struct ternary t;
 };
 
-/* Which of the next sixteen elements are sent, and these. */
-V16_FN v16m next_sent(struct source *s, const bool careful, const enum draw draw, v16f *g)
+/* Loads the next sixteen elements to *g and returns which of them are sent. */
+V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
 {
-	if (draw == ALONE) /* else all is in a cache */
-		prefetch(s->grad, s->ahead);
-	s->ahead += s->step;
+	prefetch(s->grad, s->distance);
+	s->distance += s->group_bytes;
 	*g = v16_loadf(s->at);
 	s->at += V16;
-	const v16f u = draw == DRAWN ? v16_loadf(s->drawn) : rng_next(&s->chance);
-	if (draw == WITH_NEXT)
-		v16_storef(s->drawn, rng_next(&s->next));
-	s->drawn += draw == ALONE ? 0 : V16;
-	return ternarise(*g, u, &s->t, careful);
+	return ternarise(*g, rng_next(&s->chance), &s->t, careful);
 }
 
-/* The digits of the elements up to end, which have one generator and one scaler. Five groups at once have a
- * loop of their own: beside a way for single ones AVX2's registers would not hold the generator. */
-V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful,
-                    const enum draw draw)
+/* Writes the digits of the elements up to end, which have one generator and one scaler. Five groups of trits
+ * have a loop of their own: in one loop with single groups the compiler would spill the generator (AVX2). */
+V16_FN void put_run(struct digit_writer *out, struct source *source, const float *end, const bool careful)
 {
 	struct source s = *source;
 	const bool fives = V16_LANES >= 8 && out->coding == TRITS;
@@ -201,22 +167,20 @@ V16_FN void put_run(struct digits *out, struct source *source, const float *end,
 		for (; fives && !out->groups && end - s.at >= TRITS_ELEMENTS; out->dst += V16) {
 			v16b x = v16_no_trits();
 			for (unsigned number = 0; number < 5; number++) {
-				const v16m sent = next_sent(&s, careful, draw, &g);
+				const v16m sent = next_sent(&s, careful, &g);
 				x = v16_add_trit(x, number, sent, g);
 			}
 			put_sums(out->dst, x);
 		}
 		if (s.at == end)
 			break;
-		const v16m sent = next_sent(&s, careful, draw, &g);
+		const v16m sent = next_sent(&s, careful, &g);
 		digits_put(out, sent, g);
 	}
 	source->chance = s.chance;
-	source->next = s.next;
-	source->drawn = s.drawn;
 }
 
-/* Writes all but the digits to dst, and these, trits or bits, to digits; returns their bytes. */
+/* Writes bucket size and scalers to dst, and trits or two-bit codes to digits; returns the digits' bytes. */
 V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                           const unsigned coding, uint8_t *dst, uint8_t *digits)
 {
@@ -225,20 +189,18 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	const bool shared = value[TERNARY_SHARED] != 0;
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
-	struct digits out = {digits, coding, 0, v16_no_trits()};
-	/* The next bucket comes from memory while this one, which is in a cache, is computed. */
+	struct digit_writer out = {digits, coding, 0, v16_no_trits()};
+	/* A bucket is read twice, for its scale and for its digits: the second time prefetches the next
+	 * bucket. */
 	const size_t next = v16_width(type) * bucket + PREFETCH_BYTES / 4;
-	const bool cached = n <= L2_ELEMENTS, beside = BESIDE && coding == TRITS && cached;
-	struct source s = {.grad = grad, .step = v16_width(type) * V16};
-	float widened[WIDENED], drawn[SUM_BLOCK];
-	enum draw draw = ALONE;
+	struct source s = {.grad = grad, .group_bytes = v16_width(type) * V16};
+	float widened[WIDENED];
 	const size_t most = type == CRUMB_F32 ? SUM_BLOCK : WIDENED;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
-		const struct scale own =
-		        shared ? (struct scale){bounds[b], agreed[b]}
-		               : scale_of(grad, type, i, end - i, value[TERNARY_CLIP], cached);
+		const struct scale own = shared ? (struct scale){bounds[b], agreed[b]}
+		                                : scale_of(grad, type, i, end - i, value[TERNARY_CLIP]);
 		s.t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
 		for (size_t size; i < end; i += size) {
@@ -246,20 +208,11 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 			if (type == CRUMB_F32 && size > V16)
 				size -= size % V16; /* what is left is widened */
 			const size_t whole = V16 * divide_up(size, V16);
-			if (i % SUM_BLOCK == 0) {
-				const bool two = end == n ? n - i > SUM_BLOCK : end - i >= 2 * SUM_BLOCK;
-				draw = draw == WITH_NEXT               ? DRAWN
-				       : beside && two && !s.t.careful ? WITH_NEXT
-				                                       : ALONE;
-				s.drawn = drawn;
-				if (draw != DRAWN)
-					s.chance = rng_at(p->seed, p->step, i);
-				if (draw == WITH_NEXT)
-					s.next = rng_at(p->seed, p->step, i + SUM_BLOCK);
-			}
-			s.ahead = v16_width(type) * i + (bucket > L2_ELEMENTS ? PREFETCH_BYTES
-			                                 : end < n            ? next
-			                                                      : 0);
+			if (i % SUM_BLOCK == 0)
+				s.chance = rng_at(p->seed, p->step, i);
+			s.distance = v16_width(type) * i + (bucket > L2_ELEMENTS ? PREFETCH_BYTES
+			                                    : end < n            ? next
+			                                                         : 0);
 			s.at = widened;
 			if (type == CRUMB_F32 && size == whole)
 				s.at = (const float *)grad + i;
@@ -267,59 +220,41 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 				v16_widen(widened, whole, type, grad, i, size);
 			const float *const stop = s.at + whole;
 			if (s.t.careful || V16_LANES < 8) /* short registers: one loop for both */
-				put_run(&out, &s, stop, true, ALONE);
-			else if (beside && draw == WITH_NEXT)
-				put_run(&out, &s, stop, false, WITH_NEXT);
-			else if (beside && draw == DRAWN)
-				put_run(&out, &s, stop, false, DRAWN);
+				put_run(&out, &s, stop, true);
 			else
-				put_run(&out, &s, stop, false, ALONE);
+				put_run(&out, &s, stop, false);
 		}
 	}
 	digits_end(&out);
 	return (size_t)(out.dst - digits);
 }
 
-/* The bytes that symbols take at least, nearly always, where they are one block; 0 if it is not known. */
-static size_t least_blocks(size_t n, size_t count, size_t minus)
-{
-	const struct block_code *const symbols = &ternary_codes;
-	const uint32_t each[BLOCKS_MOST] = {(uint32_t)(V16 * divide_up(n, V16) - count),
-	                                    (uint32_t)(count - minus), (uint32_t)minus};
-	if (n > blocks_block(symbols))
-		return 0;
-	const size_t coded = rans_least(each, symbols->count), plain = blocks_bound(symbols, n);
-	return coded < plain ? coded : plain;
-}
-
-/* Codes the bits that stand before_bits(n) behind dst; returns the size and sets the flags. Where most is
- * sent of many elements, gaps would take long and gain nothing; nor would symbols, where gaps are no longer
- * than the least block. */
+/* Replaces the two-bit codes at dst + before_bits(n) by the shortest of trits, gaps and blocks at dst, in
+ * this order if equal; sets the frame's flags and returns the size. Gaps are not tried if many of a long
+ * tensor's elements are sent: they would take long and be longer. */
 static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 {
-	enum { TURN = 4096 /* bytes that are counted before it is asked whether more need be */ };
-	const struct block_code *const symbols = &ternary_codes;
+	enum { STRIDE = 4096 /* bytes between looks at the count */ };
+	const struct block_code *const code = &ternary_codes;
 	const size_t trits = digit_bytes(TRITS, n), all = digit_bytes(BITS, n);
 	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + golomb_room(n);
-	const size_t most = n <= blocks_block(symbols) ? n : n / 16;
-	size_t count = 0, minus = 0;
+	const size_t most = n <= blocks_block(code) ? n : n / 16;
+	size_t count = 0, minus;
 	for (size_t i = 0, end; i < all && count <= most; i = end) {
-		end = all - i < TURN ? all : i + TURN;
+		end = all - i < STRIDE ? all : i + STRIDE;
 		for (; i < end; i += 4)
 			count += (size_t)__builtin_popcount(get_u32(bits + i));
 	}
 	const bool few = count <= most && count <= UINT32_MAX;
 	const size_t gaps = few ? golomb_of_map(dst, bits, n, count, &minus) : trits;
 	if (gaps < trits) {
-		const size_t size = gaps <= least_blocks(n, count, minus)
-		                            ? gaps
-		                            : blocks_encode(blocks, bits, n, symbols, BLOCKS_ENTROPY);
+		const size_t size = blocks_encode(blocks, bits, n, code, BLOCKS_ENTROPY);
 		out->flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
 		if (size < gaps)
 			memmove(dst, blocks, size);
 		return size < gaps ? size : gaps;
 	}
-	const size_t size = blocks_encode(dst, bits, n, symbols, BLOCKS_ENTROPY);
+	const size_t size = blocks_encode(dst, bits, n, code, BLOCKS_ENTROPY);
 	if (size < trits) {
 		out->flags |= TERNARY_BLOCKS;
 		return size;
@@ -335,8 +270,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const unsigned coding = (unsigned)p->codec.value[TERNARY_CODING];
 	uint8_t *const digits = dst + head, *const at =
 	                                            digits + (coding == TERNARY_ENTROPY ? before_bits(n) : 0);
-	/* An agreed scaler says nothing of the elements; one that pack computes is infinite if one is
-	 * unusable. */
+	/* A scaler computed here is infinite if an element is unusable; an agreed one says nothing of the
+	 * elements. */
 	if (out->check && p->codec.value[TERNARY_SHARED] != 0 && !gradient_finite(grad, n, type))
 		return UNUSABLE;
 	const size_t size = coding == TRITS ? pack_coding(p, grad, type, TRITS, dst, at)
@@ -365,7 +300,7 @@ static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype t
 	float *bounds = packer_floats(p);
 	for (size_t b = 0, i = 0; i < n; b++, i += bucket) {
 		const struct scale own = scale_of(grad, type, i, n - i < bucket ? n - i : bucket,
-		                                  p->codec.value[TERNARY_CLIP], n <= L2_ELEMENTS);
+		                                  p->codec.value[TERNARY_CLIP]);
 		bounds[b] = own.bound < INFINITY
 		                    ? own.bound
 		                    : 0x1p120f; /* above every |g|; a packer holds finite floats */

@@ -2,9 +2,9 @@
  * yardstick for the adaptive codecs (Zhang et al., ICML 2017).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec/codec.h"
+#include "codec/levels_codec.h"
 #include "fit/histogram.h"
-#include "payload/levels.h"
+#include "fit/optimum.h"
 #include "v16/v16.h"
 
 /* Of a gradient of so many elements or more one block in eight is counted, but all of a bucket whose
@@ -78,14 +78,4 @@ CODEC_INFO(zipml, .id = 17, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .na
            .brief = "the best levels for each gradient: a yardstick, not fast (Zhang et al. 2017)",
            .keys = LEVELS_OWN, .key = {LEVELS_KEYS(3, 4, 8192)});
 
-const struct codec PER_ISA(zipml) = {
-        .info = &crumb_info_zipml,
-        .variable_width = LEVELS_VARIABLE_WIDTH,
-        .checks_itself = true,
-        .bound = bound,
-        .pack = pack,
-        .check = levels_check,
-        .check_chunk = levels_check_chunk,
-        .unpack_add = levels_unpack_add,
-        .describe = describe,
-};
+LEVELS_CODEC(zipml, .describe = describe);

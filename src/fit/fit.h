@@ -1,5 +1,4 @@
-/* Where to put the levels of a quantiser: ALQ and AMQ (Faghri et al., NeurIPS 2020) and the optimum that
- * ZipML finds (Zhang et al., ICML 2017).
+/* Where to put the levels of a quantiser: ALQ and AMQ (Faghri et al., NeurIPS 2020); ZipML is in optimum.h.
  *
  * Levels are doubles, ascending, count >= 2 of them, from -1 to 1 (signed coordinates) or from 0 to 1
  * (magnitudes). The first and the last never move. A coordinate r is rounded at random to one of its two
@@ -99,11 +98,5 @@ size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count);
  * powers. */
 double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t count, double lo,
                             double previous);
-
-/* ZipML: the levels of least Psi among the edges of a histogram, its first and last included, by dynamic
- * programming in time count * bins * log(bins). At most CRUMB_FIT_LEVELS of at most CRUMB_FIT_BINS bins: uses
- * 32 KB of stack. Returns Psi, or infinity, and no levels, where there are not as many edges a gap apart, of
- * those beside bins with mass if these are as many, or of all. */
-double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count);
 
 #endif

@@ -46,7 +46,7 @@ struct unit {
 	float norm, lift, inverse;
 };
 
-/* Infinity where an element is not usable. */
+/* Returns the largest magnitude; infinity if an element is unusable. Two chains of maxima run in parallel. */
 V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size)
 {
 	v16f even = v16_set(0), odd = even;
@@ -62,28 +62,28 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 	}
 	if (i < end)
 		odd = v16_max_abs_nan(v16_load_partial(type, grad, i, end - i), odd);
-	const v16f worst = v16_max_abs_nan(even, odd);
-	return v16_usable(worst) ? v16_max_lane(worst) : INFINITY;
+	const v16f top = v16_max_abs_nan(even, odd);
+	return v16_usable(top) ? v16_max_lane(top) : INFINITY;
 }
 
 struct squares {
-	double sum; /* of v * lift: f32 in blocks of 4,096, double across */
-	float top;  /* of |v|; infinity where an element is not usable */
-	bool low;   /* a v other than 0 is below 2^-63; at 2^-63 it may be either, which changes no sum */
+	double sum; /* of (v * lift)^2: f32 within SUM_BLOCK elements, double across */
+	float top;  /* largest |v|; infinity if an element is unusable */
+	bool low;   /* a v other than 0 is below 2^-63 */
 };
 
-/* Where registers are long two groups are looked at side by side, so that one need not wait for the last. */
-enum { SIDE = V16_LANES == 16 ? 2 : 1 };
-struct looked {
+/* With AVX-512 two groups are accumulated in parallel, to hide the latency of additions and maxima. */
+enum { CHAINS = V16_LANES == 16 ? 2 : 1 };
+struct accumulators {
 	v16f squares[2], top[2], least[2];
 };
 
-V16_FN void look_at(struct looked *l, const int sum, const int side, v16f v, v16f lift)
+V16_FN void accumulate(struct accumulators *a, const int sum, const int chain, v16f v, v16f lift)
 {
 	const v16f x = v16_mul(v, lift);
-	l->squares[sum] = v16_add(l->squares[sum], v16_mul(x, x));
-	l->top[side] = v16_max_abs_nan(v, l->top[side]);
-	l->least[side] = v16_min_abs_nonzero(v, l->least[side]);
+	a->squares[sum] = v16_add(a->squares[sum], v16_mul(x, x));
+	a->top[chain] = v16_max_abs_nan(v, a->top[chain]);
+	a->least[chain] = v16_min_abs_nonzero(v, a->least[chain]);
 }
 
 V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
@@ -91,33 +91,34 @@ V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, 
 {
 	const v16f zero = v16_set(0), all = v16_set(INFINITY), by = v16_set(lift);
 	double sum = 0;
-	struct looked l = {{zero, zero}, {zero, zero}, {all, all}};
+	struct accumulators a = {{zero, zero}, {zero, zero}, {all, all}};
 	size_t i = first;
 	const size_t end = first + size;
-	/* A block's squares are added in order, but two blocks have a sum each. */
-	while (SIDE == 2 && end - i >= 2 * SUM_BLOCK) {
-		l.squares[0] = l.squares[1] = zero;
+	/* The order of sums within a block is part of the format, so it is two whole blocks that go in
+	 * parallel. */
+	while (CHAINS == 2 && end - i >= 2 * SUM_BLOCK) {
+		a.squares[0] = a.squares[1] = zero;
 		for (const size_t stop = i + SUM_BLOCK; i < stop; i += V16) {
-			look_at(&l, 0, 0, v16_load(type, grad, i), by);
-			look_at(&l, 1, 1, v16_load(type, grad, i + SUM_BLOCK), by);
+			accumulate(&a, 0, 0, v16_load(type, grad, i), by);
+			accumulate(&a, 1, 1, v16_load(type, grad, i + SUM_BLOCK), by);
 		}
 		i += SUM_BLOCK;
-		sum += v16_sum_lanes(l.squares[0]);
-		sum += v16_sum_lanes(l.squares[1]);
+		sum += v16_sum_lanes(a.squares[0]);
+		sum += v16_sum_lanes(a.squares[1]);
 	}
 	while (i < end) {
 		const size_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
-		l.squares[0] = zero;
-		for (; i + SIDE * V16 <= stop; i += SIDE * V16)
-			for (int side = 0; side < SIDE; side++)
-				look_at(&l, 0, side, v16_load(type, grad, i + V16 * (size_t)side), by);
+		a.squares[0] = zero;
+		for (; i + CHAINS * V16 <= stop; i += CHAINS * V16)
+			for (int chain = 0; chain < CHAINS; chain++)
+				accumulate(&a, 0, chain, v16_load(type, grad, i + V16 * (size_t)chain), by);
 		for (; i < stop; i += V16)
-			look_at(&l, 0, 0, v16_load_partial(type, grad, i, stop - i < V16 ? stop - i : V16),
-			        by);
+			accumulate(&a, 0, 0, v16_load_partial(type, grad, i, stop - i < V16 ? stop - i : V16),
+			           by);
 		i = stop;
-		sum += v16_sum_lanes(l.squares[0]);
+		sum += v16_sum_lanes(a.squares[0]);
 	}
-	const v16f top = v16_max_abs_nan(l.top[0], l.top[1]), least = v16_min_abs(l.least[0], l.least[1]);
+	const v16f top = v16_max_abs_nan(a.top[0], a.top[1]), least = v16_min_abs(a.least[0], a.least[1]);
 	return (struct squares){sum, v16_usable(top) ? v16_max_lane(top) : INFINITY,
 	                        v16_bits(v16_gt(v16_set(0x1p-63f), least)) != 0};
 }
@@ -131,11 +132,11 @@ static __attribute__((noinline)) struct squares squares_any(const void *grad, en
 /* 2^exponent, a normal number. */
 static float power_of_two(int exponent) { return float_of_bits((uint32_t)(exponent + 127) << 23); }
 
-/* Of a bucket in which an element is not usable. */
+/* The unit of a bucket with an unusable element. */
 static const struct unit no_unit = {INFINITY, 1, 0};
 
-/* The squares are those of lifted elements. Where these and the others are normal numbers, all of them, that
- * is a factor, and the gradient is read once; rarely it is not. */
+/* Squares are of lifted elements. If unlifted and lifted squares are normal numbers, they differ by an exact
+ * factor, and the gradient is read once; otherwise, rarely, it is read again. */
 static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crumb_dtype type, size_t first,
                                                      size_t size, enum levels_norm norm)
 {
@@ -163,16 +164,15 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* Halves are 0 and powers of two, which need no table; a table of eight at most is looked up by AVX2 in half
- * the time of one of sixteen. Machines with shorter registers use TABLE for both, and carry fewer loops. */
-enum kind { EVEN, HALVES, TABLE, TABLE_OF_8 };
+/* Halves, 0 and powers of 1/2, need no table. Short registers use TABLE for them, too, to have fewer loops.
+ */
+enum kind { EVEN, HALVES, TABLE };
 
-/* What it takes to round to levels. */
 struct rounding {
 	uint32_t count;
 	float scale; /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
-	/* Table: the levels but for the last, and 2 for what is not one. The last entry is never looked up,
-	 * but there is a table from the second on. */
+	/* TABLE: the levels but for the last, then 2s. The last entry is never looked up; the table from the
+	 * second entry on needs it. */
 	float from[V16 + 1];
 	float width[V16]; /* to the next level, times 2^-24 */
 };
@@ -195,17 +195,17 @@ static struct rounding rounding_to(const struct levels *levels)
 	return r;
 }
 
-/* The codes of sixteen elements that lie *at* levels from the middle, up or down as y's sign says; at and u
- * in units of 2^-24. At carries into the next level if it exceeds u, or below zero, where up is towards 1,
- * too, 1 - u. */
+/* Returns the codes of sixteen elements whose distance from the middle is at levels, up or down as y's sign
+ * says; at and u in units of 2^-24. The fraction of at carries into the next level if it exceeds u; below
+ * zero, where carrying means away from 1, if it exceeds 1 - u. */
 V16_FN v16i round_at(v16f y, v16i at, v16i u, uint32_t count)
 {
 	const v16i middle = v16_seti(((count - 1) << 23) + (1u << 24) - 1);
 	return v16_shr(v16_addi_signed(v16_subi(middle, u), at, y), 24);
 }
 
-/* The codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. Evenly spaced levels are integers,
- * or lie half-way between them, in units of their distance. */
+/* Returns the codes of sixteen y in [-1, 1] (rounding may exceed 1); u in units of 2^-24. In units of their
+ * distance, evenly spaced levels are integers, or lie half-way between integers. */
 V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 {
 	const v16f at = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->scale));
@@ -215,9 +215,9 @@ V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 	return round_at(y, to_level, u, r->count);
 }
 
-/* The same where levels are 0 and powers of two: a float's exponent and mantissa say where it lies, from the
- * least power on; below it levels are even. Under zero, y less the level below, as a table takes it, is a
- * float of its own, of which up to half a unit of u is lost. */
+/* round_even for levels 0 and powers of two. From the least power on, a float's exponent and mantissa are the
+ * distance; below it levels are evenly spaced. Below zero, y minus the level below is rounded to a float, as
+ * in a table, which loses up to half a unit of u. */
 V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
 {
 	const v16f unit = v16_set(0x1p24f), size = v16_min_abs(y, v16_set(1));
@@ -228,87 +228,57 @@ V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
 	return round_at(y, v16_bits_of(at), u, r->count);
 }
 
-/* few: of a table of eight at most. */
-V16_FN v16f entry(v16t table, v16i at, const bool few)
-{
-	return few ? v16_lookup8(table, at) : v16_lookup(table, at);
-}
-
-V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few)
+/* Finds the level below y by bisection in a table of sixteen. */
+V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
-	const uint32_t half = !few && r->count > 8 ? 8 : 4;
+	const uint32_t half = r->count > 8 ? 8 : 4;
 	const v16m upper = v16_ge(y, v16_set(r->from[half]));
 	const v16f quarter = v16_pick(upper, v16_set(r->from[half + half / 2]), v16_set(r->from[half / 2]));
 	v16i k = v16_addi_where(v16_ge(y, quarter), v16_and_maski(upper, v16_seti(half)), v16_seti(half / 2));
 	if (half == 8) {
 		const v16i up = v16_ori(k, v16_seti(2));
-		k = v16_bits_of(v16_pick(v16_ge(y, entry(from, up, few)), v16_of_bits(up), v16_of_bits(k)));
+		k = v16_bits_of(v16_pick(v16_ge(y, v16_lookup(from, up)), v16_of_bits(up), v16_of_bits(k)));
 	}
 	const v16t next = v16_table(r->from + 1);
-	k = v16_addi_where(v16_ge(y, entry(next, k, few)), k, v16_seti(1));
-	const v16f rest = v16_sub(y, entry(from, k, few));
-	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
+	k = v16_addi_where(v16_ge(y, v16_lookup(next, k)), k, v16_seti(1));
+	const v16f rest = v16_sub(y, v16_lookup(from, k));
+	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
 }
 
-/* Rare, so that it is not in every loop. */
+/* Rare, so not inline. */
 static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
 {
 	for (size_t k = 0; k < LEVELS_BLOCK; k++)
 		block[k] *= lift;
 }
 
-/* What is packed: a block of elements, in units of their norm when multiplied; and a gradient of which the
- * byte at ahead will be wanted soon, and so many bytes after it for each element. */
+/* A block of elements, the factor that makes them units of their norm, and what to prefetch meanwhile. */
 struct source {
 	const float *at;
 	v16f inverse;
 	const void *grad;
-	size_t ahead, width;
+	size_t distance, width; /* bytes: from grad, and per element */
 };
 
-/* Rounds the block and joins its codes, in some parts of the registers only, which ask for their share of
- * what will be wanted. What becomes of the other parts is not looked at, so that it is not computed. Wide:
- * codes have more than four bits. */
-V16_FN void round_parts(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
-                        const enum kind kind, const bool wide, const int first, const int count)
+/* Rounds a block and joins its codes. wide: codes have more than four bits. */
+V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
+                        const enum kind kind, const bool wide)
 {
 	struct codes c = *codes;
 	rng numbers = *chance;
-	const size_t share = (size_t)(V16_PARTS / count);
 	for (size_t i = 0; i < LEVELS_BLOCK; i += V16) {
-		prefetch(s->grad, s->ahead + s->width * (i + LEVELS_BLOCK * (size_t)(first / count)) / share);
+		prefetch(s->grad, s->distance + s->width * i);
 		const v16f y = v16_mul(v16_loadf(s->at + i), s->inverse);
 		const v16i u = rng_bits(&numbers);
 		codes_join(&c,
 		           kind == EVEN     ? round_even(y, u, r)
 		           : kind == HALVES ? round_halves(y, u, r)
-		                            : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8),
+		                            : round_table(y, v16_float_of(u), r),
 		           i / V16, wide);
 	}
-	if (count == V16_PARTS) {
-		*codes = c;
-		*chance = numbers;
-		return;
-	}
-	for (int part = first; part < first + count; part++) {
-		codes->low_lanes.p[part] = c.low_lanes.p[part];
-		codes->high_lanes.p[part] = c.high_lanes.p[part];
-		for (int w = 0; w < 4; w++)
-			chance->s[w].p[part] = numbers.s[w].p[part];
-	}
-}
-
-/* AVX2's registers hold what a group takes in one part, and not in two. */
-V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
-                        const enum kind kind, const bool wide)
-{
-	if (V16_LANES == 8 && !wide) {
-		round_parts(codes, s, chance, r, kind, wide, 0, 1);
-		round_parts(codes, s, chance, r, kind, wide, 1, 1);
-	} else {
-		round_parts(codes, s, chance, r, kind, wide, 0, V16_PARTS);
-	}
+	*codes = c;
+	*chance = numbers;
 }
 
 V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
@@ -316,20 +286,14 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
                       struct codes codes)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
-	/* A short bucket's norm is taken before the bucket ahead of it is packed, so that nothing waits for
-	 * it. */
-	const bool early = bucket <= 2048;
-	/* What a norm is taken of next, and more, comes from memory while codes are computed. */
-	const size_t ahead =
-	        v16_width(type) * bucket * (1 + early) + (early ? PREFETCH_BYTES : PREFETCH_BYTES / 4);
+	/* A bucket is read twice, for its norm and for its codes: the second time prefetches the next bucket.
+	 */
+	const size_t distance = v16_width(type) * bucket + PREFETCH_BYTES / 4;
 	float block[LEVELS_BLOCK];
 	rng chance = rng_at(p->seed, p->step, 0);
-	struct unit next = {0, 1, 0};
 	for (size_t first = 0, end; first < n; first = end) {
 		end = n - first < bucket ? n : first + bucket;
-		const struct unit unit = early && first ? next : unit_of(grad, type, first, end - first, by);
-		if (early && end < n)
-			next = unit_of(grad, type, end, n - end < bucket ? n - end : bucket, by);
+		const struct unit unit = unit_of(grad, type, first, end - first, by);
 		const bool lifts = unit.lift < 1 || unit.inverse > 1;
 		const v16f inverse = v16_set(lifts ? unit.inverse : unit.lift * unit.inverse);
 		norm = put_f32(norm, unit.norm);
@@ -344,7 +308,7 @@ V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype
 				lift_block(block, unit.lift);
 			if (i % SUM_BLOCK == 0)
 				chance = rng_at(p->seed, p->step, i);
-			const struct source source = {src, inverse, grad, v16_width(type) * i + ahead,
+			const struct source source = {src, inverse, grad, v16_width(type) * i + distance,
 			                              v16_width(type)};
 			if (kind == EVEN && codes.bits > 4)
 				round_block(&codes, &source, &chance, r, kind, true);
@@ -367,7 +331,6 @@ void survey_levels(const void *grad, enum crumb_dtype type, size_t n, size_t buc
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
 			float y[LEVELS_BLOCK];
 			for (size_t g = 0; g < count; g += V16) {
-				/* As when packing, the next bucket comes from memory meanwhile. */
 				prefetch(grad, v16_width(type) * (i + g + bucket) + PREFETCH_BYTES / 4);
 				const v16f v = count - g < V16
 				                       ? v16_load_partial(type, grad, i + g, count - g)
@@ -389,16 +352,15 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const struct rounding r = rounding_to(levels);
 	const enum kind kind = levels->form == LEVELS_EVEN            ? EVEN
 	                       : V16_LANES >= 8 && are_halves(levels) ? HALVES
-	                       : V16_LANES == 8 && levels->count <= 8 ? TABLE_OF_8
 	                                                              : TABLE;
 	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
-	const struct block_code symbols = symbols_with(levels->count);
+	const struct block_code code = symbols_with(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
 	uint8_t *const first = norms + 4 * divide_up(n, bucket);
 	uint8_t *low = first;
 	if (coding != LEVELS_FIXED) {
-		low += blocks_marks(&symbols, symbol_count(n));
-		memset(low + blocks_fixed(&symbols, symbol_count(n)) - V16 * bits, 0, V16 * bits);
+		low += blocks_marks(&code, symbol_count(n));
+		memset(low + blocks_fixed(&code, symbol_count(n)) - V16 * bits, 0, V16 * bits);
 	}
 	const struct codes codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	out->flags = (uint16_t)coding;
@@ -407,26 +369,24 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		PACK(EVEN);
 	else if (kind == HALVES)
 		PACK(HALVES);
-	else if (kind == TABLE_OF_8)
-		PACK(TABLE_OF_8);
 	else
 		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
-	return (size_t)(first - dst) + (coding == LEVELS_FIXED ? code_bytes(bits, n)
-	                                                       : blocks_encode(first, low, symbol_count(n),
-	                                                                       &symbols, coder_of(coding)));
+	return (size_t)(first - dst) +
+	       (coding == LEVELS_FIXED ? code_bytes(bits, n)
+	                               : blocks_encode(first, low, symbol_count(n), &code, coder_of(coding)));
 }
 
 size_t levels_bound(const crumb_codec *codec, size_t n, enum levels_form form)
 {
 	const unsigned bits = (unsigned)codec->value[LEVELS_BITS];
-	const struct block_code symbols = symbols_with(1u << bits);
+	const struct block_code code = symbols_with(1u << bits);
 	return LEVELS_HEAD +
 	       (form == LEVELS_TABLE    ? (size_t)4 << bits
 	        : form == LEVELS_POWERS ? 4
 	                                : 0) +
 	       4 * divide_up(n, (size_t)codec->value[LEVELS_BUCKET]) +
 	       (codec->value[LEVELS_CODING] == LEVELS_FIXED ? code_bytes(bits, n)
-	                                                    : blocks_bound(&symbols, symbol_count(n)));
+	                                                    : blocks_bound(&code, symbol_count(n)));
 }

@@ -1,4 +1,4 @@
-/* Frames of codes of levels: checked, added, described.
+/* Frames of levels: validating, adding, describing.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/levels_codes.h"
@@ -8,8 +8,8 @@
 #include "v16/v16.h"
 #include <math.h>
 
-/* The parts of a payload. */
-struct parts {
+/* Where things are in a payload. */
+struct levels_payload {
 	size_t bucket, buckets;
 	struct levels levels;
 	const uint8_t *norm;
@@ -26,13 +26,13 @@ static bool ascending(const struct levels *levels)
 	return good;
 }
 
-/* How many floats of a payload's head describe so many levels. */
+/* Returns the floats of a payload's head that describe count levels. */
 static size_t level_floats(enum levels_form form, uint32_t count)
 {
 	return form == LEVELS_EVEN ? 0 : form == LEVELS_POWERS ? 1 : count;
 }
 
-/* Reads the levels; returns what follows them, or NULL if there are none. */
+/* Reads the levels. Returns the byte after them, or NULL if they are not well-formed. */
 static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels *levels)
 {
 	const uint32_t word = get_u32(src), count = word & 0xFFFF, form = word >> 16;
@@ -58,7 +58,8 @@ static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels 
 	return ascending(levels) ? src + 4 * floats : NULL;
 }
 
-static bool parts_of(const struct frame *frame, struct parts *p)
+/* Reads the head. Returns false if it is not well-formed. */
+static bool levels_open(const struct frame *frame, struct levels_payload *p)
 {
 	p->coding = frame->flags & LEVELS_VARIABLE_WIDTH;
 	if (frame->flags > LEVELS_ENTROPY || frame->size < LEVELS_HEAD)
@@ -79,16 +80,15 @@ static bool parts_of(const struct frame *frame, struct parts *p)
 	return p->coding == LEVELS_FIXED ? p->code_size == code_bytes(bits, frame->n) : bits <= 4;
 }
 
-/* What is done with the codes of a block of 128 elements, or of what is left of n, that element i begins;
- * groups after the last element's are not looked at. */
+/* A pass over codes, block by block of 128 elements; the last block may be short. */
 struct decoding {
-	const struct parts *parts;
+	const struct levels_payload *payload;
 	size_t n;
-	float weight, *acc;      /* to add */
-	size_t begin, end;       /* of the bucket at hand, */
-	float scale, value[V16]; /* of which these are what a level of 1 and the first levels are worth */
-	uint64_t sent;           /* to count */
-	bool ended;              /* to check: whether all codes after the last element are 0 */
+	float weight, *acc;      /* adding */
+	size_t begin, end;       /* of the current bucket */
+	float scale, value[V16]; /* what a level of 1, and the first sixteen levels, are worth in it */
+	uint64_t sent;           /* counting */
+	bool ended;              /* checking: all codes after the last element are 0 */
 };
 
 V16_FN size_t groups_from(size_t n, size_t i)
@@ -96,29 +96,32 @@ V16_FN size_t groups_from(size_t n, size_t i)
 	return n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS;
 }
 
-/* What a code is worth under a scale; the first sixteen levels are in a table. */
+/* Returns the values of sixteen codes; up to sixteen levels are in the table. */
 V16_FN v16f worth(const struct levels *levels, v16t table, v16i code, float scale)
 {
 	return levels->count > V16 ? v16_mul(v16_gather(levels->at, code), v16_set(scale))
 	                           : v16_lookup(table, code);
 }
 
-static float norm_at(const struct parts *p, size_t i) { return get_f32(p->norm + 4 * (i / p->bucket)); }
+static float norm_at(const struct levels_payload *p, size_t i)
+{
+	return get_f32(p->norm + 4 * (i / p->bucket));
+}
 
-/* What the codes of the bucket are worth that element i, one of its, lies in. */
+/* Makes the bucket of element i the current one. */
 static void open_bucket(struct decoding *d, size_t i)
 {
-	d->scale = d->weight * norm_at(d->parts, i);
-	d->begin = i / d->parts->bucket * d->parts->bucket;
-	d->end = d->begin + d->parts->bucket;
-	v16_storef(d->value, v16_mul(v16_loadf(d->parts->levels.at), v16_set(d->scale)));
+	d->scale = d->weight * norm_at(d->payload, i);
+	d->begin = i / d->payload->bucket * d->payload->bucket;
+	d->end = d->begin + d->payload->bucket;
+	v16_storef(d->value, v16_mul(v16_loadf(d->payload->levels.at), v16_set(d->scale)));
 }
 
 static void add_block(struct decoding *d, size_t i, const v16i *code)
 {
 	if (i < d->begin || i >= d->end)
 		open_bucket(d, i);
-	const struct levels *levels = &d->parts->levels;
+	const struct levels *levels = &d->payload->levels;
 	const v16t table = v16_table(d->value);
 	if (d->n - i >= LEVELS_BLOCK && levels->count <= V16) {
 		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16)
@@ -139,12 +142,12 @@ static void add_block(struct decoding *d, size_t i, const v16i *code)
 
 static void count_block(struct decoding *d, size_t i, const v16i *code)
 {
-	const float scale = norm_at(d->parts, i);
+	const float scale = norm_at(d->payload, i);
 	const size_t groups = groups_from(d->n, i);
 	for (size_t g = 0; g < groups; g++) {
 		const size_t left = d->n - i - g * V16;
 		const uint16_t here = left < V16 ? v16_first(left) : 0xFFFF;
-		const v16f x = v16_mul(v16_gather(d->parts->levels.at, code[g]), v16_set(scale));
+		const v16f x = v16_mul(v16_gather(d->payload->levels.at, code[g]), v16_set(scale));
 		d->sent += (unsigned)__builtin_popcount(v16_bits(v16_ne(x, v16_set(0))) & here);
 	}
 }
@@ -163,7 +166,7 @@ static void check_block(struct decoding *d, size_t i, const v16i *code)
 
 typedef void block_function(struct decoding *d, size_t i, const v16i *code);
 
-/* Symbols are the codes of whole blocks, in order within a stretch. */
+/* Calls function for each block of count symbols. */
 V16_FN void put_symbols(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
                         size_t count)
 {
@@ -189,7 +192,7 @@ static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t c
 
 V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
 {
-	struct coded codes = d->parts->codes;
+	struct coded codes = d->payload->codes;
 	v16i code[GROUPS];
 	codes.low += plane_bytes(codes.bits < 4 ? codes.bits : 4, first);
 	codes.high += codes.bits > 4 ? plane_bytes(codes.bits - 4, first) : 0;
@@ -199,7 +202,7 @@ V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t fi
 	}
 }
 
-/* Of whole blocks of the bucket at hand. */
+/* Adds whole blocks [i, end) of the current bucket. */
 V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, size_t end,
                        const unsigned bits)
 {
@@ -215,36 +218,15 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 	}
 }
 
-#ifdef P_HAS_BYTE_TABLES
-static void add_blocks_4(const struct decoding *d, const uint8_t *src, size_t i, size_t end)
-{
-	enum { HALF = LEVELS_BLOCK / 2 };
-	const v16p table = v16_byte_tables(d->value);
-	for (; i < end; i += HALF, src += HALF / 2) {
-		v16f value[HALF / V16];
-		v16_lookup_nibbles(table, src, value);
-		for (size_t g = 0; g < HALF / V16; g++) {
-			float *const acc = d->acc + i + V16 * g;
-			v16_storef(acc, v16_add(v16_streamf(acc), value[g]));
-		}
-	}
-}
-#else
-static void add_blocks_4(const struct decoding *d, const uint8_t *src, size_t i, size_t end)
-{
-	add_blocks(d, src, i, end, 4);
-}
-#endif
-
 static void add_fixed(struct decoding *d, size_t first, size_t end)
 {
-	const unsigned bits = d->parts->codes.bits;
+	const unsigned bits = d->payload->codes.bits;
 	for (size_t stop; bits <= 4 && end - first >= LEVELS_BLOCK; first = stop) {
-		const uint8_t *src = d->parts->codes.low + plane_bytes(bits, first);
+		const uint8_t *src = d->payload->codes.low + plane_bytes(bits, first);
 		open_bucket(d, first);
 		stop = first + ((d->end < end ? d->end : end) - first) / LEVELS_BLOCK * LEVELS_BLOCK;
 		if (bits == 4)
-			add_blocks_4(d, src, first, stop);
+			add_blocks(d, src, first, stop, 4);
 		else if (bits == 3)
 			add_blocks(d, src, first, stop, 3);
 		else
@@ -253,13 +235,13 @@ static void add_fixed(struct decoding *d, size_t first, size_t end)
 	decode_fixed(d, add_block, first, end);
 }
 
-/* Whether codes at fixed width of the blocks that begin in the part are below the number of levels, 2^bits or
- * one less, but for what clean sees to; and those after the last element are 0. */
+/* Returns true if the codes at fixed width of the blocks that start in the part are below the number of
+ * levels, but for what check_chunk looks at, and those after the last element are 0. */
 static bool check_fixed(struct decoding *d, const struct part *part)
 {
 	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
-	const uint32_t count = d->parts->levels.count;
-	struct coded codes = d->parts->codes;
+	const uint32_t count = d->payload->levels.count;
+	struct coded codes = d->payload->codes;
 	const bool few = codes.bits <= 4;
 	const unsigned low = few ? codes.bits : 4;
 	const struct units own = part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
@@ -286,8 +268,8 @@ static bool check_fixed(struct decoding *d, const struct part *part)
 
 bool levels_check(const struct frame *frame, struct part *part)
 {
-	struct parts p;
-	if (!parts_of(frame, &p))
+	struct levels_payload p;
+	if (!levels_open(frame, &p))
 		return false;
 	const struct units own = part_units(part, p.norm, 4, p.buckets);
 	uint32_t most = 0;
@@ -295,9 +277,9 @@ bool levels_check(const struct frame *frame, struct part *part)
 		const uint32_t norm = get_u32(p.norm + 4 * b);
 		most = norm > most ? norm : most;
 	}
-	if (most >= bits_of_float(INFINITY)) /* or negative, or a NaN */
+	if (most >= bits_of_float(INFINITY)) /* also true of negative norms and NaN */
 		return false;
-	struct decoding d = {.parts = &p, .n = frame->n, .ended = true};
+	struct decoding d = {.payload = &p, .n = frame->n, .ended = true};
 	if (p.coding == LEVELS_FIXED)
 		return check_fixed(&d, part) && d.ended;
 	const struct block_code symbols = symbols_with(p.levels.count);
@@ -323,10 +305,10 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
                          size_t first, size_t end)
 {
 	(void)count;
-	struct parts p;
-	if (!parts_of(frame, &p)) /* never: it passed the check */
+	struct levels_payload p;
+	if (!levels_open(frame, &p)) /* never true: check has passed */
 		return 1;
-	struct decoding d = {.parts = &p, .n = frame->n, .weight = *weight, .acc = acc};
+	struct decoding d = {.payload = &p, .n = frame->n, .weight = *weight, .acc = acc};
 	const struct block_code symbols = symbols_with(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
 	if (p.coding == LEVELS_FIXED) {
@@ -340,8 +322,8 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
 
 uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)
 {
-	struct parts p;
-	if (!parts_of(frame, &p)) /* never */
+	struct levels_payload p;
+	if (!levels_open(frame, &p)) /* never true */
 		return 0;
 	const uint32_t count = p.levels.count;
 	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
@@ -355,7 +337,7 @@ uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)
 		sum += get_f32(p.norm + 4 * b);
 	frame_fact(out, "mean_norm", sum / (double)p.buckets);
 
-	struct decoding d = {.parts = &p, .n = frame->n};
+	struct decoding d = {.payload = &p, .n = frame->n};
 	const struct block_code symbols = symbols_with(count);
 	if (p.coding == LEVELS_FIXED)
 		decode_fixed(&d, count_block, 0, d.n);

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* Frames of ternary digits: validating, adding, describing, summing.
+ *
+ * SPDX-License-Identifier: MIT */
 #include "payload/ternary.h"
 #include "coding/golomb.h"
 #include "v16/v16.h"
@@ -26,19 +28,20 @@ static void bits_get_nibbles(const uint8_t *src, size_t blocks, uint32_t *word)
 #endif
 const struct block_code ternary_codes = {3, 4, bits_get_groups, bits_get_nibbles};
 
-/* The parts of a payload. */
-struct parts {
-	size_t bucket, scalers; /* bucket: as carried, 0 for one scaler */
+/* Where things are in a payload. */
+struct ternary_payload {
+	size_t bucket, scalers; /* bucket: as in the frame, 0 for one scaler */
 	uint32_t learners;
-	unsigned coding, planes; /* planes: of a sum, bits an element; else 0 */
+	unsigned coding, planes; /* planes: bits an element of a sum; 0: no sum */
 	const uint8_t *scaler, *digit;
 	size_t digit_size;
 };
 
-static bool parts_of(const struct frame *frame, struct parts *parts)
+/* Reads the head. Returns false if it is not well-formed. */
+static bool ternary_open(const struct frame *frame, struct ternary_payload *p)
 {
 	const unsigned flags = frame->flags;
-	*parts = (struct parts){0};
+	*p = (struct ternary_payload){0};
 	if (frame->size < 8)
 		return false;
 	const size_t bucket = get_u32(frame->payload);
@@ -54,23 +57,23 @@ static bool parts_of(const struct frame *frame, struct parts *parts)
 	const size_t n = frame->n, count = ternary_scalers(bucket, n);
 	if (count > (frame->size - 8) / 4)
 		return false;
-	*parts = (struct parts){.bucket = bucket,
-	                        .scalers = count,
-	                        .learners = learners,
-	                        .coding = coding,
-	                        .planes = sum ? planes_of(learners) : 0,
-	                        .scaler = frame->payload + 8,
-	                        .digit = frame->payload + 8 + 4 * count,
-	                        .digit_size = frame->size - 8 - 4 * count};
+	*p = (struct ternary_payload){.bucket = bucket,
+	                              .scalers = count,
+	                              .learners = learners,
+	                              .coding = coding,
+	                              .planes = sum ? planes_of(learners) : 0,
+	                              .scaler = frame->payload + 8,
+	                              .digit = frame->payload + 8 + 4 * count,
+	                              .digit_size = frame->size - 8 - 4 * count};
 	if (sum)
-		return parts->digit_size == sum_bytes(learners, n);
-	return coding > BITS || parts->digit_size == digit_bytes(coding, n);
+		return p->digit_size == sum_bytes(learners, n);
+	return coding > BITS || p->digit_size == digit_bytes(coding, n);
 }
 
-/* Which lanes of the group that element i begins are elements. */
+/* Returns which lanes of the group that starts at element i are elements. */
 static uint16_t lanes(size_t n, size_t i) { return n - i < V16 ? v16_first(n - i) : 0xFFFF; }
 
-static bool check_planes(const struct parts *p, size_t n, const struct part *part)
+static bool check_planes(const struct ternary_payload *p, size_t n, const struct part *part)
 {
 	const v16f most = v16_set((float)(2 * p->learners));
 	const size_t size = 2 * p->planes;
@@ -83,29 +86,29 @@ static bool check_planes(const struct parts *p, size_t n, const struct part *par
 	return true;
 }
 
-static bool check_trits(const struct parts *p, size_t n)
+static bool check_trits(const struct ternary_payload *p, size_t n)
 {
 	unsigned past = 0;
 	const size_t whole = n / TRITS_ELEMENTS * TRITS_ELEMENTS;
 	if (whole < n) {
 		v16i x = v16_load_u8(p->digit + p->digit_size - V16);
 		for (size_t i = whole; i < whole + TRITS_ELEMENTS; i += V16) {
-			const uint16_t shown = v16_bits(v16_ne(v16_float_of(trits_next(&x)), v16_set(0)));
-			past |= i < n ? shown & ~lanes(n, i) : shown;
+			const uint16_t nonzero = v16_bits(v16_ne(v16_float_of(trits_next(&x)), v16_set(0)));
+			past |= i < n ? nonzero & ~lanes(n, i) : nonzero;
 		}
 	}
 	return !past;
 }
 
-static void each_stretch(const struct parts *p, size_t n, blocks_put *put, void *to)
+static void each_stretch(const struct ternary_payload *p, size_t n, blocks_put *put, void *to)
 {
 	blocks_decode(p->digit, p->digit_size, n, &ternary_codes, BLOCKS_ENTROPY, put, to);
 }
 
 bool ternary_check(const struct frame *frame, struct part *part)
 {
-	struct parts p;
-	if (!parts_of(frame, &p))
+	struct ternary_payload p;
+	if (!ternary_open(frame, &p))
 		return false;
 	const struct units own = part_units(part, p.scaler, 4, p.scalers);
 	for (size_t b = own.first; b < own.end; b++) {
@@ -130,8 +133,8 @@ bool ternary_check(const struct frame *frame, struct part *part)
 
 bool ternary_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
-	struct parts p;
-	parts_of(frame, &p);
+	struct ternary_payload p;
+	ternary_open(frame, &p);
 	from = from < p.digit ? p.digit : from;
 	if (p.coding == BITS)
 		return bits_clean(from, to);
@@ -152,15 +155,16 @@ V16_FN void add_group(float *acc, size_t i, size_t n, v16f value)
 		v16_storef(acc + i, v16_add(v16_streamf(acc + i), value));
 }
 
-/* What digits 0, 1 and 2 are worth in bucket b. The table may live on in value. */
-V16_FN v16t worth(float value[4], const struct parts *p, size_t b, float weight)
+/* Returns the values of digits 0, 1 and 2 in bucket b. The table may point to value. */
+V16_FN v16t values_of(float value[4], const struct ternary_payload *p, size_t b, float weight)
 {
 	value[1] = weight * get_f32(p->scaler + 4 * b);
 	value[2] = -value[1];
 	return v16_table4(value);
 }
 
-static void unpack_planes(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
+static void unpack_planes(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
+                          size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	const uint8_t *src = p->digit + 2 * p->planes * (first / V16);
@@ -171,26 +175,28 @@ static void unpack_planes(const struct parts *p, size_t n, float weight, float *
 	}
 }
 
-static void unpack_bits(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
+static void unpack_bits(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
+                        size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	const uint8_t *src = p->digit + first / 4;
 	float value[4] = {0};
 	for (size_t b = first / bucket, i = first; i < end; b++) {
-		const v16t table = worth(value, p, b, weight);
+		const v16t table = values_of(value, p, b, weight);
 		const size_t stop = end - b * bucket < bucket ? end : (b + 1) * bucket;
 		for (; i < stop; i += V16, src += 4)
 			add_group(acc, i, n, bits_lookup(table, src));
 	}
 }
 
-static void unpack_trits(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
+static void unpack_trits(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
+                         size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	const uint8_t *src = p->digit + V16 * (first / TRITS_ELEMENTS);
 	float value[4] = {0};
 	size_t i = first, b = first / bucket, stop = (b + 1) * bucket;
-	v16t table = worth(value, p, b, weight);
+	v16t table = values_of(value, p, b, weight);
 	for (; i < end; src += V16) {
 		v16i x = v16_load_u8(src);
 		if (stop - i >= TRITS_ELEMENTS && n - i >= TRITS_ELEMENTS) {
@@ -201,7 +207,7 @@ static void unpack_trits(const struct parts *p, size_t n, float weight, float *a
 		}
 		for (int k = 0; k < 5 && i < n; k++, i += V16) {
 			if (i >= stop) {
-				table = worth(value, p, ++b, weight);
+				table = values_of(value, p, ++b, weight);
 				stop += bucket;
 			}
 			add_group(acc, i, n, v16_lookup8(table, trits_next(&x)));
@@ -210,26 +216,27 @@ static void unpack_trits(const struct parts *p, size_t n, float weight, float *a
 }
 
 struct sum_of {
-	const struct parts *parts;
+	const struct ternary_payload *p;
 	size_t n;
 	float weight, *acc;
 };
 
-/* The digits of a stretch, bucket by bucket. */
+/* Adds a stretch of decoded digits, bucket by bucket. */
 static void add_stretch(void *to, size_t first, const uint8_t *digit, size_t count)
 {
 	const struct sum_of *s = to;
-	const size_t bucket = s->parts->bucket ? s->parts->bucket : s->n, last = first + count;
+	const size_t bucket = s->p->bucket ? s->p->bucket : s->n, last = first + count;
 	float value[4] = {0};
 	for (size_t i = first; i < last;) {
 		const size_t b = i / bucket, end = last - b * bucket < bucket ? last : (b + 1) * bucket;
-		const v16t table = worth(value, s->parts, b, s->weight);
+		const v16t table = values_of(value, s->parts, b, s->weight);
 		for (; i < end; i += V16, digit += V16)
 			add_group(s->acc, i, s->n, v16_lookup8(table, v16_load_u8(digit)));
 	}
 }
 
-static void unpack_gaps(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
+static void unpack_gaps(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
+                        size_t end)
 {
 	const size_t bucket = p->bucket ? p->bucket : n;
 	struct golomb_reader gaps;
@@ -253,7 +260,8 @@ static void unpack_gaps(const struct parts *p, size_t n, float weight, float *ac
 		}
 }
 
-static void unpack_blocks(const struct parts *p, size_t n, float weight, float *acc, size_t first, size_t end)
+static void unpack_blocks(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
+                          size_t end)
 {
 	struct sum_of sum = {p, n, weight, acc};
 	blocks_decode_range(p->digit, p->digit_size, n, &ternary_codes, BLOCKS_ENTROPY, add_stretch, &sum,
@@ -264,8 +272,8 @@ size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t
                           size_t first, size_t end)
 {
 	(void)count;
-	struct parts p;
-	parts_of(frame, &p);
+	struct ternary_payload p;
+	ternary_open(frame, &p);
 	if (p.coding == TERNARY_GAPS)
 		unpack_gaps(&p, frame->n, *weight, acc, first, end);
 	else if (p.coding == TERNARY_BLOCKS)
@@ -279,7 +287,7 @@ size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t
 	return 1;
 }
 
-/* How many of the n elements of a group are not zero; zero: the code of zero. */
+/* Returns how many codes of a group differ from the code of zero. */
 V16_FN unsigned sent_in(v16i code, uint32_t zero, uint16_t here)
 {
 	const v16f difference = v16_float_of(v16_xori(code, v16_seti(zero)));
@@ -296,8 +304,8 @@ static void count_stretch(void *to, size_t first, const uint8_t *digit, size_t c
 
 void ternary_describe(const struct frame *frame, crumb_frame_info *out)
 {
-	struct parts p;
-	parts_of(frame, &p);
+	struct ternary_payload p;
+	ternary_open(frame, &p);
 	const size_t n = frame->n;
 	out->codec.value[TERNARY_BUCKET] = (float)p.bucket;
 	out->codec.value[TERNARY_SHARED] = frame->flags & TERNARY_FLAG_SHARED ? 1 : 0;
@@ -333,11 +341,11 @@ size_t ternary_sum_bound(size_t count, size_t n)
 {
 	if (!count || count > MOST_LEARNERS)
 		return 0;
-	return 8 + 4 * divide_up(n, V16) + sum_bytes((uint32_t)count, n); /* at most a scaler a group */
+	return 8 + 4 * divide_up(n, V16) + sum_bytes((uint32_t)count, n); /* one scaler a group, at most */
 }
 
-/* Adds the numbers of the block of 80 elements, groups of them here, that number block begins. */
-V16_FN void add_block(v16i sum[5], const struct parts *p, size_t block, size_t groups)
+/* Adds the digits, as -1, 0 and 1, of the block-th 80 elements, of which there are groups of sixteen. */
+V16_FN void add_block(v16i sum[5], const struct ternary_payload *p, size_t block, size_t groups)
 {
 	v16i x = p->coding == TRITS ? v16_load_u8(p->digit + V16 * block) : v16_seti(0);
 	for (size_t k = 0; k < groups; k++) {
@@ -347,7 +355,7 @@ V16_FN void add_block(v16i sum[5], const struct parts *p, size_t block, size_t g
 	}
 }
 
-/* A sum, while frames are added to it one by one. */
+/* A sum to which frames are added one by one. */
 struct planes {
 	uint8_t *dst;
 	unsigned count;
@@ -365,7 +373,7 @@ static void sum_stretch(void *to, size_t first, const uint8_t *digit, size_t cou
 		planes_add(to, (first + i) / V16, v16_load_u8(digit + i));
 }
 
-static void sum_gaps(const struct planes *sum, const struct parts *p, size_t n)
+static void sum_gaps(const struct planes *sum, const struct ternary_payload *p, size_t n)
 {
 	struct golomb_reader gaps;
 	uint64_t element[GOLOMB_ROUND];
@@ -382,10 +390,10 @@ static void sum_gaps(const struct planes *sum, const struct parts *p, size_t n)
 int64_t ternary_sum(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags)
 {
 	const size_t n = frames[0].n;
-	struct parts first, p;
-	parts_of(&frames[0], &first);
+	struct ternary_payload first, p;
+	ternary_open(&frames[0], &first);
 	for (size_t f = 0; f < count; f++) {
-		parts_of(&frames[f], &p);
+		ternary_open(&frames[f], &p);
 		if (p.planes || !(frames[f].flags & TERNARY_FLAG_SHARED) || p.bucket != first.bucket ||
 		    memcmp(p.scaler, first.scaler, 4 * p.scalers) != 0)
 			return CRUMB_EAGREE;
@@ -403,7 +411,7 @@ int64_t ternary_sum(const struct frame *frames, size_t count, uint8_t *dst, uint
 		for (int k = 0; k < 5; k++)
 			total[k] = v16_seti(learners);
 		for (size_t f = 0; f < count; f++) {
-			parts_of(&frames[f], &p);
+			ternary_open(&frames[f], &p);
 			if (p.coding < TERNARY_ENTROPY)
 				add_block(total, &p, i / TRITS_ELEMENTS, groups);
 		}
@@ -411,7 +419,7 @@ int64_t ternary_sum(const struct frame *frames, size_t count, uint8_t *dst, uint
 			out = planes_put(out, total[k], planes, lanes(n, i + k * V16));
 	}
 	for (size_t f = 0; f < count; f++) {
-		parts_of(&frames[f], &p);
+		ternary_open(&frames[f], &p);
 		if (p.coding == TERNARY_BLOCKS)
 			each_stretch(&p, n, sum_stretch, &all);
 		if (p.coding == TERNARY_GAPS)

@@ -1,7 +1,6 @@
-/* Frames of ternary digits under scalers, and sums of such frames: terngrad's payload (doc/FORMAT.md,
- * terngrad), once it is written.
+/* Frames of ternary digits under scalers, and sums of such frames (doc/FORMAT.md, terngrad).
  *
- * A sum of N frames, of learners that share their scalers, is one of 2N+1 levels (Wen et al., NeurIPS 2017,
+ * A sum of N frames, of learners that share their scalers, has 2N + 1 levels (Wen et al., NeurIPS 2017,
  * section 3.2).
  *
  * SPDX-License-Identifier: MIT */
@@ -23,13 +22,13 @@
 #define ternary_check       PER_ISA(ternary_check)
 
 enum { TERNARY_CLIP, TERNARY_BUCKET, TERNARY_SHARED, TERNARY_CODING }; /* the keys */
-enum { TERNARY_ENTROPY = BITS + 1 };                     /* the third coding: what is shortest of */
-enum { TERNARY_BLOCKS = TERNARY_ENTROPY, TERNARY_GAPS }; /* these, and trits, in a frame's flags */
+enum { TERNARY_ENTROPY = BITS + 1 };                     /* the key's third value: the shortest of */
+enum { TERNARY_BLOCKS = TERNARY_ENTROPY, TERNARY_GAPS }; /* these two, as the flags say, and trits */
 enum { TERNARY_FLAG_CODING = 3, TERNARY_FLAG_SHARED = 4, TERNARY_FLAG_SUM = 0x100 };
 enum { TERNARY_VARIABLE_WIDTH = TERNARY_BLOCKS & TERNARY_GAPS }; /* the flag of these two codings */
 enum { TERNARY_MOST_BUCKET = 1 << 20 };
 
-/* Digits as symbols; two bits each before they are coded. */
+/* Digits as symbols of two bits. */
 extern const struct block_code ternary_codes;
 
 /* bucket: 0 for one scaler. */

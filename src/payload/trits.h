@@ -1,5 +1,5 @@
-/* Ternary digits, 0 for 0, 1 for +1 and 2 for -1: five in a byte or two bits each, as maps of signs and codes
- * of three levels are; and planes, the bits of sums of them (doc/FORMAT.md, terngrad).
+/* Ternary digits (0: 0, 1: +1, 2: -1): five trits a byte, or two bits each; and bit planes, for sums of them
+ * (doc/FORMAT.md, terngrad).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TRITS_H
@@ -18,7 +18,7 @@ static inline size_t digit_bytes(unsigned coding, size_t n)
 
 /* ---- bits and trits ----------------------------------------------------------------------------- */
 
-/* Whether no element's two bits are both set, of the bytes from src to end - 1, a multiple of four. */
+/* Returns true if no element in [src, end), whole words, has both bits set. */
 static inline bool bits_clean(const uint8_t *src, const uint8_t *end)
 {
 	uint32_t bad = 0;
@@ -28,13 +28,13 @@ static inline bool bits_clean(const uint8_t *src, const uint8_t *end)
 	}
 	return !bad;
 }
-/* Whether no bit is past the last of n elements'. */
+/* Returns true if no bit is set past the last of n elements. */
 static inline bool bits_end(const uint8_t *src, size_t n)
 {
 	return n % V16 == 0 || !(get_u32(src + digit_bytes(BITS, n) - 4) >> 2 * (n % V16));
 }
 
-/* Sixteen sums of trits, of whatever width. */
+/* Sixteen sums of trits, in the width that the instruction set likes. */
 typedef struct {
 #ifdef P_HAS_TRITS
 	pi words;
@@ -64,21 +64,22 @@ V16_FN v16b v16_no_trits(void)
 	return r;
 }
 
-/* Where digits go: five groups of sixteen to sixteen bytes of trits, or each group to four bytes of bits. */
-struct digits {
+/* A writer of digits: five groups become sixteen bytes of trits, or each group four bytes of two-bit codes.
+ */
+struct digit_writer {
 	uint8_t *dst;
 	unsigned coding, groups;
 	v16b value;
 };
 
-/* v = 81 d0 + 27 d1 + 9 d2 + 3 d3 + d4 becomes ceil(256 v / 243); the product is exact for all 243, as a test
- * shows. */
+/* Stores ceil(256 v / 243) for v = 81 d0 + 27 d1 + 9 d2 + 3 d3 + d4; a test shows that the product is exact
+ * for all 243 values. */
 V16_FN void put_trits(uint8_t *dst, v16i v)
 {
 	v16_store_u8(dst, v16_shr(v16_addi(v16_muli(v, v16_seti(8631)), v16_seti(8100)), 13));
 }
 
-/* The same of sums. */
+/* Stores sixteen sums of five trits each. */
 V16_FN void put_sums(uint8_t *dst, v16b x)
 {
 #ifdef P_HAS_TRITS
@@ -90,8 +91,8 @@ V16_FN void put_sums(uint8_t *dst, v16b x)
 #endif
 }
 
-/* The digits of sixteen elements: not 0 where they are sent, and if so 2 where x has the sign bit. */
-V16_FN void digits_put(struct digits *d, v16m sent, v16f x)
+/* Writes sixteen digits: 0 if not sent, else 2 if x has the sign bit, else 1. */
+V16_FN void digits_put(struct digit_writer *d, v16m sent, v16f x)
 {
 	if (d->coding == TRITS) {
 		d->value = v16_add_trit(d->value, d->groups, sent, x);
@@ -102,12 +103,12 @@ V16_FN void digits_put(struct digits *d, v16m sent, v16f x)
 			d->groups = 0;
 		}
 	} else {
-		const uint32_t shown = v16_bits(sent), minus = v16_bits(v16_negative(x)) & shown;
-		d->dst = put_u32(d->dst, (uint32_t)(v16_spread(shown ^ minus) | v16_spread(minus) << 1));
+		const uint32_t mask = v16_bits(sent), minus = v16_bits(v16_negative(x)) & mask;
+		d->dst = put_u32(d->dst, (uint32_t)(v16_spread(mask ^ minus) | v16_spread(minus) << 1));
 	}
 }
 
-V16_FN void digits_end(struct digits *d)
+V16_FN void digits_end(struct digit_writer *d)
 {
 	while (d->groups)
 		digits_put(d, v16_mask(0), v16_set(0));
@@ -128,7 +129,7 @@ static inline void trits_of_bits(uint8_t *dst, const uint8_t *bits, size_t n)
 	}
 }
 
-/* The next digit of sixteen bytes of trits. */
+/* Returns the next digit of sixteen bytes of trits. */
 V16_FN v16i trits_next(v16i *x)
 {
 	const v16i y = v16_addi(v16_addi(*x, *x), *x);
@@ -146,7 +147,7 @@ static inline size_t sum_bytes(uint32_t learners, size_t n)
 	return 2 * planes_of(learners) * divide_up(n, V16);
 }
 
-/* The numbers of a group of a sum, q + learners. */
+/* Returns sixteen sums q + learners. */
 V16_FN v16i planes_get(const uint8_t *src, unsigned planes)
 {
 	v16i x = v16_seti(0);
@@ -168,7 +169,7 @@ V16_FN uint8_t *planes_put(uint8_t *dst, v16i x, unsigned planes, uint16_t here)
 	return dst;
 }
 
-/* The digits 0, 1, 2 as 0, 1, -1, modulo 2^32. */
+/* Returns 0, 1, -1 (modulo 2^32) for digits 0, 1, 2. */
 V16_FN v16i number_of(v16i digit)
 {
 	const v16i high = v16_shr(digit, 1);

@@ -8,7 +8,7 @@
 #include "base/bytes.h"
 #include "v16/v16.h"
 
-/* Bit i of the 32 goes to bit 2i. */
+/* Moves bit i to bit 2i. */
 V16_FN uint64_t v16_spread(uint32_t bits)
 {
 #ifdef P_HAS_BMI
@@ -23,7 +23,8 @@ V16_FN uint64_t v16_spread(uint32_t bits)
 #endif
 }
 
-/* Where the digits of a group of bits stand; the group's digits; and for each one of four f32. */
+/* The shifts that bring each lane's code down; the sixteen codes at src; and for each code one of four f32.
+ */
 V16_FN v16i bits_places(void)
 {
 	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
