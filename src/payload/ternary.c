@@ -229,7 +229,7 @@ static void add_stretch(void *to, size_t first, const uint8_t *digit, size_t cou
 	float value[4] = {0};
 	for (size_t i = first; i < last;) {
 		const size_t b = i / bucket, end = last - b * bucket < bucket ? last : (b + 1) * bucket;
-		const v16t table = values_of(value, s->parts, b, s->weight);
+		const v16t table = values_of(value, s->p, b, s->weight);
 		for (; i < end; i += V16, digit += V16)
 			add_group(s->acc, i, s->n, v16_lookup8(table, v16_load_u8(digit)));
 	}
