@@ -1,50 +1,23 @@
-/* The exchange's life: what a rank allocates, and what it tells about itself. Its steps are in step.c.
+/* The life of an exchange: what a rank allocates, and what it tells about itself. Its steps are in step.c.
  *
  * SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "exchange/exchange_state.h"
+#include "exchange/parcel.h"
 #include "exchange/plan.h"
 #include "exchange/policy.h"
-#include "exchange/exchange_state.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
+#include "exchange/why.h"
 
 enum { CACHE_LINE = 64 };
 
-size_t crumb_rank_first(const struct crumb_exchange *x, unsigned rank)
-{
-	return (size_t)((uint64_t)rank * x->learners / x->ranks);
-}
-
 static size_t round_up(size_t bytes) { return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
-
-bool crumb_buffer_reserve(struct buffer *buffer, size_t size)
-{
-	if (size <= buffer->size)
-		return true;
-	uint8_t *data = aligned_alloc(CACHE_LINE, round_up(size));
-	if (!data)
-		return false;
-	free(buffer->data);
-	*buffer = (struct buffer){data, size};
-	return true;
-}
 
 uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice)
 {
 	return crumb_message_mix(crumb_message_mix(crumb_message_mix(0, seed), learner), slice);
-}
-
-static int refuse(char *why, size_t cap, int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, cap, format, args);
-	va_end(args);
-	return error;
 }
 
 static int check_config(const struct crumb_exchange_config *config, char *why, size_t cap)
@@ -69,7 +42,7 @@ static int check_config(const struct crumb_exchange_config *config, char *why, s
 	return 0;
 }
 
-/* What must be the same on all ranks. */
+/* Hashes what must be the same on all ranks. */
 static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_config *config)
 {
 	struct message_head *head = &x->head;
@@ -84,8 +57,8 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 		const struct crumb_slice *slice = &x->slice[s];
 		head->table = crumb_message_mix(
 		        crumb_message_mix(crumb_message_mix(head->table, slice->n), slice->run), slice->kind);
-		head->setup = crumb_message_hash(head->setup, &x->column[s].codec, sizeof(crumb_codec));
-		head->setup = crumb_message_hash(head->setup, &x->descent[s].codec, sizeof(crumb_codec));
+		head->setup = crumb_message_hash(head->setup, &x->slice_state[s].codec, sizeof(crumb_codec));
+		head->setup = crumb_message_hash(head->setup, &x->down.slice[s].codec, sizeof(crumb_codec));
 	}
 }
 
@@ -109,18 +82,18 @@ static bool divide_slices(struct crumb_exchange *x)
 		return false;
 	if (x->plan->assign)
 		x->plan->assign(x, owner);
-	for (size_t k = 0; k < x->sections; k++) {
-		x->section[k].first = at;
+	for (size_t k = 0; k < x->shares; k++) {
+		x->share[k].first = at;
 		for (size_t s = 0; s < x->slices; s++)
 			if (owner[s] == k)
 				x->order[at++] = s;
-		x->section[k].count = at - x->section[k].first;
+		x->share[k].count = at - x->share[k].first;
 	}
 	free(owner);
 	return true;
 }
 
-/* A packer's bytes for slice s, 0 if its codec is not valid. */
+/* Returns the bytes of a packer for slice s; 0 if its codec is not valid. */
 static size_t packer_bytes(const struct crumb_exchange *x, const crumb_codec *codec, size_t s)
 {
 	return round_up(crumb_packer_size(codec, x->slice[s].n));
@@ -134,83 +107,79 @@ static int open_packer(const struct crumb_exchange *x, crumb_packer **packer, ui
 	return crumb_packer_init(*packer, codec, x->slice[s].n, x->slice[s].run, seed);
 }
 
-/* The section of which this rank takes the mean, to send it down; NULL: of none. */
-static const struct section *own_section(const struct crumb_exchange *x)
+/* Returns the slices whose means this rank sends down: none if nothing comes down. */
+static struct share own_share(const struct crumb_exchange *x)
 {
-	return x->plan->assign ? &x->section[x->rank] : NULL;
+	return x->plan->assign ? x->share[x->rank] : (struct share){0};
 }
 
-/* What comes before the frames of a section, of so many learners: head and table. */
-static size_t head_room(const struct section *section, size_t learners)
-{
-	return sizeof(struct message_head) + (section ? learners * section->count * sizeof(uint64_t) : 0);
-}
-
-/* Bytes of all packers, and of the letters up and down; 0 if slice *s has no valid codec. */
+/* Adds up the bytes of all packers, and of the messages up and down; false if slice *s has no valid codec. */
 static bool measure(const struct crumb_exchange *x, size_t *packers, size_t *up, size_t *down, size_t *s)
 {
-	const struct section *own = own_section(x);
+	const struct share own = own_share(x);
 
 	*packers = *up = 0;
-	*down = round_up(head_room(own, 1));
-	for (size_t k = 0; k < x->sections; k++) {
-		size_t bytes = head_room(&x->section[k], x->own);
-		for (size_t i = 0; i < x->section[k].count; i++) {
-			*s = x->order[x->section[k].first + i];
-			const size_t size = packer_bytes(x, &x->column[*s].codec, *s);
-			if (!size || !packer_bytes(x, &x->descent[*s].codec, *s))
+	*down = round_up(crumb_parcel_overhead(own.count));
+	for (size_t k = 0; k < x->shares; k++) {
+		size_t bytes = crumb_parcel_overhead(x->own * x->share[k].count);
+		for (size_t i = 0; i < x->share[k].count; i++) {
+			*s = x->order[x->share[k].first + i];
+			const crumb_codec *codec = &x->slice_state[*s].codec;
+			const size_t size = packer_bytes(x, codec, *s);
+			if (!size || !packer_bytes(x, &x->down.slice[*s].codec, *s))
 				return false;
 			*packers += x->own * size;
-			bytes += x->own * crumb_bound(&x->column[*s].codec, x->slice[*s].n);
+			bytes += x->own * crumb_bound(codec, x->slice[*s].n);
 		}
 		*up += round_up(bytes);
 	}
-	for (size_t i = 0; own && i < own->count; i++) {
-		*s = x->order[own->first + i];
-		*packers += packer_bytes(x, &x->descent[*s].codec, *s);
-		*down += x->descent[*s].slot_size;
+	for (size_t i = 0; i < own.count; i++) {
+		*s = x->order[own.first + i];
+		*packers += packer_bytes(x, &x->down.slice[*s].codec, *s);
+		*down += x->down.slice[*s].slot_size;
 	}
 	return true;
 }
 
-/* Gives every piece its packer and its slot. */
-static int open_pieces(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
+/* Gives every upload its packer and its slot. */
+static int open_uploads(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
 {
-	uint8_t *message = x->frames.data;
+	uint8_t *message = x->messages.up.data;
 
-	for (size_t k = 0; k < x->sections; k++) {
-		const struct section *section = &x->section[k];
-		uint8_t *slot = message + head_room(section, x->own);
-		x->letter[k].data = message;
-		for (size_t i = 0; i < x->own * section->count; i++) {
-			const size_t l = i / section->count,
-			             s = x->order[section->first + i % section->count];
-			struct piece *piece = &x->piece[l * x->slices + s];
-			piece->slot = slot;
-			piece->slot_size = crumb_bound(&x->column[s].codec, x->slice[s].n);
-			slot += piece->slot_size;
-			const int error = open_packer(x, &piece->packer, packer, &x->column[s].codec, s,
+	for (size_t k = 0; k < x->shares; k++) {
+		const struct share *share = &x->share[k];
+		const size_t frames = x->own * share->count;
+		uint8_t *slot = message + crumb_parcel_overhead(frames);
+		x->messages.outgoing[k].data = message;
+		for (size_t i = 0; i < frames; i++) {
+			const size_t l = i / share->count, s = x->order[share->first + i % share->count];
+			const crumb_codec *codec = &x->slice_state[s].codec;
+			struct upload *up = &x->upload[l * x->slices + s];
+			up->slot = slot;
+			up->slot_size = crumb_bound(codec, x->slice[s].n);
+			slot += up->slot_size;
+			const int error = open_packer(x, &up->packer, packer, codec, s,
 			                              crumb_exchange_seed(seed, x->first + l, s));
 			if (error)
 				return error;
 		}
-		message = x->frames.data + round_up((size_t)(slot - x->frames.data));
+		message = x->messages.up.data + round_up((size_t)(slot - x->messages.up.data));
 	}
 	return 0;
 }
 
-/* The same of the means that this rank sends down. */
-static int open_descents(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
+/* Gives every mean that this rank sends down its packer and its slot. */
+static int open_means(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
 {
-	const struct section *own = own_section(x);
-	uint8_t *slot = x->means.data + round_up(head_room(own, 1));
+	const struct share own = own_share(x);
+	uint8_t *slot = x->messages.down.data + round_up(crumb_parcel_overhead(own.count));
 
-	for (size_t i = 0; own && i < own->count; i++) {
-		const size_t s = x->order[own->first + i];
-		struct descent *descent = &x->descent[s];
-		descent->slot = slot;
-		slot += descent->slot_size;
-		const int error = open_packer(x, &descent->packer, packer, &descent->codec, s,
+	for (size_t i = 0; i < own.count; i++) {
+		const size_t s = x->order[own.first + i];
+		struct down_slice *down = &x->down.slice[s];
+		down->slot = slot;
+		slot += down->slot_size;
+		const int error = open_packer(x, &down->packer, packer, &down->codec, s,
 		                              crumb_exchange_seed(seed, x->learners, s));
 		if (error)
 			return error;
@@ -226,25 +195,14 @@ static int open_memory(struct crumb_exchange *x, uint64_t seed, char *why, size_
 		return refuse(why, cap, CRUMB_EINVAL, "slice %zu has no valid codec", s);
 	if (packers && !(x->packers = aligned_alloc(CACHE_LINE, packers)))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for packers (%zu bytes)", packers);
-	if (!crumb_buffer_reserve(&x->frames, up) || !crumb_buffer_reserve(&x->means, down) ||
-	    !crumb_buffer_reserve(&x->vote, sizeof(struct message_head)))
+	if (!crumb_swap_reserve(&x->messages.up, up) || !crumb_swap_reserve(&x->messages.down, down) ||
+	    !crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head)))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for frames (%zu bytes)", up + down);
 	uint8_t *packer = x->packers;
-	int error = open_pieces(x, seed, &packer);
+	int error = open_uploads(x, seed, &packer);
 	if (!error)
-		error = open_descents(x, seed, &packer);
+		error = open_means(x, seed, &packer);
 	return error ? refuse(why, cap, error, "a packer: %s", crumb_strerror(error)) : 0;
-}
-
-/* Do learners agree on a scaler before they pack? Ranks without learners have no packer to ask. */
-static bool agrees(const crumb_codec *codec)
-{
-	enum { FEW = 16 };
-	crumb_packer *packer = malloc(crumb_packer_size(codec, FEW));
-	const bool due = packer && !crumb_packer_init(packer, codec, FEW, 0, 0) && crumb_agree_count(packer);
-
-	free(packer);
-	return due;
 }
 
 static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_config *config)
@@ -252,31 +210,33 @@ static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_
 	x->exact = !config->down;
 	for (size_t s = 0; s < x->slices; s++) {
 		const size_t n = x->slice[s].n;
-		struct descent *descent = &x->descent[s];
-		x->column[s].codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
-		descent->codec = crumb_policy_choose(config->down, x->slice[s].kind, n);
-		descent->sums = x->exact && agrees(&x->column[s].codec);
-		const size_t bound = crumb_bound(&descent->codec, n), sum = crumb_sum_bound(x->learners, n);
-		descent->slot_size = round_up(descent->sums && sum > bound ? sum : bound);
+		struct down_slice *down = &x->down.slice[s];
+		x->slice_state[s].codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
+		down->codec = crumb_policy_choose(config->down, x->slice[s].kind, n);
+		down->sums = x->exact && crumb_agrees(&x->slice_state[s].codec);
+		const size_t bound = crumb_bound(&down->codec, n), sum = crumb_sum_bound(x->learners, n);
+		down->slot_size = round_up(down->sums && sum > bound ? sum : bound);
 	}
 }
 
 static bool allocate(struct crumb_exchange *x)
 {
-	x->piece = calloc(x->own * x->slices + 1, sizeof *x->piece);
-	x->column = calloc(x->slices + 1, sizeof *x->column);
-	x->descent = calloc(x->slices + 1, sizeof *x->descent);
-	x->longest = calloc(x->slices + 1, sizeof *x->longest);
-	x->order = calloc(x->slices + 1, sizeof *x->order);
-	x->decoded = calloc(x->slices + 1, sizeof *x->decoded);
-	x->section = calloc(x->sections, sizeof *x->section);
-	x->letter = calloc(x->sections, sizeof *x->letter);
-	x->out = calloc(x->ranks, sizeof *x->out);
-	x->in = calloc(x->ranks, sizeof *x->in);
-	x->frame = calloc(x->learners * x->slices + 1, sizeof *x->frame);
-	return x->piece && x->column && x->descent && x->longest && x->order && x->decoded && x->section &&
-	       x->letter && x->out && x->in && x->frame &&
-	       crumb_decoder_open(&x->decoder, x->slices, x->learners, crumb_team_threads(x->team));
+	const size_t slices = x->slices + 1; /* never 0 */
+
+	return (x->slice_state = calloc(slices, sizeof *x->slice_state)) &&
+	       (x->longest = calloc(slices, sizeof *x->longest)) &&
+	       (x->order = calloc(slices, sizeof *x->order)) &&
+	       (x->share = calloc(x->shares, sizeof *x->share)) &&
+	       (x->upload = calloc(x->own * x->slices + 1, sizeof *x->upload)) &&
+	       (x->frame = calloc(x->learners * x->slices + 1, sizeof *x->frame)) &&
+	       (x->down.slice = calloc(slices, sizeof *x->down.slice)) &&
+	       (x->down.decoded = calloc(slices, sizeof *x->down.decoded)) &&
+	       (x->down.frame = calloc(slices, sizeof *x->down.frame)) &&
+	       (x->down.weight = calloc(slices, sizeof *x->down.weight)) &&
+	       (x->messages.outgoing = calloc(x->shares, sizeof *x->messages.outgoing)) &&
+	       (x->messages.out = calloc(x->ranks, sizeof *x->messages.out)) &&
+	       (x->messages.in = calloc(x->ranks, sizeof *x->messages.in)) &&
+	       crumb_average_open(&x->decoder, x->slices, x->learners, crumb_team_threads(x->team));
 }
 
 int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
@@ -294,20 +254,20 @@ int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exc
 	x->rank = x->net ? x->net->rank : 0;
 	x->ranks = x->net ? x->net->ranks : 1;
 	x->learners = config->learners;
-	x->first = crumb_rank_first(x, x->rank);
-	x->own = crumb_rank_first(x, x->rank + 1) - x->first;
+	x->first = rank_first(x, x->rank);
+	x->own = rank_first(x, x->rank + 1) - x->first;
 	x->slice = config->slices;
 	x->slices = config->slice_count;
-	x->sections = x->plan->assign ? x->ranks : 1;
-	if (!allocate(x)) {
-		crumb_exchange_close(x);
-		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
+	x->shares = x->plan->assign ? x->ranks : 1;
+	bool room = allocate(x);
+	if (room) {
+		choose_codecs(x, config);
+		sort_slices(x);
+		hash_setup(x, config);
+		room = divide_slices(x);
 	}
-	choose_codecs(x, config);
-	sort_slices(x);
-	hash_setup(x, config);
-	error = divide_slices(x) ? open_memory(x, config->seed, why, cap)
-	                         : refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
+	error = room ? open_memory(x, config->seed, why, cap)
+	             : refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	if (error) {
 		crumb_exchange_close(x);
 		return error;
@@ -321,23 +281,25 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	if (!x)
 		return;
 	crumb_exchange_close(x->former);
-	free(x->piece);
-	free(x->column);
-	free(x->descent);
+	free(x->slice_state);
 	free(x->longest);
 	free(x->order);
-	free(x->decoded);
-	free(x->section);
-	free(x->letter);
-	free(x->out);
-	free(x->in);
-	free(x->frame);
-	crumb_decoder_close(&x->decoder);
+	free(x->share);
 	free(x->packers);
-	free(x->vote.data);
-	free(x->frames.data);
-	free(x->means.data);
+	free(x->upload);
+	free(x->frame);
+	free(x->down.slice);
+	free(x->down.decoded);
+	free(x->down.frame);
+	free(x->down.weight);
+	free(x->messages.vote.data);
+	free(x->messages.up.data);
+	free(x->messages.down.data);
+	free(x->messages.outgoing);
+	free(x->messages.out);
+	free(x->messages.in);
 	free(x->agreed.data);
+	crumb_average_close(&x->decoder);
 	free(x);
 }
 
@@ -349,24 +311,27 @@ void crumb_exchange_learners(const struct crumb_exchange *x, size_t *first, size
 
 const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *x, size_t s)
 {
-	return &x->column[s].codec;
+	return &x->slice_state[s].codec;
 }
 
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s)
 {
-	return x->piece[l * x->slices + s].packer;
+	return x->upload[l * x->slices + s].packer;
 }
 
 crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t s)
 {
-	const struct piece *piece = &x->piece[l * x->slices + s];
+	const struct upload *up = &x->upload[l * x->slices + s];
 
-	return piece->length > 0 ? (crumb_span){piece->frame, (size_t)piece->length} : (crumb_span){NULL, 0};
+	return up->length > 0 ? (crumb_span){up->frame, (size_t)up->length} : (crumb_span){NULL, 0};
 }
 
 const char *crumb_exchange_why(const struct crumb_exchange *x) { return x->why; }
 
-crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s) { return x->descent[s].packer; }
+crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s)
+{
+	return x->down.slice[s].packer;
+}
 
 void crumb_exchange_stats(const struct crumb_exchange *x, struct crumb_exchange_stats *stats)
 {
@@ -380,7 +345,7 @@ double crumb_exchange_owed(struct crumb_exchange *x, size_t l)
 	double owed = x->former ? crumb_exchange_owed(x->former, l) : 0;
 
 	for (size_t s = 0; s < x->slices; s++) {
-		const float *residual = crumb_packer_residual(x->piece[l * x->slices + s].packer);
+		const float *residual = crumb_packer_residual(x->upload[l * x->slices + s].packer);
 		for (size_t i = 0; residual && i < x->slice[s].n; i++)
 			owed += (double)residual[i] * residual[i];
 	}

@@ -18,14 +18,14 @@ void crumb_message_head(struct message_head *head)
 	head->zero = 0;
 }
 
-void crumb_message_seal(const struct message_head *head, struct letter *letter)
+void crumb_message_seal(const struct message_head *head, struct outgoing *message)
 {
 	struct message_head sealed = *head;
 
 	if (head->error)
-		letter->body = 0, letter->len = sizeof sealed;
-	sealed.sum = crumb_message_hash(0, letter->data + sizeof sealed, letter->body);
-	memcpy(letter->data, &sealed, sizeof sealed);
+		message->body = 0, message->len = sizeof sealed;
+	sealed.sum = crumb_message_hash(0, message->data + sizeof sealed, message->body);
+	memcpy(message->data, &sealed, sizeof sealed);
 }
 
 static const char *describe(int error)
@@ -77,7 +77,7 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 	        {its.table, mine->table, "has another slice table"},
 	        {its.setup, mine->setup, "has another plan, codec, seed or number of learners"},
 	        {its.model, mine->model, "trains another model, or with other options,"},
-	        {its.shares, mine->shares, "weights the learners otherwise"},
+	        {its.weights, mine->weights, "weights the learners otherwise"},
 	};
 	for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
 		if (same[i].its != same[i].mine) {

@@ -21,17 +21,17 @@ struct message_head {
 	uint32_t rank;   /* of the sender */
 	int32_t error;   /* 0, or why the sender cannot take part: then nothing follows */
 	uint32_t zero;
-	uint64_t step;   /* calls of crumb_exchange_mean before this one */
-	uint64_t model;  /* the caller's */
-	uint64_t table;  /* hash of the slice table */
-	uint64_t setup;  /* hash of plan, codecs, learners and seed */
-	uint64_t shares; /* hash of the learners' weights */
-	uint64_t sum;    /* hash of what follows, frames excepted: they have checksums */
+	uint64_t step;    /* calls of crumb_exchange_mean before this one */
+	uint64_t model;   /* the caller's */
+	uint64_t table;   /* hash of the slice table */
+	uint64_t setup;   /* hash of plan, codecs, learners and seed */
+	uint64_t weights; /* hash of the learners' weights */
+	uint64_t sum;     /* hash of what follows, frames excepted: they have checksums */
 };
 
 /* A message on its way out: a head, body bytes that it answers for, and what else there is up to len (frames,
  * which have checksums). */
-struct letter {
+struct outgoing {
 	uint8_t *data;
 	size_t body, len;
 };
@@ -40,7 +40,7 @@ struct letter {
 void crumb_message_head(struct message_head *head);
 
 /* Puts the head before a letter. With an error in the head nothing follows it. */
-void crumb_message_seal(const struct message_head *head, struct letter *letter);
+void crumb_message_seal(const struct message_head *head, struct outgoing *message);
 
 /* Judges what rank from sent, against mine, which holds what its head should say: 0, the sender's error, or
  * CRUMB_EVERSION or CRUMB_EFRAME when it is no message of this step of this exchange; then why (cap bytes)

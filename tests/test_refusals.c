@@ -316,12 +316,12 @@ static void refusals_name_both_sides(void **state)
 	        {offsetof(struct message_head, setup),
 	         CRUMB_EFRAME,
 	         {"rank 3 has another plan", "than rank 2"}},
-	        {offsetof(struct message_head, shares),
+	        {offsetof(struct message_head, weights),
 	         CRUMB_EFRAME,
 	         {"rank 3 weights the learners otherwise", "than rank 2"}},
 	};
 	struct message_head mine = {
-	        .phase = MESSAGE_UP, .rank = 2, .step = 7, .model = 1, .table = 2, .setup = 3, .shares = 4};
+	        .phase = MESSAGE_UP, .rank = 2, .step = 7, .model = 1, .table = 2, .setup = 3, .weights = 4};
 	char why[CRUMB_WHY_MAX];
 
 	(void)state;

@@ -4,7 +4,6 @@
 #include "exchange/auto/choose.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "exchange/plan.h"
 
@@ -39,18 +38,6 @@ struct crumb_auto_measured crumb_auto_slowest(const struct crumb_auto_measured *
 	return all;
 }
 
-/* Whether learners agree on one number before they pack: then frames can be summed. */
-static bool agrees(const crumb_codec *codec)
-{
-	enum { FEW = 16 };
-	crumb_packer *packer = malloc(crumb_packer_size(codec, FEW));
-	const bool one =
-	        packer && !crumb_packer_init(packer, codec, FEW, 0, 0) && crumb_agree_count(packer) == 1;
-
-	free(packer);
-	return one;
-}
-
 int crumb_auto_setting(struct crumb_auto_setting *setting, const struct crumb_slice *slices, size_t count,
                        const struct crumb_slice *parts, size_t part_count, unsigned ranks, size_t learners)
 {
@@ -63,8 +50,8 @@ int crumb_auto_setting(struct crumb_auto_setting *setting, const struct crumb_sl
 	for (size_t m = 0; m < CRUMB_AUTO_MENU; m++) {
 		crumb_policy_parse(&setting->menu[m], menu[m], NULL);
 		const crumb_codec *codec = &setting->menu[m].codec[CRUMB_FC];
-		setting->sums[m] = agrees(codec);
-		setting->owes[m] = crumb_list(codec->id - 1)->flags & CRUMB_CODEC_RESIDUAL;
+		setting->sums[m] = crumb_agrees(codec);
+		setting->owes[m] = crumb_codec_info_of(codec)->flags & CRUMB_CODEC_RESIDUAL;
 	}
 	return isnan(setting->share) ? CRUMB_EMEMORY : 0;
 }

@@ -4,8 +4,6 @@
 #include "exchange/auto/tuner.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "exchange/auto/choose.h"
@@ -14,6 +12,7 @@
 #include "exchange/seconds.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
+#include "exchange/why.h"
 #include "exchange/auto/trial.h"
 
 enum { FIRST_CHOICE = 4, LATER = 10, TEXT = 4096 };
@@ -36,16 +35,6 @@ struct crumb_tuner {
 	struct crumb_tuned tuned;
 	char up[TEXT], down[TEXT], text[CRUMB_SCRIPT_MOST * TEXT];
 };
-
-static int refuse(char *why, size_t cap, int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, cap, format, args);
-	va_end(args);
-	return error;
-}
 
 /* Adds to text, of cap bytes, at *at; what does not fit is left out. */
 static void append(char *text, size_t cap, size_t *at, const char *format, ...)

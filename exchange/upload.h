@@ -1,0 +1,34 @@
+/* Frames on their way up: what this rank's learners send, and what came from all. Private to exchange/.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef UPLOAD_H
+#define UPLOAD_H
+
+#include <crumb.h>
+
+struct crumb_exchange;
+struct share;
+struct step;
+
+/* One slice of one learner of this rank. */
+struct upload {
+	crumb_packer *packer;
+	uint8_t *slot; /* place to pack at; once all are packed the frame moves to the end of those before it
+	                */
+	size_t slot_size;
+	int64_t length; /* of the frame, or an error */
+	const uint8_t *frame;
+	uint64_t sent; /* elements of the frame, in steps that count them */
+};
+
+/* Packs this rank's gradients and swaps the frames, a message to each owner of a share. With an error it
+ * swaps alone. 0, or an error as crumb_swap's. */
+int crumb_upload_swap(struct step *step, int error);
+
+/* Finds everybody's frames of a share in the messages that came. 0, or CRUMB_EFRAME. */
+int crumb_upload_find(struct crumb_exchange *x, const struct share *share);
+
+/* Averages the frames of count slices into step->mean, the longest slices best first. 0 or an error. */
+int crumb_upload_mean(struct step *step, const size_t *slice, size_t count);
+
+#endif
