@@ -13,6 +13,11 @@
 
 enum { CACHE_LINE = 64 };
 
+/* Memory of the exchange follows, a cache line after its begin. */
+struct block {
+	struct block *next;
+};
+
 static size_t round_up(size_t bytes) { return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
 
 uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice)
@@ -58,7 +63,7 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 		head->table = crumb_message_mix(
 		        crumb_message_mix(crumb_message_mix(head->table, slice->n), slice->run), slice->kind);
 		head->setup = crumb_message_hash(head->setup, &x->slice_state[s].codec, sizeof(crumb_codec));
-		head->setup = crumb_message_hash(head->setup, &x->down.slice[s].codec, sizeof(crumb_codec));
+		head->setup = crumb_message_hash(head->setup, &x->down.slot[s].codec, sizeof(crumb_codec));
 	}
 }
 
@@ -93,116 +98,57 @@ static bool divide_slices(struct crumb_exchange *x)
 	return true;
 }
 
-/* Returns the bytes of a packer for slice s; 0 if its codec is not valid. */
-static size_t packer_bytes(const struct crumb_exchange *x, const crumb_codec *codec, size_t s)
+/* Takes memory that crumb_exchange_close frees, aligned to a cache line; NULL if there is none. */
+static void *take(struct crumb_exchange *x, size_t bytes)
 {
-	return round_up(crumb_packer_size(codec, x->slice[s].n));
+	struct block *block = aligned_alloc(CACHE_LINE, CACHE_LINE + round_up(bytes));
+
+	if (!block)
+		return NULL;
+	block->next = x->blocks;
+	x->blocks = block;
+	return (uint8_t *)block + CACHE_LINE;
 }
 
-static int open_packer(const struct crumb_exchange *x, crumb_packer **packer, uint8_t **memory,
-                       const crumb_codec *codec, size_t s, uint64_t seed)
+/* Opens a message of the frames of a share, of learners from number first on: its memory, and their slots. */
+static int open_message(struct crumb_exchange *x, struct outgoing *message, const struct share *share,
+                        struct slot *slots, size_t first, size_t learners, uint64_t seed)
 {
-	*packer = (crumb_packer *)*memory;
-	*memory += packer_bytes(x, codec, s);
-	return crumb_packer_init(*packer, codec, x->slice[s].n, x->slice[s].run, seed);
-}
+	const size_t frames = learners * share->count;
+	size_t bytes = crumb_parcel_overhead(frames);
+	int error = 0;
 
-/* Returns the slices whose means this rank sends down: none if nothing comes down. */
-static struct share own_share(const struct crumb_exchange *x)
-{
-	return x->plan->assign ? x->share[x->rank] : (struct share){0};
-}
-
-/* Adds up the bytes of all packers, and of the messages up and down; false if slice *s has no valid codec. */
-static bool measure(const struct crumb_exchange *x, size_t *packers, size_t *up, size_t *down, size_t *s)
-{
-	const struct share own = own_share(x);
-
-	*packers = *up = 0;
-	*down = round_up(crumb_parcel_overhead(own.count));
-	for (size_t k = 0; k < x->shares; k++) {
-		size_t bytes = crumb_parcel_overhead(x->own * x->share[k].count);
-		for (size_t i = 0; i < x->share[k].count; i++) {
-			*s = x->order[x->share[k].first + i];
-			const crumb_codec *codec = &x->slice_state[*s].codec;
-			const size_t size = packer_bytes(x, codec, *s);
-			if (!size || !packer_bytes(x, &x->down.slice[*s].codec, *s))
-				return false;
-			*packers += x->own * size;
-			bytes += x->own * crumb_bound(codec, x->slice[*s].n);
-		}
-		*up += round_up(bytes);
+	for (size_t k = 0; k < share->count && learners; k++)
+		bytes += learners * slots[x->order[share->first + k]].size;
+	uint8_t *data = message->data = take(x, bytes);
+	if (!data)
+		return CRUMB_EMEMORY;
+	data += crumb_parcel_overhead(frames);
+	for (size_t i = 0; i < frames && !error; i++) {
+		const size_t l = i / share->count, s = x->order[share->first + i % share->count];
+		const struct crumb_slice *slice = &x->slice[s];
+		struct slot *slot = &slots[l * x->slices + s];
+		slot->data = data;
+		data += slot->size;
+		slot->packer = take(x, crumb_packer_size(&slot->codec, slice->n));
+		if (!slot->packer)
+			return CRUMB_EMEMORY;
+		error = crumb_packer_init(slot->packer, &slot->codec, slice->n, slice->run,
+		                          crumb_exchange_seed(seed, first + l, s));
 	}
-	for (size_t i = 0; i < own.count; i++) {
-		*s = x->order[own.first + i];
-		*packers += packer_bytes(x, &x->down.slice[*s].codec, *s);
-		*down += x->down.slice[*s].slot_size;
-	}
-	return true;
+	return error;
 }
 
-/* Gives every upload its packer and its slot. */
-static int open_uploads(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
+static int open_messages(struct crumb_exchange *x, uint64_t seed)
 {
-	uint8_t *message = x->messages.up.data;
+	int error = crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head)) ? 0 : CRUMB_EMEMORY;
 
-	for (size_t k = 0; k < x->shares; k++) {
-		const struct share *share = &x->share[k];
-		const size_t frames = x->own * share->count;
-		uint8_t *slot = message + crumb_parcel_overhead(frames);
-		x->messages.outgoing[k].data = message;
-		for (size_t i = 0; i < frames; i++) {
-			const size_t l = i / share->count, s = x->order[share->first + i % share->count];
-			const crumb_codec *codec = &x->slice_state[s].codec;
-			struct upload *up = &x->upload[l * x->slices + s];
-			up->slot = slot;
-			up->slot_size = crumb_bound(codec, x->slice[s].n);
-			slot += up->slot_size;
-			const int error = open_packer(x, &up->packer, packer, codec, s,
-			                              crumb_exchange_seed(seed, x->first + l, s));
-			if (error)
-				return error;
-		}
-		message = x->messages.up.data + round_up((size_t)(slot - x->messages.up.data));
-	}
-	return 0;
-}
-
-/* Gives every mean that this rank sends down its packer and its slot. */
-static int open_means(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
-{
-	const struct share own = own_share(x);
-	uint8_t *slot = x->messages.down.data + round_up(crumb_parcel_overhead(own.count));
-
-	for (size_t i = 0; i < own.count; i++) {
-		const size_t s = x->order[own.first + i];
-		struct down_slice *down = &x->down.slice[s];
-		down->slot = slot;
-		slot += down->slot_size;
-		const int error = open_packer(x, &down->packer, packer, &down->codec, s,
-		                              crumb_exchange_seed(seed, x->learners, s));
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
-static int open_memory(struct crumb_exchange *x, uint64_t seed, char *why, size_t cap)
-{
-	size_t packers, up, down, s;
-
-	if (!measure(x, &packers, &up, &down, &s))
-		return refuse(why, cap, CRUMB_EINVAL, "slice %zu has no valid codec", s);
-	if (packers && !(x->packers = aligned_alloc(CACHE_LINE, packers)))
-		return refuse(why, cap, CRUMB_EMEMORY, "no memory for packers (%zu bytes)", packers);
-	if (!crumb_swap_reserve(&x->messages.up, up) || !crumb_swap_reserve(&x->messages.down, down) ||
-	    !crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head)))
-		return refuse(why, cap, CRUMB_EMEMORY, "no memory for frames (%zu bytes)", up + down);
-	uint8_t *packer = x->packers;
-	int error = open_uploads(x, seed, &packer);
-	if (!error)
-		error = open_means(x, seed, &packer);
-	return error ? refuse(why, cap, error, "a packer: %s", crumb_strerror(error)) : 0;
+	for (size_t k = 0; k < x->shares && !error; k++)
+		error = open_message(x, &x->messages.up[k], &x->share[k], x->up, x->first, x->own, seed);
+	if (!error && x->plan->assign)
+		error = open_message(x, &x->messages.down, &x->share[x->rank], x->down.slot, x->learners, 1,
+		                     seed);
+	return error;
 }
 
 static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_config *config)
@@ -210,33 +156,44 @@ static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_
 	x->exact = !config->down;
 	for (size_t s = 0; s < x->slices; s++) {
 		const size_t n = x->slice[s].n;
-		struct down_slice *down = &x->down.slice[s];
-		x->slice_state[s].codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
+		struct slice_state *state = &x->slice_state[s];
+		state->codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
+		state->sums = x->exact && crumb_agrees(&state->codec);
+		for (size_t l = 0; l < x->own; l++)
+			x->up[l * x->slices + s] =
+			        (struct slot){.codec = state->codec, .size = crumb_bound(&state->codec, n)};
+		struct slot *down = &x->down.slot[s];
 		down->codec = crumb_policy_choose(config->down, x->slice[s].kind, n);
-		down->sums = x->exact && crumb_agrees(&x->slice_state[s].codec);
-		const size_t bound = crumb_bound(&down->codec, n), sum = crumb_sum_bound(x->learners, n);
-		down->slot_size = round_up(down->sums && sum > bound ? sum : bound);
+		down->size = crumb_bound(&down->codec, n);
+		if (state->sums && crumb_sum_bound(x->learners, n) > down->size)
+			down->size = crumb_sum_bound(x->learners, n);
 	}
+}
+
+static void *zeros(struct crumb_exchange *x, size_t count, size_t size)
+{
+	void *memory = take(x, count * size);
+
+	return memory ? memset(memory, 0, count * size) : NULL;
 }
 
 static bool allocate(struct crumb_exchange *x)
 {
-	const size_t slices = x->slices + 1; /* never 0 */
+	const size_t n = x->slices;
 
-	return (x->slice_state = calloc(slices, sizeof *x->slice_state)) &&
-	       (x->longest = calloc(slices, sizeof *x->longest)) &&
-	       (x->order = calloc(slices, sizeof *x->order)) &&
-	       (x->share = calloc(x->shares, sizeof *x->share)) &&
-	       (x->upload = calloc(x->own * x->slices + 1, sizeof *x->upload)) &&
-	       (x->frame = calloc(x->learners * x->slices + 1, sizeof *x->frame)) &&
-	       (x->down.slice = calloc(slices, sizeof *x->down.slice)) &&
-	       (x->down.decoded = calloc(slices, sizeof *x->down.decoded)) &&
-	       (x->down.frame = calloc(slices, sizeof *x->down.frame)) &&
-	       (x->down.weight = calloc(slices, sizeof *x->down.weight)) &&
-	       (x->messages.outgoing = calloc(x->shares, sizeof *x->messages.outgoing)) &&
-	       (x->messages.out = calloc(x->ranks, sizeof *x->messages.out)) &&
-	       (x->messages.in = calloc(x->ranks, sizeof *x->messages.in)) &&
-	       crumb_average_open(&x->decoder, x->slices, x->learners, crumb_team_threads(x->team));
+	return (x->slice_state = zeros(x, n, sizeof *x->slice_state)) &&
+	       (x->longest = zeros(x, n, sizeof *x->longest)) && (x->order = zeros(x, n, sizeof *x->order)) &&
+	       (x->share = zeros(x, x->shares, sizeof *x->share)) &&
+	       (x->up = zeros(x, x->own * n, sizeof *x->up)) &&
+	       (x->frame = zeros(x, x->learners * n, sizeof *x->frame)) &&
+	       (x->down.slot = zeros(x, n, sizeof *x->down.slot)) &&
+	       (x->down.decoded = zeros(x, n, sizeof *x->down.decoded)) &&
+	       (x->down.frame = zeros(x, n, sizeof *x->down.frame)) &&
+	       (x->down.weight = zeros(x, n, sizeof *x->down.weight)) &&
+	       (x->messages.up = zeros(x, x->shares, sizeof *x->messages.up)) &&
+	       (x->messages.out = zeros(x, x->ranks, sizeof *x->messages.out)) &&
+	       (x->messages.in = zeros(x, x->ranks, sizeof *x->messages.in)) &&
+	       crumb_average_open(&x->decoder, n, x->learners, crumb_team_threads(x->team));
 }
 
 int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
@@ -259,18 +216,18 @@ int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exc
 	x->slice = config->slices;
 	x->slices = config->slice_count;
 	x->shares = x->plan->assign ? x->ranks : 1;
-	bool room = allocate(x);
-	if (room) {
+	error = allocate(x) ? 0 : CRUMB_EMEMORY;
+	if (!error) {
 		choose_codecs(x, config);
 		sort_slices(x);
 		hash_setup(x, config);
-		room = divide_slices(x);
+		error = divide_slices(x) ? open_messages(x, config->seed) : CRUMB_EMEMORY;
 	}
-	error = room ? open_memory(x, config->seed, why, cap)
-	             : refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	if (error) {
 		crumb_exchange_close(x);
-		return error;
+		return refuse(why, cap, error,
+		              error == CRUMB_EMEMORY ? "no memory for an exchange"
+		                                     : "a slice has no valid codec");
 	}
 	*exchange = x;
 	return 0;
@@ -281,23 +238,11 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	if (!x)
 		return;
 	crumb_exchange_close(x->former);
-	free(x->slice_state);
-	free(x->longest);
-	free(x->order);
-	free(x->share);
-	free(x->packers);
-	free(x->upload);
-	free(x->frame);
-	free(x->down.slice);
-	free(x->down.decoded);
-	free(x->down.frame);
-	free(x->down.weight);
+	for (struct block *block = x->blocks, *next; block; block = next) {
+		next = block->next;
+		free(block);
+	}
 	free(x->messages.vote.data);
-	free(x->messages.up.data);
-	free(x->messages.down.data);
-	free(x->messages.outgoing);
-	free(x->messages.out);
-	free(x->messages.in);
 	free(x->agreed.data);
 	crumb_average_close(&x->decoder);
 	free(x);
@@ -316,21 +261,21 @@ const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *x, size_t s
 
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s)
 {
-	return x->upload[l * x->slices + s].packer;
+	return x->up[l * x->slices + s].packer;
 }
 
 crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t s)
 {
-	const struct upload *up = &x->upload[l * x->slices + s];
+	const struct slot *slot = &x->up[l * x->slices + s];
 
-	return up->length > 0 ? (crumb_span){up->frame, (size_t)up->length} : (crumb_span){NULL, 0};
+	return slot->length > 0 ? (crumb_span){slot->frame, (size_t)slot->length} : (crumb_span){NULL, 0};
 }
 
 const char *crumb_exchange_why(const struct crumb_exchange *x) { return x->why; }
 
 crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s)
 {
-	return x->down.slice[s].packer;
+	return x->down.slot[s].packer;
 }
 
 void crumb_exchange_stats(const struct crumb_exchange *x, struct crumb_exchange_stats *stats)
@@ -345,7 +290,7 @@ double crumb_exchange_owed(struct crumb_exchange *x, size_t l)
 	double owed = x->former ? crumb_exchange_owed(x->former, l) : 0;
 
 	for (size_t s = 0; s < x->slices; s++) {
-		const float *residual = crumb_packer_residual(x->upload[l * x->slices + s].packer);
+		const float *residual = crumb_packer_residual(x->up[l * x->slices + s].packer);
 		for (size_t i = 0; residual && i < x->slice[s].n; i++)
 			owed += (double)residual[i] * residual[i];
 	}

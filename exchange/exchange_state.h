@@ -17,6 +17,7 @@
 /* One slice over all learners. */
 struct slice_state {
 	crumb_codec codec;
+	bool sums; /* the frames agree on a scaler, and their exact sum may come down */
 	size_t due,
 	        due_before; /* floats that each learner agrees on: of this slice, of all slices before it */
 };
@@ -45,15 +46,15 @@ struct crumb_exchange {
 	struct share *share; /* [shares] */
 	size_t shares;       /* ranks, or 1 if every rank averages every slice */
 
-	uint8_t *packers;      /* memory of all packers */
-	struct upload *upload; /* [own learner][slice] */
-	crumb_span *frame;     /* [slice][learner of all]: the frames that came up */
+	struct slot *up;   /* [own learner][slice] */
+	crumb_span *frame; /* [slice][learner of all]: the frames that came up */
 	struct down down;
 	struct messages messages;
 	struct buffer agreed; /* [slice][learner of all][due]: the floats that came with the vote */
 	struct decoder decoder;
 	struct message_head head; /* begins every message; the step fills in the rest */
 
+	struct block *blocks;          /* all memory of fixed size */
 	struct crumb_exchange *former; /* before crumb_exchange_change, until a step succeeds; else NULL */
 	uint64_t step;
 	int failed; /* the final error */

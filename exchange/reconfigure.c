@@ -55,9 +55,9 @@ static void add_residuals(const struct crumb_exchange *former, float **grad, con
 	for (size_t s = 0; s < former->slices; s++) {
 		const struct crumb_slice *slice = &former->slice[s];
 		for (size_t l = 0; l < former->own; l++)
-			add_residual(grad[l], slice, former->upload[l * former->slices + s].packer, 1);
+			add_residual(grad[l], slice, former->up[l * former->slices + s].packer, 1);
 		if (former->own)
-			add_residual(grad[0], slice, former->down.slice[s].packer, 1 / weight[former->first]);
+			add_residual(grad[0], slice, former->down.slot[s].packer, 1 / weight[former->first]);
 	}
 }
 

@@ -23,14 +23,13 @@ static void sum_task(void *arg, size_t i, unsigned thread)
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
 	const size_t s = own_slice(x, i);
-	struct down_slice *down = &x->down.slice[s];
+	struct slot *slot = &x->down.slot[s];
 
 	(void)thread;
-	down->length = CRUMB_EAGREE;
-	if (down->sums && step->even && x->learners <= CRUMB_MAX_FRAMES)
-		down->length =
-		        crumb_sum(x->frame + s * x->learners, x->learners, down->slot, down->slot_size);
-	down->sum = down->length != CRUMB_EAGREE;
+	slot->length = CRUMB_EAGREE;
+	if (x->slice_state[s].sums && step->even && x->learners <= CRUMB_MAX_FRAMES)
+		slot->length = crumb_sum(x->frame + s * x->learners, x->learners, slot->data, slot->size);
+	slot->sum = slot->length != CRUMB_EAGREE;
 }
 
 /* A mean agrees with itself. */
@@ -54,16 +53,16 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	struct crumb_exchange *x = step->x;
 	const size_t s = x->down.decoded[i], n = x->slice[s].n;
 	const float *mean = step->mean + x->slice[s].at;
-	struct down_slice *down = &x->down.slice[s];
+	struct slot *slot = &x->down.slot[s];
 
 	(void)thread;
-	down->length = agree(down->packer, mean, n);
-	if (!down->length)
-		down->length = crumb_pack(down->packer, mean, n, CRUMB_F32, 0, down->slot, down->slot_size);
+	slot->length = agree(slot->packer, mean, n);
+	if (!slot->length)
+		slot->length = crumb_pack(slot->packer, mean, n, CRUMB_F32, 0, slot->data, slot->size);
 }
 
 /* Averages this rank's slices and packs the means; only slices that cannot be summed are decoded. */
-static int average(struct step *step, struct outgoing *message)
+static int average(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 	const struct share *own = &x->share[x->rank];
@@ -74,21 +73,22 @@ static int average(struct step *step, struct outgoing *message)
 		return error;
 	crumb_team_run(x->team, sum_task, step, own->count);
 	for (size_t i = 0; i < own->count; i++)
-		if (!x->down.slice[own_slice(x, i)].sum)
+		if (!x->down.slot[own_slice(x, i)].sum)
 			x->down.decoded[decoded++] = own_slice(x, i);
 	error = crumb_upload_mean(step, x->down.decoded, decoded);
 	if (error)
 		return error;
 	crumb_team_run(x->team, pack_task, step, decoded);
-	crumb_parcel_begin(message, own->count);
+	crumb_parcel_begin(&x->messages.down, own->count);
 	for (size_t i = 0; i < own->count; i++) {
 		const size_t s = own_slice(x, i);
-		const struct down_slice *down = &x->down.slice[s];
-		if (down->length < 0) /* residuals have moved: a mean that is not finite skips no step */
+		const struct slot *slot = &x->down.slot[s];
+		if (slot->length < 0) /* residuals have moved: a mean that is not finite skips no step */
 			return crumb_step_fail(
-			        x, down->length == CRUMB_ENONFINITE ? CRUMB_EFRAME : (int)down->length,
-			        "slice %zu: %s", s, crumb_strerror((int)down->length));
-		crumb_parcel_add(message, i, (crumb_span){down->slot, (size_t)down->length}, down->sum);
+			        x, slot->length == CRUMB_ENONFINITE ? CRUMB_EFRAME : (int)slot->length,
+			        "slice %zu: %s", s, crumb_strerror((int)slot->length));
+		crumb_parcel_add(&x->messages.down, i, (crumb_span){slot->data, (size_t)slot->length},
+		                 slot->sum);
 	}
 	return 0;
 }
@@ -119,13 +119,11 @@ static int apply(struct step *step)
 
 int crumb_shard_mean(struct crumb_exchange *x, struct step *step, int error)
 {
-	struct outgoing message = {.data = x->messages.down.data};
-
 	error = crumb_upload_swap(step, error);
 	if (!error)
-		error = average(step, &message);
+		error = average(step);
 	crumb_step_lap(x, &x->stats.unpack_seconds);
-	error = crumb_swap(step, MESSAGE_DOWN, error, &message, 1);
+	error = crumb_swap(step, MESSAGE_DOWN, error, &x->messages.down, 1);
 	crumb_step_lap(x, &x->stats.swap_seconds);
 	if (!error)
 		error = apply(step);
@@ -140,8 +138,8 @@ static size_t bytes_down(const struct crumb_exchange *x, size_t s)
 	const size_t n = x->slice[s].n;
 	size_t bits = 1;
 
-	if (!x->down.slice[s].sums)
-		return crumb_bound(&x->down.slice[s].codec, n);
+	if (!x->slice_state[s].sums)
+		return crumb_bound(&x->down.slot[s].codec, n);
 	while ((size_t)1 << bits < 2 * x->learners + 1)
 		bits++;
 	return n * bits / 8;

@@ -50,14 +50,14 @@ static void check_task(void *arg, size_t i, unsigned thread)
 	const size_t s = x->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
-	struct upload *up = &x->upload[l * x->slices + s];
+	struct slot *slot = &x->up[l * x->slices + s];
 
 	(void)thread;
 	if (state->due) /* measuring checks, too */
-		up->length = crumb_measure(up->packer, grad, n, CRUMB_F32,
-		                           own_floats(x) + x->own * state->due_before + l * state->due);
+		slot->length = crumb_measure(slot->packer, grad, n, CRUMB_F32,
+		                             own_floats(x) + x->own * state->due_before + l * state->due);
 	else
-		up->length = crumb_finite(grad, n, CRUMB_F32);
+		slot->length = crumb_finite(grad, n, CRUMB_F32);
 }
 
 /* Returns 0 if all gradients of this rank are finite. Measures those whose codecs have to agree. */
@@ -66,7 +66,7 @@ static int check(struct step *step)
 	struct crumb_exchange *x = step->x;
 
 	for (size_t s = 0; s < x->slices && x->own; s++) {
-		x->slice_state[s].due = crumb_agree_count(x->upload[s].packer);
+		x->slice_state[s].due = crumb_agree_count(x->up[s].packer);
 		x->slice_state[s].due_before = step->due;
 		step->due += x->slice_state[s].due;
 	}
@@ -76,8 +76,8 @@ static int check(struct step *step)
 		return CRUMB_EMEMORY;
 	crumb_team_run(x->team, check_task, step, x->own * x->slices);
 	for (size_t i = 0; i < x->own * x->slices; i++)
-		if (x->upload[i].length < 0)
-			return (int)x->upload[i].length;
+		if (x->up[i].length < 0)
+			return (int)x->up[i].length;
 	return 0;
 }
 
@@ -140,10 +140,10 @@ static void account(const struct step *step)
 		stats->dense[kind] += x->own * x->slice[s].n * sizeof(float);
 		stats->down[kind] += x->down.frame[s].len;
 		for (size_t l = 0; l < x->own; l++) {
-			const struct upload *up = &x->upload[l * x->slices + s];
-			stats->bytes[kind] += (uint64_t)up->length;
+			const struct slot *slot = &x->up[l * x->slices + s];
+			stats->bytes[kind] += (uint64_t)slot->length;
 			stats->elements[kind] += step->count_sent ? x->slice[s].n : 0;
-			stats->sent[kind] += step->count_sent ? up->sent : 0;
+			stats->sent[kind] += step->count_sent ? slot->sent : 0;
 		}
 	}
 }

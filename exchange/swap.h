@@ -16,10 +16,11 @@ struct buffer {
 };
 
 struct messages {
-	struct buffer vote, up, down; /* the bytes of what this rank sends */
-	struct outgoing *outgoing;    /* [share]: its learners' frames, in up */
-	crumb_span *out, *in;         /* [rank]: of the last swap */
-	int dead;                     /* the transport's error, which is final */
+	struct buffer vote;
+	struct outgoing *up;  /* [share]: the frames of this rank's learners */
+	struct outgoing down; /* the means of this rank's share */
+	crumb_span *out, *in; /* [rank]: of the last swap */
+	int dead;             /* the transport's error, which is final */
 };
 
 /* Makes room for size bytes, aligned to a cache line; the former contents are lost. Returns false if there is

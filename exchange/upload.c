@@ -13,20 +13,21 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	const size_t s = x->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
-	struct upload *up = &x->upload[l * x->slices + s];
+	struct slot *slot = &x->up[l * x->slices + s];
 
 	(void)thread;
 	if (state->due) {
 		const float *floats = (const float *)x->agreed.data + x->learners * state->due_before;
-		up->length = crumb_agree(up->packer, floats, x->learners);
-		if (up->length < 0)
+		slot->length = crumb_agree(slot->packer, floats, x->learners);
+		if (slot->length < 0)
 			return;
 	}
-	up->length = crumb_pack(up->packer, grad, n, CRUMB_F32, CRUMB_KNOWN_FINITE, up->slot, up->slot_size);
-	if (step->count_sent && up->length >= 0) {
+	slot->length =
+	        crumb_pack(slot->packer, grad, n, CRUMB_F32, CRUMB_KNOWN_FINITE, slot->data, slot->size);
+	if (step->count_sent && slot->length >= 0) {
 		crumb_frame_info info;
-		up->length = crumb_peek(&info, up->slot, (size_t)up->length);
-		up->sent = info.sent;
+		slot->length = crumb_peek(&info, slot->data, (size_t)slot->length);
+		slot->sent = info.sent;
 	}
 }
 
@@ -38,22 +39,23 @@ static void join(struct crumb_exchange *x, const struct share *share, struct out
 	crumb_parcel_begin(message, frames);
 	for (size_t i = 0; i < frames; i++) {
 		const size_t s = x->order[share->first + i % share->count];
-		struct upload *up = &x->upload[i / share->count * x->slices + s];
-		up->frame = crumb_parcel_add(message, i, (crumb_span){up->slot, (size_t)up->length}, false);
+		struct slot *slot = &x->up[i / share->count * x->slices + s];
+		slot->frame =
+		        crumb_parcel_add(message, i, (crumb_span){slot->data, (size_t)slot->length}, false);
 	}
 }
 
 static int pack(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
-	const size_t uploads = x->own * x->slices;
+	const size_t frames = x->own * x->slices;
 
-	crumb_team_run(x->team, pack_task, step, uploads);
-	for (size_t i = 0; i < uploads; i++)
-		if (x->upload[i].length < 0)
-			return (int)x->upload[i].length;
+	crumb_team_run(x->team, pack_task, step, frames);
+	for (size_t i = 0; i < frames; i++)
+		if (x->up[i].length < 0)
+			return (int)x->up[i].length;
 	for (size_t k = 0; k < x->shares; k++)
-		join(x, &x->share[k], &x->messages.outgoing[k]);
+		join(x, &x->share[k], &x->messages.up[k]);
 	return 0;
 }
 
@@ -64,7 +66,7 @@ int crumb_upload_swap(struct step *step, int error)
 	if (!error)
 		error = pack(step);
 	crumb_step_lap(x, &x->stats.pack_seconds);
-	error = crumb_swap(step, MESSAGE_UP, error, x->messages.outgoing, x->shares);
+	error = crumb_swap(step, MESSAGE_UP, error, x->messages.up, x->shares);
 	crumb_step_lap(x, &x->stats.swap_seconds);
 	return error;
 }

@@ -5,20 +5,22 @@
 #define UPLOAD_H
 
 #include <crumb.h>
+#include <stdbool.h>
 
 struct crumb_exchange;
 struct share;
 struct step;
 
-/* One slice of one learner of this rank. */
-struct upload {
-	crumb_packer *packer;
-	uint8_t *slot; /* place to pack at; once all are packed the frame moves to the end of those before it
-	                */
-	size_t slot_size;
+/* A slice that this rank packs: of one of its learners, on its way up, or of a mean, on its way down. */
+struct slot {
+	crumb_codec codec;
+	crumb_packer *packer; /* NULL: of a mean that another rank takes */
+	uint8_t *data; /* place to pack at; all packed, the frame moves to the end of those before it */
+	size_t size;
 	int64_t length; /* of the frame, or an error */
 	const uint8_t *frame;
 	uint64_t sent; /* elements of the frame, in steps that count them */
+	bool sum;      /* the mean goes down as the sum of the frames */
 };
 
 /* Packs this rank's gradients and swaps the frames, a message to each owner of a share. With an error it
