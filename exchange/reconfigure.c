@@ -69,14 +69,12 @@ int crumb_reconfigure_begin(struct step *step)
 	if (!x->former || !x->own)
 		return 0;
 	step->sum = calloc(x->own, sizeof *step->sum);
-	for (size_t l = 0; step->sum && l < x->own; l++) {
-		step->sum[l] = malloc(n * sizeof **step->sum + 1);
-		if (!step->sum[l])
-			return CRUMB_EMEMORY;
+	if (!step->sum || !(step->sum[0] = malloc(x->own * n * sizeof **step->sum + 1)))
+		return CRUMB_EMEMORY;
+	for (size_t l = 0; l < x->own; l++) {
+		step->sum[l] = step->sum[0] + l * n;
 		memcpy(step->sum[l], step->grad[l], n * sizeof **step->sum);
 	}
-	if (!step->sum)
-		return CRUMB_EMEMORY;
 	for (const struct crumb_exchange *former = x->former; former; former = former->former)
 		add_residuals(former, step->sum, step->weight);
 	step->grad = (const float *const *)step->sum;
@@ -87,8 +85,8 @@ void crumb_reconfigure_end(struct step *step, int error)
 {
 	struct crumb_exchange *x = step->x;
 
-	for (size_t l = 0; step->sum && l < x->own; l++)
-		free(step->sum[l]);
+	if (step->sum)
+		free(step->sum[0]);
 	free(step->sum);
 	if (error == CRUMB_ENONFINITE) /* the step was skipped: residuals are as before */
 		return;
