@@ -5,60 +5,57 @@
 
 #include <string.h>
 
-#define MARK (UINT64_C(1) << 63)
+#define SUM (UINT64_C(1) << 63)
 
 size_t crumb_parcel_overhead(size_t frames)
 {
 	return sizeof(struct message_head) + frames * sizeof(uint64_t);
 }
 
-void crumb_parcel_begin(struct outgoing *message, size_t frames)
+void crumb_parcel_join(const struct crumb_exchange *x, const struct share *share, struct slot *slots,
+                       size_t learners, struct outgoing *message)
 {
-	message->len = crumb_parcel_overhead(frames);
-	message->body = frames * sizeof(uint64_t);
+	const size_t frames = learners * share->count;
+	uint8_t *length = message->data + sizeof(struct message_head),
+	        *end = length + frames * sizeof(uint64_t);
+
+	message->body = (size_t)(end - length);
+	for (size_t i = 0; i < frames; i++, length += sizeof(uint64_t)) {
+		const size_t l = i / share->count, s = x->order[share->first + i % share->count];
+		struct slot *slot = &slots[l * x->slices + s];
+		const uint64_t bytes = (uint64_t)slot->length, entry = bytes | (slot->sum ? SUM : 0);
+		memcpy(length, &entry, sizeof entry);
+		if (end != slot->data)
+			memmove(end, slot->data, bytes);
+		slot->frame = end;
+		end += bytes;
+	}
+	message->len = (size_t)(end - message->data);
 }
 
-const uint8_t *crumb_parcel_add(struct outgoing *message, size_t i, crumb_span frame, bool marked)
+int crumb_parcel_find(struct crumb_exchange *x, unsigned from, const struct share *share, size_t learners,
+                      crumb_span *frame, size_t stride, struct slot *sums)
 {
-	const uint64_t length = frame.len | (marked ? MARK : 0);
-	uint8_t *end = message->data + message->len;
-
-	memcpy(message->data + crumb_parcel_overhead(i), &length, sizeof length);
-	if (end != frame.data)
-		memmove(end, frame.data, frame.len);
-	message->len += frame.len;
-	return end;
-}
-
-struct parcel crumb_parcel_open(crumb_span message, size_t frames)
-{
-	const size_t table = frames * sizeof(uint64_t);
-	const uint8_t *length = crumb_message_body(message, table);
+	const size_t frames = learners * share->count, table = frames * sizeof(uint64_t);
+	const uint8_t *length = crumb_message_body(x->messages.in[from], table);
 
 	if (!length)
-		return (struct parcel){.damaged = true};
-	return (struct parcel){length, length + table, message.len - crumb_parcel_overhead(frames), false};
-}
-
-crumb_span crumb_parcel_next(struct parcel *parcel, bool *marked)
-{
-	uint64_t length = 0;
-
-	if (!parcel->damaged) {
-		memcpy(&length, parcel->length, sizeof length);
-		parcel->length += sizeof length;
+		return crumb_swap_damaged(x, from);
+	const uint8_t *data = length + table;
+	size_t left = x->messages.in[from].len - crumb_parcel_overhead(frames);
+	for (size_t i = 0; i < frames; i++, length += sizeof(uint64_t)) {
+		const size_t l = i / share->count, s = x->order[share->first + i % share->count];
+		uint64_t bytes;
+		memcpy(&bytes, length, sizeof bytes);
+		if (sums) {
+			sums[s].sum = bytes & SUM;
+			bytes &= ~SUM;
+		}
+		if (bytes > left)
+			return crumb_swap_damaged(x, from);
+		frame[stride * s + l] = (crumb_span){data, bytes};
+		data += bytes;
+		left -= bytes;
 	}
-	if (marked) {
-		*marked = length & MARK;
-		length &= ~MARK;
-	}
-	parcel->damaged = parcel->damaged || length > parcel->left;
-	if (parcel->damaged)
-		return (crumb_span){NULL, 0};
-	const crumb_span frame = {parcel->data, length};
-	parcel->data += length;
-	parcel->left -= length;
-	return frame;
+	return left ? crumb_swap_damaged(x, from) : 0;
 }
-
-bool crumb_parcel_ended(const struct parcel *parcel) { return !parcel->damaged && !parcel->left; }

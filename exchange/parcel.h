@@ -1,37 +1,23 @@
-/* A parcel: many frames in one message, on their way up or down. A head, the lengths of the frames
- * (uint64_t), which the head's hash covers, and the frames. The highest bit of a length may mark its frame.
- * Private to exchange/.
+/* A parcel: the frames of a share in one message, on their way up or down. A head, the lengths of the frames
+ * (uint64_t, the highest bit set for a sum), which the head's hash covers, and the frames, [learner][slice of
+ * the share]. Private to exchange/.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PARCEL_H
 #define PARCEL_H
 
-#include <stdbool.h>
-#include "exchange/message.h"
+#include "exchange/exchange_state.h"
 
 /* Returns the bytes of a parcel of so many frames without the frames. */
 size_t crumb_parcel_overhead(size_t frames);
 
-/* Begins a parcel in message->data. */
-void crumb_parcel_begin(struct outgoing *message, size_t frames);
+/* Moves the frames of slots [learner][slice] together. Slots lie in the message, in the parcel's order. */
+void crumb_parcel_join(const struct crumb_exchange *x, const struct share *share, struct slot *slots,
+                       size_t learners, struct outgoing *message);
 
-/* Appends the i-th frame and returns its new place. It may lie further on in the same message. */
-const uint8_t *crumb_parcel_add(struct outgoing *message, size_t i, crumb_span frame, bool marked);
-
-/* A parcel that came, and is read frame by frame. */
-struct parcel {
-	const uint8_t *length, *data;
-	size_t left;
-	bool damaged;
-};
-
-struct parcel crumb_parcel_open(crumb_span message, size_t frames);
-
-/* Returns the next frame, not yet checked, empty if the parcel is damaged. marked: NULL if no frame may be.
- */
-crumb_span crumb_parcel_next(struct parcel *parcel, bool *marked);
-
-/* Returns true if, after the last frame, the parcel was undamaged and nothing is left of it. */
-bool crumb_parcel_ended(const struct parcel *parcel);
+/* Finds the frames of a share, not yet checked, in the message of rank from: frame[stride * slice + learner],
+ * and sums[slice].sum; sums: NULL if no frame may be a sum. Returns 0, or CRUMB_EFRAME and why. */
+int crumb_parcel_find(struct crumb_exchange *x, unsigned from, const struct share *share, size_t learners,
+                      crumb_span *frame, size_t stride, struct slot *sums);
 
 #endif

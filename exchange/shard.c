@@ -1,7 +1,7 @@
 /* The plan shard: a slice's frames go to the one rank that averages it, which packs the mean with a packer of
  * its own and gives it to all (Seide et al. 2014, section 3.3). If frames agree on a scaler the mean may come
  * down as the sum of their integers, and is then fl(fl(weight * scaler) * sum) everywhere (TernGrad, NeurIPS
- * 2017, section 3.2). A message down is a parcel of [slice of the share], in which sums are marked.
+ * 2017, section 3.2).
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
@@ -79,7 +79,6 @@ static int average(struct step *step)
 	if (error)
 		return error;
 	crumb_team_run(x->team, pack_task, step, decoded);
-	crumb_parcel_begin(&x->messages.down, own->count);
 	for (size_t i = 0; i < own->count; i++) {
 		const size_t s = own_slice(x, i);
 		const struct slot *slot = &x->down.slot[s];
@@ -87,9 +86,8 @@ static int average(struct step *step)
 			return crumb_step_fail(
 			        x, slot->length == CRUMB_ENONFINITE ? CRUMB_EFRAME : (int)slot->length,
 			        "slice %zu: %s", s, crumb_strerror((int)slot->length));
-		crumb_parcel_add(&x->messages.down, i, (crumb_span){slot->data, (size_t)slot->length},
-		                 slot->sum);
 	}
+	crumb_parcel_join(x, own, x->down.slot, 1, &x->messages.down);
 	return 0;
 }
 
@@ -99,20 +97,14 @@ static int apply(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 
-	for (unsigned r = 0; r < x->ranks; r++) {
-		const struct share *share = &x->share[r];
-		struct parcel parcel = crumb_parcel_open(x->messages.in[r], share->count);
-		for (size_t i = 0; i < share->count; i++) {
-			const size_t s = x->order[share->first + i];
-			bool sum;
-			x->down.frame[s] = crumb_parcel_next(&parcel, &sum);
-			x->down.weight[s] = sum ? step->weight[0] : 1.0f;
-		}
-		if (!crumb_parcel_ended(&parcel))
-			return crumb_swap_damaged(x, r);
-	}
 	const struct decoding what = {1, x->down.frame, x->down.weight, 1};
-	return crumb_average_slices(step, x->longest, x->slices, &what);
+	int error = 0;
+
+	for (unsigned r = 0; r < x->ranks && !error; r++)
+		error = crumb_parcel_find(x, r, &x->share[r], 1, x->down.frame, 1, x->down.slot);
+	for (size_t s = 0; s < x->slices; s++)
+		x->down.weight[s] = x->down.slot[s].sum ? step->weight[0] : 1.0f;
+	return error ? error : crumb_average_slices(step, x->longest, x->slices, &what);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */

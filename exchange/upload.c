@@ -1,7 +1,6 @@
-/* Frames on their way up. A message is a parcel of [own learner][slice of the share].
+/* Frames on their way up.
  *
  * SPDX-License-Identifier: MIT */
-#include <string.h>
 #include "exchange/parcel.h"
 #include "exchange/step.h"
 #include "exchange/team.h"
@@ -31,20 +30,6 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	}
 }
 
-/* Moves the frames of a share together. */
-static void join(struct crumb_exchange *x, const struct share *share, struct outgoing *message)
-{
-	const size_t frames = x->own * share->count;
-
-	crumb_parcel_begin(message, frames);
-	for (size_t i = 0; i < frames; i++) {
-		const size_t s = x->order[share->first + i % share->count];
-		struct slot *slot = &x->up[i / share->count * x->slices + s];
-		slot->frame =
-		        crumb_parcel_add(message, i, (crumb_span){slot->data, (size_t)slot->length}, false);
-	}
-}
-
 static int pack(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
@@ -55,7 +40,7 @@ static int pack(struct step *step)
 		if (x->up[i].length < 0)
 			return (int)x->up[i].length;
 	for (size_t k = 0; k < x->shares; k++)
-		join(x, &x->share[k], &x->messages.up[k]);
+		crumb_parcel_join(x, &x->share[k], x->up, x->own, &x->messages.up[k]);
 	return 0;
 }
 
@@ -73,17 +58,13 @@ int crumb_upload_swap(struct step *step, int error)
 
 int crumb_upload_find(struct crumb_exchange *x, const struct share *share)
 {
-	for (unsigned r = 0; r < x->ranks; r++) {
-		const size_t first = rank_first(x, r), end = rank_first(x, r + 1);
-		struct parcel parcel = crumb_parcel_open(x->messages.in[r], (end - first) * share->count);
-		for (size_t l = first; l < end; l++)
-			for (size_t k = 0; k < share->count; k++)
-				x->frame[x->order[share->first + k] * x->learners + l] =
-				        crumb_parcel_next(&parcel, NULL);
-		if (!crumb_parcel_ended(&parcel))
-			return crumb_swap_damaged(x, r);
+	int error = 0;
+
+	for (unsigned r = 0; r < x->ranks && !error; r++) {
+		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
+		error = crumb_parcel_find(x, r, share, count, x->frame + first, x->learners, NULL);
 	}
-	return 0;
+	return error;
 }
 
 int crumb_upload_mean(struct step *step, const size_t *slice, size_t count)

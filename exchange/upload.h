@@ -20,7 +20,7 @@ struct slot {
 	int64_t length; /* of the frame, or an error */
 	const uint8_t *frame;
 	uint64_t sent; /* elements of the frame, in steps that count them */
-	bool sum;      /* the mean goes down as the sum of the frames */
+	bool sum;      /* of a mean: it comes down as the sum of the frames */
 };
 
 /* Packs this rank's gradients and swaps the frames, a message to each owner of a share. With an error it
