@@ -47,7 +47,8 @@ static void compare(const struct crumb_slice *slice, size_t n, float *mean, floa
 	}
 }
 
-/* Damaged in the payload, near its end, in the header, of another length, and with more behind it. */
+/* Damages a frame in its payload, near its end and in the header, makes it another length, and appends a
+ * byte. */
 static void damage_one_by_one(crumb_span *span, const crumb_span *other, const struct crumb_slice *slice,
                               size_t n, float *mean, float *want)
 {
@@ -107,5 +108,5 @@ static void cut_slices_are_as_whole_ones(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(cut_slices_are_as_whole_ones)};
-	return cmocka_run_group_tests_name("decode", tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Networks as lists of parameters, against the numbers that others count.
+/* Networks as lists of parameters, compared with published counts.
  *
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -82,7 +82,7 @@ static void tensors_lie_one_after_another(void **state)
 	}
 }
 
-/* What is trained is what is weighed. */
+/* A trained network has one list of slices for the trainer and for crumb plan. */
 static void trained_networks_have_the_trainers_slices(void **state)
 {
 	const struct model *model;

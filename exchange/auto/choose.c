@@ -95,9 +95,9 @@ static struct crumb_load load_of(const struct crumb_auto_setting *s, const struc
 	const struct crumb_cost_frames up = frames_of(s, x, m, kind, (double)most);
 
 	if (way == CRUMB_AUTO_GATHER)
-		return crumb_load_gather(s->ranks, &up);
+		return crumb_cost_gather(s->ranks, &up);
 	const struct crumb_cost_frames down = means_of(s, x, way, m, kind);
-	return crumb_load_owner(s->ranks, s->share, &up, &down);
+	return crumb_cost_owner(s->ranks, s->share, &up, &down);
 }
 
 /* Returns the link's rate for messages as long as this load's; the vote, one of them, is next to empty. */

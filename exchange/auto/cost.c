@@ -13,14 +13,14 @@ struct crumb_load crumb_cost_ring(unsigned ranks, double dense)
 	return (struct crumb_load){.bytes = rounds / ranks * dense, .messages = rounds};
 }
 
-struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_cost_frames *up)
+struct crumb_load crumb_cost_gather(unsigned ranks, const struct crumb_cost_frames *up)
 {
 	return (struct crumb_load){
 	        .bytes = (ranks - 1.0) * up->bytes, .messages = 2, .codec = up->pack + ranks * up->unpack};
 }
 
 /* No rank sends more than arrives at the busiest owner. */
-struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
+struct crumb_load crumb_cost_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
                                    const struct crumb_cost_frames *down)
 {
 	return (struct crumb_load){.bytes = (ranks - 1.0) * share * (up->bytes + down->bytes),

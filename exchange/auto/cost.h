@@ -34,11 +34,11 @@ struct crumb_load {
 struct crumb_load crumb_cost_ring(unsigned ranks, double dense);
 
 /* Everyone's frames to everyone. */
-struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_cost_frames *up);
+struct crumb_load crumb_cost_gather(unsigned ranks, const struct crumb_cost_frames *up);
 
 /* Frames to the owners of their slices, frames of the mean back. share: the busiest owner's, of the gradient;
  * 1 for a single server. */
-struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
+struct crumb_load crumb_cost_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
                                    const struct crumb_cost_frames *down);
 
 /* A rate of INFINITY costs nothing. */
