@@ -25,12 +25,12 @@ struct decoder {
 	struct checked *checked; /* [cut][frame] */
 };
 
-/* Writes the weighted sums of the frames of count slices to step->mean, the longest slices best first. 0, or
- * the error of the first slice that has one, and why. */
+/* Writes the weighted sums of the frames of count slices to step->mean; best with the longest slices first.
+ * Returns 0, or the error of the first slice that has one, and says why. */
 int crumb_average_slices(struct step *step, const size_t *slice, size_t count, const struct decoding *what);
 
-/* frames: the most of a slice. Returns false if there is no memory; in any case crumb_average_close may
- * follow. */
+/* Takes memory; frames: the most of a slice. Returns false if there is none; crumb_average_close frees what
+ * there is. */
 bool crumb_average_open(struct decoder *decoder, size_t slices, size_t frames, unsigned threads);
 void crumb_average_close(struct decoder *decoder);
 

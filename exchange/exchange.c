@@ -13,7 +13,7 @@
 
 enum { CACHE_LINE = 64 };
 
-/* Memory of the exchange follows, a cache line after its begin. */
+/* The head of a piece of memory, which begins a cache line later. */
 struct block {
 	struct block *next;
 };

@@ -132,8 +132,7 @@ crumb_packer *crumb_exchange_packer(struct crumb_exchange *exchange, size_t l, s
  * empty if there was none, or the step was skipped. */
 crumb_span crumb_exchange_frame(const struct crumb_exchange *exchange, size_t l, size_t s);
 
-/* Returns the packer of the mean of slice s; NULL if the plan is gather, or another rank averages this slice.
- */
+/* Returns the packer of the mean of slice s; NULL if the plan is gather, or another rank averages it. */
 crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *exchange, size_t s);
 
 /* Returns the seed of one packer, with which plain crumb_* calls give the same frames. learner counts over

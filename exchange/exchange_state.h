@@ -17,13 +17,12 @@
 /* One slice over all learners. */
 struct slice_state {
 	crumb_codec codec;
-	bool sums; /* the frames agree on a scaler, and their exact sum may come down */
-	size_t due,
-	        due_before; /* floats that each learner agrees on: of this slice, of all slices before it */
+	bool sums;         /* the frames agree on a scaler, and their exact sum may come down */
+	size_t due;        /* floats that each learner agrees on */
+	size_t due_before; /* the same, of all slices before this one */
 };
 
-/* The slices that one rank averages: order[first] to order[first + count - 1]. Their frames share a message.
- */
+/* The slices that one rank averages: count of order[], from first on. Their frames share a message. */
 struct share {
 	size_t first, count;
 	uint64_t load; /* bytes that the owner receives and sends, where the plan counts them */

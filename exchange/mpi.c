@@ -308,7 +308,7 @@ static void too_late(int signal)
 	_exit(1);
 }
 
-/* Ends the process unless it is called again, with 0, within so many seconds. */
+/* Ends the process unless guard(0) is called within that time. */
 static void guard(double seconds)
 {
 	const struct sigaction action = {.sa_handler = seconds > 0 ? too_late : SIG_DFL};

@@ -8,7 +8,7 @@
 
 #include "exchange/exchange_state.h"
 
-/* Returns the bytes of a parcel of so many frames without the frames. */
+/* Returns the bytes of a parcel up to its first frame. */
 size_t crumb_parcel_overhead(size_t frames);
 
 /* Moves the frames of slots [learner][slice] together. Slots lie in the message, in the parcel's order. */

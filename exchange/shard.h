@@ -9,8 +9,8 @@
 struct down {
 	struct slot *slot; /* [slice]: the means that this rank packs */
 	size_t *decoded;   /* slices of this rank's share that it averages by decoding */
-	crumb_span *frame; /* [slice]: what came down, and its weight: 1, or a learner's for a sum */
-	float *weight;
+	crumb_span *frame; /* [slice]: the frames that came down */
+	float *weight;     /* [slice]: of these frames: 1, or a learner's weight for a sum */
 };
 
 /* The mean of a plan where slices have owners. */

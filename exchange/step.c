@@ -83,7 +83,7 @@ static int check(struct step *step)
 
 /* ---- vote ----------------------------------------------------------------------------------- */
 
-/* Swaps the vote buffer, which holds so many bytes of each own learner behind its head. */
+/* Swaps the vote buffer, which holds bytes of each own learner after its head. */
 static int swap_bytes(struct step *step, enum message_phase phase, int error, size_t bytes)
 {
 	const size_t body = step->x->own * bytes;

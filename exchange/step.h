@@ -1,5 +1,5 @@
-/* A step: one call of crumb_exchange_mean. It is a value that is handed down from there to the tasks of
- * threads, so that every frame of a back trace has the gradient. Private to exchange/.
+/* A step: one call of crumb_exchange_mean. Its value is handed down from there to the tasks of threads: a
+ * back trace has the gradient all the way. Private to exchange/.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STEP_H
@@ -23,8 +23,7 @@ struct step {
 /* Adds the wall time since the last call to *seconds. */
 void crumb_step_lap(struct crumb_exchange *x, double *seconds);
 
-/* Returns error, and says why, unless an earlier reason stands there: a line that begins with step and rank.
- */
+/* Returns error. Writes a line to x->why, after step and rank, unless an earlier reason is there. */
 int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...);
 
 /* ---- reconfigure.c: the step after a change ---- */

@@ -55,7 +55,6 @@ static int threads_swap(struct transport *net, const crumb_span *out, crumb_span
 {
 	struct seat *seat = (struct seat *)net;
 	struct meeting *m = seat->meeting;
-
 	struct timespec deadline;
 	int result = CRUMB_EPEER, late = 0;
 

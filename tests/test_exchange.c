@@ -175,8 +175,7 @@ static void nothing_is_lost(void **state)
 
 /* ---- randomness ----------------------------------------------------------------------------- */
 
-/* Returns the variance of the mean over learners that all have the same gradient, summed over its elements.
- */
+/* Returns the variance of the mean over learners with the same gradient, summed over its elements. */
 static double variance(const struct policy *policy, size_t learners)
 {
 	enum { DRAWS = 30, MOST = 16 };

@@ -30,8 +30,7 @@ static size_t parameters_of_kind(const struct sizes *sizes, enum crumb_kind kind
 	return sum;
 }
 
-/* With biases and batch normalisation's scale and shift: Caffe's AlexNet and GoogLeNet, torchvision's others.
- */
+/* Counts include biases and batch normalisation: Caffe's AlexNet and GoogLeNet, torchvision's others. */
 static void networks_have_the_published_sizes(void **state)
 {
 	static const struct {

@@ -20,7 +20,7 @@ struct crumb_link crumb_link_even(double rate, double latency);
 /* Returns the slower of both for each length. */
 struct crumb_link crumb_link_slower(const struct crumb_link *a, const struct crumb_link *b);
 
-/* Returns the bytes a second through a rank's port in a swap of so many bytes. */
+/* Returns the bytes a second through a rank's port in a swap of that length. */
 double crumb_link_rate(const struct crumb_link *link, double bytes);
 
 #endif
