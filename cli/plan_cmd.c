@@ -144,8 +144,8 @@ static struct answer answer_plan(const struct request *r, const struct answer *p
 	answer.codec = codec;
 	answer.plan = plan_names[plan];
 	answer.up = *up;
-	answer.load = plan == GATHER ? crumb_load_gather((unsigned)plain->nodes, up)
-	                             : crumb_load_owner((unsigned)plain->nodes, share, up, down);
+	answer.load = plan == GATHER ? crumb_cost_gather((unsigned)plain->nodes, up)
+	                             : crumb_cost_owner((unsigned)plain->nodes, share, up, down);
 	if (plan != GATHER)
 		answer.down = *down;
 	answer_cost(&answer, r);

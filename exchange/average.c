@@ -1,20 +1,19 @@
-/* Decoding by a team. Slices are laid end to end and cut into equal shares (McNaughton 1959, theorem 3.1),
- * two for every thread, since of sparse frames one may have much more to add than another. The frames of a
- * slice that is cut are checked first, by all threads, a part each; then its ranges are added. The bits are
- * those of whole slices.
+/* Decoding by a team. Slices are laid end to end and cut into equal ranges (McNaughton 1959, theorem 3.1),
+ * two for every thread, since one sparse frame may have much more to add than another. The frames of a slice
+ * that is cut are checked first, by all threads, a part each; then its ranges are added. The bits are those
+ * of whole slices.
  *
  * SPDX-License-Identifier: MIT */
-#include <crumb_parallel.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/exchange_state.h"
+#include "exchange/step.h"
 #include "exchange/team.h"
 
-enum { TURNS = 2 };                           /* ranges for every thread */
-enum { MOST_FRAMES = 256, MOST_PARTS = 256 }; /* that are added at once; in which one is checked */
+enum { RANGES_PER_THREAD = 2 };
 #define WHOLE SIZE_MAX
 
-/* What is decoded of a slice at once: all of it, or a range of the cut-th slice that is cut. */
+/* Elements [first, end) of slice s, decoded at once; cut: the slice's number among those that are cut, or
+ * WHOLE. */
 struct range {
 	size_t s, first, end, cut;
 	int error;
@@ -25,21 +24,23 @@ struct checked {
 	int error;
 };
 
-static size_t parts_of(unsigned threads) { return threads < MOST_PARTS ? threads : MOST_PARTS; }
+static size_t parts_of(unsigned threads) { return threads < CRUMB_MAX_PARTS ? threads : CRUMB_MAX_PARTS; }
 
-bool crumb_decoder_open(struct decoder *d, size_t slices, size_t frames, unsigned threads)
+static size_t most_ranges(unsigned threads) { return threads > 1 ? RANGES_PER_THREAD * (size_t)threads : 1; }
+
+bool crumb_average_open(struct decoder *d, size_t slices, size_t frames, unsigned threads)
 {
-	const size_t turns = threads > 1 ? TURNS * (size_t)threads : 1,
-	             most = slices < turns ? slices : turns, checks = threads > 1 ? most * frames : 0;
+	const size_t ranges = most_ranges(threads), cuts = slices < ranges ? slices : ranges,
+	             checks = threads > 1 ? cuts * frames : 0;
 
-	d->range = calloc(slices + turns, sizeof *d->range);
-	d->cut = calloc(most + 1, sizeof *d->cut);
+	d->range = calloc(slices + ranges, sizeof *d->range);
+	d->cut = calloc(cuts + 1, sizeof *d->cut);
 	d->found = calloc(checks * parts_of(threads) + 1, sizeof *d->found);
 	d->checked = calloc(checks + 1, sizeof *d->checked);
 	return d->range && d->cut && d->found && d->checked;
 }
 
-void crumb_decoder_close(struct decoder *d)
+void crumb_average_close(struct decoder *d)
 {
 	free(d->range);
 	free(d->cut);
@@ -47,26 +48,23 @@ void crumb_decoder_close(struct decoder *d)
 	free(d->checked);
 }
 
-/* What the tasks of one call share. */
+/* One call of crumb_average_slices, as its tasks see it. */
 struct call {
-	struct crumb_exchange *x;
+	struct step *step;
 	const struct decoding *what;
 	struct decoder *decoder;
-	size_t parts; /* in which a frame is checked */
+	size_t parts; /* of a frame that is checked */
 };
 
-/* The i-th frame of all slices that are cut. */
+/* Returns the i-th frame of all slices that are cut. */
 static crumb_span frame_of(const struct call *call, size_t i)
 {
-	crumb_span frame;
-	float weight;
+	const size_t frames = call->what->frames;
 
-	call->what->find(call->x, call->decoder->cut[i / call->what->frames], i % call->what->frames, 1,
-	                 &frame, &weight);
-	return frame;
+	return call->what->frame[call->decoder->cut[i / frames] * frames + i % frames];
 }
 
-/* What is wrong with a header, crumb_check_join says, too. */
+/* crumb_check_join reports a bad header, too. */
 static void check_task(void *arg, size_t i, unsigned thread)
 {
 	const struct call *call = arg;
@@ -91,15 +89,15 @@ static void join_task(void *arg, size_t i, unsigned thread)
 /* Adds count frames of a range, from number first on. */
 static int add(const struct call *call, const struct range *range, size_t first, size_t count, float *mean)
 {
-	const size_t n = call->x->slice[range->s].n;
-	crumb_span frame[MOST_FRAMES];
-	float weight[MOST_FRAMES];
+	const struct decoding *what = call->what;
+	const float *weight = what->weight + range->s * what->stride + first;
+	const size_t n = call->step->x->slice[range->s].n;
 
-	call->what->find(call->x, range->s, first, count, frame, weight);
 	if (range->cut == WHOLE)
-		return crumb_unpack_add_all(frame, weight, count, mean, n);
-	const struct checked *checked = &call->decoder->checked[range->cut * call->what->frames + first];
-	crumb_checked good[MOST_FRAMES];
+		return crumb_unpack_add_all(what->frame + range->s * what->frames + first, weight, count,
+		                            mean, n);
+	const struct checked *checked = &call->decoder->checked[range->cut * what->frames + first];
+	crumb_checked good[CRUMB_MAX_FRAMES];
 	for (size_t f = 0; f < count; f++) {
 		if (checked[f].error)
 			return checked[f].error;
@@ -112,31 +110,20 @@ static void range_task(void *arg, size_t i, unsigned thread)
 {
 	const struct call *call = arg;
 	struct range *range = &call->decoder->range[i];
-	float *mean = call->x->mean + call->x->slice[range->s].at;
+	float *mean = call->step->mean + call->step->x->slice[range->s].at;
 
 	(void)thread;
 	range->error = 0;
 	memset(mean + range->first, 0, (range->end - range->first) * sizeof *mean);
-	for (size_t first = 0; first < call->what->frames && !range->error; first += MOST_FRAMES) {
+	for (size_t first = 0; first < call->what->frames && !range->error; first += CRUMB_MAX_FRAMES) {
 		const size_t left = call->what->frames - first;
-		range->error = add(call, range, first, left < MOST_FRAMES ? left : MOST_FRAMES, mean);
+		range->error =
+		        add(call, range, first, left < CRUMB_MAX_FRAMES ? left : CRUMB_MAX_FRAMES, mean);
 	}
-	if (range->cut == WHOLE && !range->error && call->what->finish)
-		call->what->finish(call->x, range->s);
 }
 
-static void finish_task(void *arg, size_t i, unsigned thread)
-{
-	const struct call *call = arg;
-	const size_t s = call->decoder->cut[i];
-
-	(void)thread;
-	if (!call->x->column[s].error)
-		call->what->finish(call->x, s);
-}
-
-/* The last first: where what comes before a range has to be passed over, it takes longest. */
-static void turn_round(struct range *range, size_t count)
+/* Puts the last range first: it takes longest if the elements before a range have to be passed over. */
+static void reverse(struct range *range, size_t count)
 {
 	for (size_t i = 0; i < count / 2; i++) {
 		const struct range other = range[count - 1 - i];
@@ -145,13 +132,12 @@ static void turn_round(struct range *range, size_t count)
 	}
 }
 
-/* Makes the ranges of so many slices, and says how many these are. */
+/* Makes the ranges of count slices and returns how many there are. */
 static size_t cut_slices(const struct crumb_exchange *x, struct decoder *d, const size_t *slice, size_t count,
                          size_t *cuts)
 {
-	const unsigned threads = crumb_team_threads(x->team);
-	const uint64_t turns = threads > 1 ? TURNS * (uint64_t)threads : 1;
-	uint64_t all = 0, before = 0, turn = 1;
+	const uint64_t shares = most_ranges(crumb_team_threads(x->team));
+	uint64_t all = 0, before = 0, share = 1;
 	size_t ranges = 0;
 
 	*cuts = 0;
@@ -160,8 +146,8 @@ static size_t cut_slices(const struct crumb_exchange *x, struct decoder *d, cons
 	for (size_t i = 0; i < count; i++) {
 		const size_t s = slice[i], n = x->slice[s].n;
 		size_t first = 0, begin = ranges;
-		for (; turn < turns && all * turn / turns < before + n; turn++) {
-			const uint64_t own = all * turn / turns - before;
+		for (; share < shares && all * share / shares < before + n; share++) {
+			const uint64_t own = all * share / shares - before;
 			const size_t end = (size_t)own / CRUMB_RANGE_STEP * CRUMB_RANGE_STEP;
 			if (end > first) {
 				d->range[ranges++] = (struct range){s, first, end, *cuts, 0};
@@ -171,29 +157,26 @@ static size_t cut_slices(const struct crumb_exchange *x, struct decoder *d, cons
 		d->range[ranges++] = (struct range){s, first, n, first ? *cuts : WHOLE, 0};
 		if (first)
 			d->cut[(*cuts)++] = s;
-		turn_round(d->range + begin, ranges - begin);
+		reverse(d->range + begin, ranges - begin);
 		before += n;
 	}
 	return ranges;
 }
 
-void crumb_average_slices(struct crumb_exchange *x, const size_t *slice, size_t count,
-                          const struct decoding *what)
+int crumb_average_slices(struct step *step, const size_t *slice, size_t count, const struct decoding *what)
 {
+	struct crumb_exchange *x = step->x;
 	struct decoder *d = &x->decoder;
-	const unsigned threads = crumb_team_threads(x->team);
-	struct call call = {x, what, d, parts_of(threads)};
+	struct call call = {step, what, d, parts_of(crumb_team_threads(x->team))};
 	size_t cuts;
 	const size_t ranges = cut_slices(x, d, slice, count, &cuts);
 
 	crumb_team_run(x->team, check_task, &call, cuts * what->frames * call.parts);
 	crumb_team_run(x->team, join_task, &call, cuts * what->frames);
 	crumb_team_run(x->team, range_task, &call, ranges);
-	for (size_t i = 0; i < count; i++)
-		x->column[slice[i]].error = 0;
 	for (size_t i = 0; i < ranges; i++)
 		if (d->range[i].error)
-			x->column[d->range[i].s].error = d->range[i].error;
-	if (what->finish)
-		crumb_team_run(x->team, finish_task, &call, cuts);
+			return crumb_step_fail(x, d->range[i].error, "a frame of slice %zu: %s",
+			                       d->range[i].s, crumb_strerror(d->range[i].error));
+	return 0;
 }

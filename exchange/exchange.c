@@ -1,50 +1,28 @@
-/* The exchange's life: what a rank allocates, and what it tells about itself. Its steps are in step.c.
+/* The life of an exchange: what a rank allocates, and what it tells about itself. Its steps are in step.c.
  *
  * SPDX-License-Identifier: MIT */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "exchange/exchange_state.h"
+#include "exchange/parcel.h"
 #include "exchange/plan.h"
 #include "exchange/policy.h"
-#include "exchange/exchange_state.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
+#include "exchange/why.h"
 
 enum { CACHE_LINE = 64 };
 
-size_t crumb_rank_first(const struct crumb_exchange *x, unsigned rank)
-{
-	return (size_t)((uint64_t)rank * x->learners / x->ranks);
-}
+/* The head of a piece of memory, which begins a cache line later. */
+struct block {
+	struct block *next;
+};
 
 static size_t round_up(size_t bytes) { return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
-
-bool crumb_buffer_reserve(struct buffer *buffer, size_t size)
-{
-	if (size <= buffer->size)
-		return true;
-	uint8_t *data = aligned_alloc(CACHE_LINE, round_up(size));
-	if (!data)
-		return false;
-	free(buffer->data);
-	*buffer = (struct buffer){data, size};
-	return true;
-}
 
 uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice)
 {
 	return crumb_message_mix(crumb_message_mix(crumb_message_mix(0, seed), learner), slice);
-}
-
-static int refuse(char *why, size_t cap, int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, cap, format, args);
-	va_end(args);
-	return error;
 }
 
 static int check_config(const struct crumb_exchange_config *config, char *why, size_t cap)
@@ -69,7 +47,7 @@ static int check_config(const struct crumb_exchange_config *config, char *why, s
 	return 0;
 }
 
-/* What must be the same on all ranks. */
+/* Hashes what must be the same on all ranks. */
 static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_config *config)
 {
 	struct message_head *head = &x->head;
@@ -84,8 +62,8 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 		const struct crumb_slice *slice = &x->slice[s];
 		head->table = crumb_message_mix(
 		        crumb_message_mix(crumb_message_mix(head->table, slice->n), slice->run), slice->kind);
-		head->setup = crumb_message_hash(head->setup, &x->column[s].codec, sizeof(crumb_codec));
-		head->setup = crumb_message_hash(head->setup, &x->descent[s].codec, sizeof(crumb_codec));
+		head->setup = crumb_message_hash(head->setup, &x->slice_state[s].codec, sizeof(crumb_codec));
+		head->setup = crumb_message_hash(head->setup, &x->down.slot[s].codec, sizeof(crumb_codec));
 	}
 }
 
@@ -109,142 +87,68 @@ static bool divide_slices(struct crumb_exchange *x)
 		return false;
 	if (x->plan->assign)
 		x->plan->assign(x, owner);
-	for (size_t k = 0; k < x->sections; k++) {
-		x->section[k].first = at;
+	for (size_t k = 0; k < x->shares; k++) {
+		x->share[k].first = at;
 		for (size_t s = 0; s < x->slices; s++)
 			if (owner[s] == k)
 				x->order[at++] = s;
-		x->section[k].count = at - x->section[k].first;
+		x->share[k].count = at - x->share[k].first;
 	}
 	free(owner);
 	return true;
 }
 
-/* A packer's bytes for slice s, 0 if its codec is not valid. */
-static size_t packer_bytes(const struct crumb_exchange *x, const crumb_codec *codec, size_t s)
+/* Takes memory that crumb_exchange_close frees, aligned to a cache line; NULL if there is none. */
+static void *take(struct crumb_exchange *x, size_t bytes)
 {
-	return round_up(crumb_packer_size(codec, x->slice[s].n));
+	struct block *block = aligned_alloc(CACHE_LINE, CACHE_LINE + round_up(bytes));
+
+	if (!block)
+		return NULL;
+	block->next = x->blocks;
+	x->blocks = block;
+	return (uint8_t *)block + CACHE_LINE;
 }
 
-static int open_packer(const struct crumb_exchange *x, crumb_packer **packer, uint8_t **memory,
-                       const crumb_codec *codec, size_t s, uint64_t seed)
+/* Opens a message of the frames of a share, of learners from number first on: its memory, and their slots. */
+static int open_message(struct crumb_exchange *x, struct outgoing *message, const struct share *share,
+                        struct slot *slots, size_t first, size_t learners, uint64_t seed)
 {
-	*packer = (crumb_packer *)*memory;
-	*memory += packer_bytes(x, codec, s);
-	return crumb_packer_init(*packer, codec, x->slice[s].n, x->slice[s].run, seed);
-}
+	const size_t frames = learners * share->count;
+	size_t bytes = crumb_parcel_overhead(frames);
+	int error = 0;
 
-/* The section of which this rank takes the mean, to send it down; NULL: of none. */
-static const struct section *own_section(const struct crumb_exchange *x)
-{
-	return x->plan->assign ? &x->section[x->rank] : NULL;
-}
-
-/* What comes before the frames of a section, of so many learners: head and table. */
-static size_t head_room(const struct section *section, size_t learners)
-{
-	return sizeof(struct message_head) + (section ? learners * section->count * sizeof(uint64_t) : 0);
-}
-
-/* Bytes of all packers, and of the letters up and down; 0 if slice *s has no valid codec. */
-static bool measure(const struct crumb_exchange *x, size_t *packers, size_t *up, size_t *down, size_t *s)
-{
-	const struct section *own = own_section(x);
-
-	*packers = *up = 0;
-	*down = round_up(head_room(own, 1));
-	for (size_t k = 0; k < x->sections; k++) {
-		size_t bytes = head_room(&x->section[k], x->own);
-		for (size_t i = 0; i < x->section[k].count; i++) {
-			*s = x->order[x->section[k].first + i];
-			const size_t size = packer_bytes(x, &x->column[*s].codec, *s);
-			if (!size || !packer_bytes(x, &x->descent[*s].codec, *s))
-				return false;
-			*packers += x->own * size;
-			bytes += x->own * crumb_bound(&x->column[*s].codec, x->slice[*s].n);
-		}
-		*up += round_up(bytes);
+	for (size_t k = 0; k < share->count && learners; k++)
+		bytes += learners * slots[x->order[share->first + k]].size;
+	uint8_t *data = message->data = take(x, bytes);
+	if (!data)
+		return CRUMB_EMEMORY;
+	data += crumb_parcel_overhead(frames);
+	for (size_t i = 0; i < frames && !error; i++) {
+		const size_t l = i / share->count, s = x->order[share->first + i % share->count];
+		const struct crumb_slice *slice = &x->slice[s];
+		struct slot *slot = &slots[l * x->slices + s];
+		slot->data = data;
+		data += slot->size;
+		slot->packer = take(x, crumb_packer_size(&slot->codec, slice->n));
+		if (!slot->packer)
+			return CRUMB_EMEMORY;
+		error = crumb_packer_init(slot->packer, &slot->codec, slice->n, slice->run,
+		                          crumb_exchange_seed(seed, first + l, s));
 	}
-	for (size_t i = 0; own && i < own->count; i++) {
-		*s = x->order[own->first + i];
-		*packers += packer_bytes(x, &x->descent[*s].codec, *s);
-		*down += x->descent[*s].slot_size;
-	}
-	return true;
+	return error;
 }
 
-/* Gives every piece its packer and its slot. */
-static int open_pieces(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
+static int open_messages(struct crumb_exchange *x, uint64_t seed)
 {
-	uint8_t *message = x->frames.data;
+	int error = crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head)) ? 0 : CRUMB_EMEMORY;
 
-	for (size_t k = 0; k < x->sections; k++) {
-		const struct section *section = &x->section[k];
-		uint8_t *slot = message + head_room(section, x->own);
-		x->letter[k].data = message;
-		for (size_t i = 0; i < x->own * section->count; i++) {
-			const size_t l = i / section->count,
-			             s = x->order[section->first + i % section->count];
-			struct piece *piece = &x->piece[l * x->slices + s];
-			piece->slot = slot;
-			piece->slot_size = crumb_bound(&x->column[s].codec, x->slice[s].n);
-			slot += piece->slot_size;
-			const int error = open_packer(x, &piece->packer, packer, &x->column[s].codec, s,
-			                              crumb_exchange_seed(seed, x->first + l, s));
-			if (error)
-				return error;
-		}
-		message = x->frames.data + round_up((size_t)(slot - x->frames.data));
-	}
-	return 0;
-}
-
-/* The same of the means that this rank sends down. */
-static int open_descents(struct crumb_exchange *x, uint64_t seed, uint8_t **packer)
-{
-	const struct section *own = own_section(x);
-	uint8_t *slot = x->means.data + round_up(head_room(own, 1));
-
-	for (size_t i = 0; own && i < own->count; i++) {
-		const size_t s = x->order[own->first + i];
-		struct descent *descent = &x->descent[s];
-		descent->slot = slot;
-		slot += descent->slot_size;
-		const int error = open_packer(x, &descent->packer, packer, &descent->codec, s,
-		                              crumb_exchange_seed(seed, x->learners, s));
-		if (error)
-			return error;
-	}
-	return 0;
-}
-
-static int open_memory(struct crumb_exchange *x, uint64_t seed, char *why, size_t cap)
-{
-	size_t packers, up, down, s;
-
-	if (!measure(x, &packers, &up, &down, &s))
-		return refuse(why, cap, CRUMB_EINVAL, "slice %zu has no valid codec", s);
-	if (packers && !(x->packers = aligned_alloc(CACHE_LINE, packers)))
-		return refuse(why, cap, CRUMB_EMEMORY, "no memory for packers (%zu bytes)", packers);
-	if (!crumb_buffer_reserve(&x->frames, up) || !crumb_buffer_reserve(&x->means, down) ||
-	    !crumb_buffer_reserve(&x->vote, sizeof(struct message_head)))
-		return refuse(why, cap, CRUMB_EMEMORY, "no memory for frames (%zu bytes)", up + down);
-	uint8_t *packer = x->packers;
-	int error = open_pieces(x, seed, &packer);
-	if (!error)
-		error = open_descents(x, seed, &packer);
-	return error ? refuse(why, cap, error, "a packer: %s", crumb_strerror(error)) : 0;
-}
-
-/* Do learners agree on a scaler before they pack? Ranks without learners have no packer to ask. */
-static bool agrees(const crumb_codec *codec)
-{
-	enum { FEW = 16 };
-	crumb_packer *packer = malloc(crumb_packer_size(codec, FEW));
-	const bool due = packer && !crumb_packer_init(packer, codec, FEW, 0, 0) && crumb_agree_count(packer);
-
-	free(packer);
-	return due;
+	for (size_t k = 0; k < x->shares && !error; k++)
+		error = open_message(x, &x->messages.up[k], &x->share[k], x->up, x->first, x->own, seed);
+	if (!error && x->plan->assign)
+		error = open_message(x, &x->messages.down, &x->share[x->rank], x->down.slot, x->learners, 1,
+		                     seed);
+	return error;
 }
 
 static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_config *config)
@@ -252,31 +156,44 @@ static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_
 	x->exact = !config->down;
 	for (size_t s = 0; s < x->slices; s++) {
 		const size_t n = x->slice[s].n;
-		struct descent *descent = &x->descent[s];
-		x->column[s].codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
-		descent->codec = crumb_policy_choose(config->down, x->slice[s].kind, n);
-		descent->sums = x->exact && agrees(&x->column[s].codec);
-		const size_t bound = crumb_bound(&descent->codec, n), sum = crumb_sum_bound(x->learners, n);
-		descent->slot_size = round_up(descent->sums && sum > bound ? sum : bound);
+		struct slice_state *state = &x->slice_state[s];
+		state->codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
+		state->sums = x->exact && crumb_agrees(&state->codec);
+		for (size_t l = 0; l < x->own; l++)
+			x->up[l * x->slices + s] =
+			        (struct slot){.codec = state->codec, .size = crumb_bound(&state->codec, n)};
+		struct slot *down = &x->down.slot[s];
+		down->codec = crumb_policy_choose(config->down, x->slice[s].kind, n);
+		down->size = crumb_bound(&down->codec, n);
+		if (state->sums && crumb_sum_bound(x->learners, n) > down->size)
+			down->size = crumb_sum_bound(x->learners, n);
 	}
+}
+
+static void *zeros(struct crumb_exchange *x, size_t count, size_t size)
+{
+	void *memory = take(x, count * size);
+
+	return memory ? memset(memory, 0, count * size) : NULL;
 }
 
 static bool allocate(struct crumb_exchange *x)
 {
-	x->piece = calloc(x->own * x->slices + 1, sizeof *x->piece);
-	x->column = calloc(x->slices + 1, sizeof *x->column);
-	x->descent = calloc(x->slices + 1, sizeof *x->descent);
-	x->longest = calloc(x->slices + 1, sizeof *x->longest);
-	x->order = calloc(x->slices + 1, sizeof *x->order);
-	x->decoded = calloc(x->slices + 1, sizeof *x->decoded);
-	x->section = calloc(x->sections, sizeof *x->section);
-	x->letter = calloc(x->sections, sizeof *x->letter);
-	x->out = calloc(x->ranks, sizeof *x->out);
-	x->in = calloc(x->ranks, sizeof *x->in);
-	x->frame = calloc(x->learners * x->slices + 1, sizeof *x->frame);
-	return x->piece && x->column && x->descent && x->longest && x->order && x->decoded && x->section &&
-	       x->letter && x->out && x->in && x->frame &&
-	       crumb_decoder_open(&x->decoder, x->slices, x->learners, crumb_team_threads(x->team));
+	const size_t n = x->slices;
+
+	return (x->slice_state = zeros(x, n, sizeof *x->slice_state)) &&
+	       (x->longest = zeros(x, n, sizeof *x->longest)) && (x->order = zeros(x, n, sizeof *x->order)) &&
+	       (x->share = zeros(x, x->shares, sizeof *x->share)) &&
+	       (x->up = zeros(x, x->own * n, sizeof *x->up)) &&
+	       (x->frame = zeros(x, x->learners * n, sizeof *x->frame)) &&
+	       (x->down.slot = zeros(x, n, sizeof *x->down.slot)) &&
+	       (x->down.decoded = zeros(x, n, sizeof *x->down.decoded)) &&
+	       (x->down.frame = zeros(x, n, sizeof *x->down.frame)) &&
+	       (x->down.weight = zeros(x, n, sizeof *x->down.weight)) &&
+	       (x->messages.up = zeros(x, x->shares, sizeof *x->messages.up)) &&
+	       (x->messages.out = zeros(x, x->ranks, sizeof *x->messages.out)) &&
+	       (x->messages.in = zeros(x, x->ranks, sizeof *x->messages.in)) &&
+	       crumb_average_open(&x->decoder, n, x->learners, crumb_team_threads(x->team));
 }
 
 int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
@@ -294,23 +211,23 @@ int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exc
 	x->rank = x->net ? x->net->rank : 0;
 	x->ranks = x->net ? x->net->ranks : 1;
 	x->learners = config->learners;
-	x->first = crumb_rank_first(x, x->rank);
-	x->own = crumb_rank_first(x, x->rank + 1) - x->first;
+	x->first = rank_first(x, x->rank);
+	x->own = rank_first(x, x->rank + 1) - x->first;
 	x->slice = config->slices;
 	x->slices = config->slice_count;
-	x->sections = x->plan->assign ? x->ranks : 1;
-	if (!allocate(x)) {
-		crumb_exchange_close(x);
-		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
+	x->shares = x->plan->assign ? x->ranks : 1;
+	error = allocate(x) ? 0 : CRUMB_EMEMORY;
+	if (!error) {
+		choose_codecs(x, config);
+		sort_slices(x);
+		hash_setup(x, config);
+		error = divide_slices(x) ? open_messages(x, config->seed) : CRUMB_EMEMORY;
 	}
-	choose_codecs(x, config);
-	sort_slices(x);
-	hash_setup(x, config);
-	error = divide_slices(x) ? open_memory(x, config->seed, why, cap)
-	                         : refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	if (error) {
 		crumb_exchange_close(x);
-		return error;
+		return refuse(why, cap, error,
+		              error == CRUMB_EMEMORY ? "no memory for an exchange"
+		                                     : "a slice has no valid codec");
 	}
 	*exchange = x;
 	return 0;
@@ -321,23 +238,13 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	if (!x)
 		return;
 	crumb_exchange_close(x->former);
-	free(x->piece);
-	free(x->column);
-	free(x->descent);
-	free(x->longest);
-	free(x->order);
-	free(x->decoded);
-	free(x->section);
-	free(x->letter);
-	free(x->out);
-	free(x->in);
-	free(x->frame);
-	crumb_decoder_close(&x->decoder);
-	free(x->packers);
-	free(x->vote.data);
-	free(x->frames.data);
-	free(x->means.data);
+	for (struct block *block = x->blocks, *next; block; block = next) {
+		next = block->next;
+		free(block);
+	}
+	free(x->messages.vote.data);
 	free(x->agreed.data);
+	crumb_average_close(&x->decoder);
 	free(x);
 }
 
@@ -349,24 +256,27 @@ void crumb_exchange_learners(const struct crumb_exchange *x, size_t *first, size
 
 const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *x, size_t s)
 {
-	return &x->column[s].codec;
+	return &x->slice_state[s].codec;
 }
 
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s)
 {
-	return x->piece[l * x->slices + s].packer;
+	return x->up[l * x->slices + s].packer;
 }
 
 crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t s)
 {
-	const struct piece *piece = &x->piece[l * x->slices + s];
+	const struct slot *slot = &x->up[l * x->slices + s];
 
-	return piece->length > 0 ? (crumb_span){piece->frame, (size_t)piece->length} : (crumb_span){NULL, 0};
+	return slot->length > 0 ? (crumb_span){slot->frame, (size_t)slot->length} : (crumb_span){NULL, 0};
 }
 
 const char *crumb_exchange_why(const struct crumb_exchange *x) { return x->why; }
 
-crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s) { return x->descent[s].packer; }
+crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s)
+{
+	return x->down.slot[s].packer;
+}
 
 void crumb_exchange_stats(const struct crumb_exchange *x, struct crumb_exchange_stats *stats)
 {
@@ -380,7 +290,7 @@ double crumb_exchange_owed(struct crumb_exchange *x, size_t l)
 	double owed = x->former ? crumb_exchange_owed(x->former, l) : 0;
 
 	for (size_t s = 0; s < x->slices; s++) {
-		const float *residual = crumb_packer_residual(x->piece[l * x->slices + s].packer);
+		const float *residual = crumb_packer_residual(x->up[l * x->slices + s].packer);
 		for (size_t i = 0; residual && i < x->slice[s].n; i++)
 			owed += (double)residual[i] * residual[i];
 	}

@@ -1,10 +1,10 @@
-/* The header of the exchange's own messages.
+/* Messages of the exchange.
  *
  * SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <string.h>
 #include "exchange/exchange.h"
 #include "exchange/message.h"
+#include "exchange/why.h"
 
 static const char magic[4] = {'C', 'R', 'M', 'X'};
 static const uint16_t format = 2;
@@ -18,14 +18,14 @@ void crumb_message_head(struct message_head *head)
 	head->zero = 0;
 }
 
-void crumb_message_seal(const struct message_head *head, struct letter *letter)
+void crumb_message_seal(const struct message_head *head, struct outgoing *message)
 {
 	struct message_head sealed = *head;
 
 	if (head->error)
-		letter->body = 0, letter->len = sizeof sealed;
-	sealed.sum = crumb_message_hash(0, letter->data + sizeof sealed, letter->body);
-	memcpy(letter->data, &sealed, sizeof sealed);
+		message->body = 0, message->len = sizeof sealed;
+	sealed.sum = crumb_message_hash(0, message->data + sizeof sealed, message->body);
+	memcpy(message->data, &sealed, sizeof sealed);
 }
 
 static const char *describe(int error)
@@ -48,28 +48,24 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 
 	if (message.len >= sizeof its)
 		memcpy(&its, message.data, sizeof its);
-	if (message.len < sizeof its || memcmp(its.magic, magic, sizeof magic)) {
-		snprintf(why, cap, "step %llu: rank %u sent no message of an exchange (%zu bytes)", step,
-		         from, message.len);
-		return CRUMB_EFRAME;
-	}
-	if (its.format != format || its.crumb != crumb) {
-		snprintf(why, cap,
-		         "step %llu: rank %u runs crumb %u.%u.%u, messages of format %u; here %u.%u.%u, %u",
-		         step, from, its.crumb >> 16, its.crumb >> 8 & 255, its.crumb & 255, its.format,
-		         crumb >> 16, crumb >> 8 & 255, crumb & 255, format);
-		return CRUMB_EVERSION;
-	}
-	if (its.error) {
-		snprintf(why, cap, "step %llu: rank %u: %s", step, from, describe(its.error));
-		return its.error < 0 ? its.error : CRUMB_EFRAME;
-	}
-	if (its.step != mine->step || its.phase != mine->phase || its.rank != from || its.zero) {
-		snprintf(why, cap,
-		         "step %llu: rank %u sent a message of step %llu, phase %u, to phase %u of rank %u",
-		         step, from, (unsigned long long)its.step, its.phase, mine->phase, mine->rank);
-		return CRUMB_EFRAME;
-	}
+	if (message.len < sizeof its || memcmp(its.magic, magic, sizeof magic))
+		return refuse(why, cap, CRUMB_EFRAME,
+		              "step %llu: rank %u sent no message of an exchange (%zu bytes)", step, from,
+		              message.len);
+	if (its.format != format || its.crumb != crumb)
+		return refuse(
+		        why, cap, CRUMB_EVERSION,
+		        "step %llu: rank %u runs crumb %u.%u.%u, messages of format %u; here %u.%u.%u, %u",
+		        step, from, its.crumb >> 16, its.crumb >> 8 & 255, its.crumb & 255, its.format,
+		        crumb >> 16, crumb >> 8 & 255, crumb & 255, format);
+	if (its.error)
+		return refuse(why, cap, its.error < 0 ? its.error : CRUMB_EFRAME, "step %llu: rank %u: %s",
+		              step, from, describe(its.error));
+	if (its.step != mine->step || its.phase != mine->phase || its.rank != from || its.zero)
+		return refuse(
+		        why, cap, CRUMB_EFRAME,
+		        "step %llu: rank %u sent a message of step %llu, phase %u, to phase %u of rank %u",
+		        step, from, (unsigned long long)its.step, its.phase, mine->phase, mine->rank);
 	const struct {
 		uint64_t its, mine;
 		const char *what;
@@ -77,15 +73,14 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 	        {its.table, mine->table, "has another slice table"},
 	        {its.setup, mine->setup, "has another plan, codec, seed or number of learners"},
 	        {its.model, mine->model, "trains another model, or with other options,"},
-	        {its.shares, mine->shares, "weights the learners otherwise"},
+	        {its.weights, mine->weights, "weights the learners otherwise"},
 	};
 	for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
-		if (same[i].its != same[i].mine) {
-			snprintf(why, cap, "step %llu: rank %u %s than rank %u (%016llx, %016llx)", step,
-			         from, same[i].what, mine->rank, (unsigned long long)same[i].its,
-			         (unsigned long long)same[i].mine);
-			return CRUMB_EFRAME;
-		}
+		if (same[i].its != same[i].mine)
+			return refuse(why, cap, CRUMB_EFRAME,
+			              "step %llu: rank %u %s than rank %u (%016llx, %016llx)", step, from,
+			              same[i].what, mine->rank, (unsigned long long)same[i].its,
+			              (unsigned long long)same[i].mine);
 	return 0;
 }
 
@@ -100,7 +95,7 @@ const uint8_t *crumb_message_body(crumb_span message, size_t body)
 	return crumb_message_hash(0, data, body) == its.sum ? data : NULL;
 }
 
-/* The finaliser of splitmix64 over h + x + an odd constant: so that neither zeros nor order get lost. */
+/* The finaliser of splitmix64. The odd constant makes zeros count. */
 uint64_t crumb_message_mix(uint64_t h, uint64_t x)
 {
 	h = (h ^ x) + 0x9e3779b97f4a7c15u;

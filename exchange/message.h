@@ -1,5 +1,5 @@
-/* The header of the exchange's own messages: who sends it, at which step of which exchange, and whether it
- * has failed. What the exchange needs beside frames travels here, never in a frame. Private to exchange/.
+/* Messages of the exchange: a head names the sender, the step and the exchange, and says whether the sender
+ * has failed. The exchange adds nothing to frames. Private to exchange/.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef MESSAGE_H
@@ -11,48 +11,47 @@
 
 enum message_phase { MESSAGE_VOTE = 1, MESSAGE_UP = 2, MESSAGE_DOWN = 3, MESSAGE_TELL = 4 };
 
-/* On the wire as it is here, little-endian, without gaps. magic, format and crumb stay where they are in
- * every format. */
+/* It travels as it lies here, little-endian, without gaps. magic, format and crumb keep their places in every
+ * format. */
 struct message_head {
 	char magic[4];   /* "CRMX" */
 	uint16_t format; /* of the exchange's messages */
 	uint16_t phase;  /* enum message_phase */
 	uint32_t crumb;  /* major << 16 | minor << 8 | patch of the library */
 	uint32_t rank;   /* of the sender */
-	int32_t error;   /* 0, or why the sender cannot take part: then nothing follows */
+	int32_t error;   /* 0, or why the sender cannot take part; then nothing follows */
 	uint32_t zero;
-	uint64_t step;   /* calls of crumb_exchange_mean before this one */
-	uint64_t model;  /* the caller's */
-	uint64_t table;  /* hash of the slice table */
-	uint64_t setup;  /* hash of plan, codecs, learners and seed */
-	uint64_t shares; /* hash of the learners' weights */
-	uint64_t sum;    /* hash of what follows, frames excepted: they have checksums */
+	uint64_t step;    /* calls of crumb_exchange_mean before this one */
+	uint64_t model;   /* the caller's */
+	uint64_t table;   /* hash of the slice table */
+	uint64_t setup;   /* hash of plan, codecs, learners and seed */
+	uint64_t weights; /* hash of the learners' weights */
+	uint64_t sum;     /* hash of the body */
 };
 
-/* A message on its way out: a head, body bytes that it answers for, and what else there is up to len (frames,
- * which have checksums). */
-struct letter {
+/* A message on its way out: a head, body bytes that the head's sum covers, and then, up to len, frames, which
+ * have checksums. */
+struct outgoing {
 	uint8_t *data;
 	size_t body, len;
 };
 
-/* Fills what is the same in all messages of all versions of this library. */
+/* Fills in magic, format and crumb. */
 void crumb_message_head(struct message_head *head);
 
-/* Puts the head before a letter. With an error in the head nothing follows it. */
-void crumb_message_seal(const struct message_head *head, struct letter *letter);
+/* Puts the head before a message; with an error in the head the message is no longer than that. */
+void crumb_message_seal(const struct message_head *head, struct outgoing *message);
 
-/* Judges what rank from sent, against mine, which holds what its head should say: 0, the sender's error, or
- * CRUMB_EVERSION or CRUMB_EFRAME when it is no message of this step of this exchange; then why (cap bytes)
- * gets a line. */
+/* Compares the message of rank from with mine, which is what its head should be. Returns 0, the sender's
+ * error, or CRUMB_EVERSION or CRUMB_EFRAME if it is no message of this step of this exchange; then why (cap
+ * bytes) gets a line. */
 int crumb_message_check(const struct message_head *mine, crumb_span message, uint32_t from, char *why,
                         size_t cap);
 
-/* The body bytes that follow the head of a message that was checked, or NULL if it is shorter or they are
- * damaged. */
+/* Returns the body of a message that was checked; NULL if it is shorter, or damaged. */
 const uint8_t *crumb_message_body(crumb_span message, size_t body);
 
-/* The next value of a hash that was h, after x; and after len bytes. */
+/* Return the next value of a hash h after a number, and after len bytes. */
 uint64_t crumb_message_mix(uint64_t h, uint64_t x);
 uint64_t crumb_message_hash(uint64_t h, const void *data, size_t len);
 

@@ -1,17 +1,16 @@
-/* Ranks as processes under MPI: the only file that includes mpi.h.
+/* Ranks as processes under MPI. The only file that includes mpi.h.
  *
- * A message begins with an opening, its length and its first bytes, for which the receiver has room whatever
- * comes; a short message is no more than that. The rest follows in pieces that the receiver, who knows the
- * length by then, receives in place. (MPI_Mprobe would spare the opening, but long messages that Open MPI 4.1
- * has matched by a probe take half as long again.) A swap polls until all have come: nothing here waits
- * without a deadline. MPI's own waits, at its start and end, are under an alarm.
+ * A message begins with an opening: its length and its first bytes, for which the receiver always has room; a
+ * short message is no more than that. The rest follows in pieces, received in place since the length is known
+ * by then. (MPI_Mprobe would do without openings, but Open MPI 4.1 takes half as long again for long messages
+ * that a probe has matched.) A swap polls until all messages have arrived: nothing waits without a deadline.
+ * MPI's own waits, at its start and end, are under an alarm.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,6 +18,7 @@
 #include "exchange/exchange.h"
 #include "exchange/seconds.h"
 #include "exchange/transport.h"
+#include "exchange/why.h"
 
 enum { FIRST = 4096, PIECE = 1 << 30, TAG_SWAP = 1, TAG_LEAVE = 2 };
 
@@ -27,28 +27,27 @@ struct opening {
 	uint8_t first[FIRST];
 };
 
-/* What comes from one rank. */
-struct inbox {
-	struct opening opening;
+/* The messages from one rank and to it. */
+struct peer {
+	struct opening in, out;
 	uint8_t *data;
-	size_t size, len; /* room; bytes that have come */
+	size_t size, len; /* room, and bytes that have arrived */
 	MPI_Request piece;
-	size_t piece_len; /* of the message; 0: the opening is on its way */
+	size_t piece_len; /* 0: the opening is on its way */
 	bool done;
+	size_t first, pieces; /* of the message out, its opening included: in outgoing */
 };
 
 struct mpi {
 	struct transport net; /* first: a rank's transport is its mpi */
 	MPI_Comm comm;
-	struct inbox *inbox;     /* [rank] */
-	struct opening *opening; /* [rank], of what goes there */
-	MPI_Request *outgoing;   /* openings and pieces on their way */
-	unsigned *to;            /* where each of them goes */
-	size_t room, count;      /* of outgoing */
+	struct peer *peer;     /* [rank] */
+	MPI_Request *outgoing; /* openings and pieces on their way */
+	size_t room, count;    /* of outgoing */
 	int dead;
 };
 
-/* Keeps the first reason. */
+/* Returns the first error, and keeps its reason. */
 static int die(struct mpi *mpi, int error, const char *what)
 {
 	if (!mpi->dead) {
@@ -83,26 +82,24 @@ static bool reserve_outgoing(struct mpi *mpi, const crumb_span *out)
 	if (!outgoing)
 		return false;
 	mpi->outgoing = outgoing;
-	unsigned *to = realloc(mpi->to, pieces * sizeof *to);
-	if (!to)
-		return false;
-	mpi->to = to;
 	mpi->room = pieces;
 	return true;
 }
 
 static int send_piece(struct mpi *mpi, unsigned to, const void *data, size_t len)
 {
-	mpi->to[mpi->count] = to;
+	mpi->peer[to].pieces++;
 	return check(mpi, MPI_Isend(data, (int)len, MPI_BYTE, (int)to, TAG_SWAP, mpi->comm,
 	                            &mpi->outgoing[mpi->count++]));
 }
 
 static int send_message(struct mpi *mpi, unsigned to, crumb_span message)
 {
-	struct opening *opening = &mpi->opening[to];
+	struct opening *opening = &mpi->peer[to].out;
 	size_t at = message.len < FIRST ? message.len : FIRST;
 
+	mpi->peer[to].first = mpi->count;
+	mpi->peer[to].pieces = 0;
 	opening->len = message.len;
 	if (at)
 		memcpy(opening->first, message.data, at);
@@ -128,32 +125,32 @@ static int send_all(struct mpi *mpi, const crumb_span *out)
 
 /* ---- in ------------------------------------------------------------------------------------- */
 
-static bool reserve_inbox(struct inbox *inbox, size_t size)
+static bool reserve_data(struct peer *peer, size_t size)
 {
-	if (size <= inbox->size)
+	if (size <= peer->size)
 		return true;
-	uint8_t *data = realloc(inbox->data, size);
+	uint8_t *data = realloc(peer->data, size);
 	if (!data)
 		return false;
-	inbox->data = data;
-	inbox->size = size;
+	peer->data = data;
+	peer->size = size;
 	return true;
 }
 
 static int receive_opening(struct mpi *mpi, unsigned from)
 {
-	struct inbox *inbox = &mpi->inbox[from];
+	struct peer *peer = &mpi->peer[from];
 
-	inbox->len = inbox->piece_len = 0;
-	inbox->done = false;
-	return check(mpi, MPI_Irecv(&inbox->opening, sizeof inbox->opening, MPI_BYTE, (int)from, MPI_ANY_TAG,
-	                            mpi->comm, &inbox->piece));
+	peer->len = peer->piece_len = 0;
+	peer->done = false;
+	return check(mpi, MPI_Irecv(&peer->in, sizeof peer->in, MPI_BYTE, (int)from, MPI_ANY_TAG, mpi->comm,
+	                            &peer->piece));
 }
 
-/* Takes what the opening holds. */
+/* Takes an opening that has arrived. */
 static int take_opening(struct mpi *mpi, unsigned from, const MPI_Status *status)
 {
-	struct inbox *inbox = &mpi->inbox[from];
+	struct peer *peer = &mpi->peer[from];
 	int bytes = 0;
 	char text[64];
 
@@ -164,42 +161,42 @@ static int take_opening(struct mpi *mpi, unsigned from, const MPI_Status *status
 	const int error = check(mpi, MPI_Get_count(status, MPI_BYTE, &bytes));
 	if (error)
 		return error;
-	inbox->len = (size_t)bytes - sizeof inbox->opening.len;
-	if (bytes < (int)sizeof inbox->opening.len || inbox->len > inbox->opening.len)
+	peer->len = (size_t)bytes - sizeof peer->in.len;
+	if (bytes < (int)sizeof peer->in.len || peer->len > peer->in.len)
 		return die(mpi, CRUMB_EFRAME, "a message without a length");
-	if (!reserve_inbox(inbox, inbox->opening.len))
+	if (!reserve_data(peer, peer->in.len))
 		return die(mpi, CRUMB_EMEMORY, "out of memory");
-	if (inbox->len)
-		memcpy(inbox->data, inbox->opening.first, inbox->len);
+	if (peer->len)
+		memcpy(peer->data, peer->in.first, peer->len);
 	return 0;
 }
 
-/* Goes on to the next piece of a rank's message, if there is one. */
+/* Starts to receive the next piece of a rank's message, if there is one. */
 static int receive_piece(struct mpi *mpi, unsigned from)
 {
-	struct inbox *inbox = &mpi->inbox[from];
-	const size_t left = inbox->opening.len - inbox->len;
+	struct peer *peer = &mpi->peer[from];
+	const size_t left = peer->in.len - peer->len;
 
-	inbox->piece_len = left < PIECE ? left : PIECE;
-	inbox->done = !left;
-	return left ? check(mpi, MPI_Irecv(inbox->data + inbox->len, (int)inbox->piece_len, MPI_BYTE,
-	                                   (int)from, TAG_SWAP, mpi->comm, &inbox->piece))
+	peer->piece_len = left < PIECE ? left : PIECE;
+	peer->done = !left;
+	return left ? check(mpi, MPI_Irecv(peer->data + peer->len, (int)peer->piece_len, MPI_BYTE, (int)from,
+	                                   TAG_SWAP, mpi->comm, &peer->piece))
 	            : 0;
 }
 
-/* Receives what has come of a rank's message. */
+/* Receives what has arrived of a rank's message. */
 static int advance(struct mpi *mpi, unsigned from)
 {
-	struct inbox *inbox = &mpi->inbox[from];
+	struct peer *peer = &mpi->peer[from];
 	MPI_Status status;
 	int error = 0, come = 1;
 
-	while (!inbox->done && !error) {
-		error = check(mpi, MPI_Test(&inbox->piece, &come, &status));
+	while (!peer->done && !error) {
+		error = check(mpi, MPI_Test(&peer->piece, &come, &status));
 		if (error || !come)
 			break;
-		if (inbox->piece_len)
-			inbox->len += inbox->piece_len;
+		if (peer->piece_len)
+			peer->len += peer->piece_len;
 		else
 			error = take_opening(mpi, from, &status);
 		if (!error)
@@ -210,8 +207,7 @@ static int advance(struct mpi *mpi, unsigned from)
 
 /* ---- the swap ------------------------------------------------------------------------------- */
 
-/* Waits a little: at first only for others on this processor, then asleep, so that ranks that compute get on.
- */
+/* Waits a little: at first yields the CPU, then sleeps, so that ranks that compute get on. */
 static void rest(unsigned polls)
 {
 	const struct timespec nap = {0, 20000};
@@ -222,20 +218,20 @@ static void rest(unsigned polls)
 		nanosleep(&nap, NULL);
 }
 
-/* Has all come from this rank, and all gone to it? */
+/* Returns true if everything has arrived from this rank, and gone to it. */
 static bool served(struct mpi *mpi, unsigned rank)
 {
-	int gone = mpi->inbox[rank].done;
+	const struct peer *peer = &mpi->peer[rank];
+	int gone = peer->done;
 
-	for (size_t k = 0; k < mpi->count && gone; k++)
-		if (mpi->to[k] == rank &&
-		    MPI_Test(&mpi->outgoing[k], &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+	for (size_t k = 0; k < peer->pieces && gone; k++)
+		if (MPI_Test(&mpi->outgoing[peer->first + k], &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
 			gone = 0;
 	return gone;
 }
 
-/* Names the ranks that are waited for: that one hangs may be why another one does. 0 if none is any more, as
- * where this rank itself was held up. */
+/* Fails, and names the ranks that are waited for: one that hangs may be why another one does. Returns 0 if
+ * there is none any more, as after this rank itself was held up. */
 static int time_out(struct mpi *mpi)
 {
 	struct transport *net = &mpi->net;
@@ -271,7 +267,7 @@ static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in
 		bool come = true;
 		for (unsigned r = 0; r < net->ranks && !error; r++) {
 			error = advance(mpi, r);
-			come = come && mpi->inbox[r].done;
+			come = come && mpi->peer[r].done;
 		}
 		if (!error && !taken)
 			error = check(mpi, MPI_Testall((int)mpi->count, mpi->outgoing, &taken,
@@ -283,11 +279,11 @@ static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in
 		rest(polls);
 	}
 	for (unsigned r = 0; r < net->ranks && !error; r++)
-		in[r] = r == net->rank ? out[r] : (crumb_span){mpi->inbox[r].data, mpi->inbox[r].len};
+		in[r] = r == net->rank ? out[r] : (crumb_span){mpi->peer[r].data, mpi->peer[r].len};
 	return error;
 }
 
-/* Farewells are short enough to be under way when this returns. */
+/* Farewells are short enough to be on their way when this returns. */
 static void mpi_leave(struct transport *net)
 {
 	struct mpi *mpi = (struct mpi *)net;
@@ -312,7 +308,7 @@ static void too_late(int signal)
 	_exit(1);
 }
 
-/* Ends the process unless it is called again, with 0, within so many seconds. */
+/* Ends the process unless guard(0) is called within that time. */
 static void guard(double seconds)
 {
 	const struct sigaction action = {.sa_handler = seconds > 0 ? too_late : SIG_DFL};
@@ -343,8 +339,7 @@ int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap
 	    given < MPI_THREAD_FUNNELED || MPI_Comm_dup(MPI_COMM_WORLD, &mpi->comm) != MPI_SUCCESS) {
 		guard(0);
 		free(mpi);
-		snprintf(why, cap, "MPI cannot be started");
-		return CRUMB_EPEER;
+		return refuse(why, cap, CRUMB_EPEER, "MPI cannot be started");
 	}
 	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
 	MPI_Comm_rank(mpi->comm, &rank);
@@ -356,16 +351,12 @@ int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap
 	                              .swap = mpi_swap,
 	                              .leave = mpi_leave};
 	guard(0);
-	mpi->inbox = calloc((size_t)ranks, sizeof *mpi->inbox);
-	mpi->opening = calloc((size_t)ranks, sizeof *mpi->opening);
-	if (!mpi->inbox || !mpi->opening) {
-		free(mpi->inbox);
-		free(mpi->opening);
+	mpi->peer = calloc((size_t)ranks, sizeof *mpi->peer);
+	if (!mpi->peer) {
 		free(mpi);
-		snprintf(why, cap, "out of memory");
-		return CRUMB_EMEMORY;
+		return refuse(why, cap, CRUMB_EMEMORY, "out of memory");
 	}
-	mpi->inbox[rank].done = true; /* what a rank sends itself is there */
+	mpi->peer[rank].done = true; /* a rank's message to itself needs no MPI */
 	*net = &mpi->net;
 	return 0;
 }
@@ -381,11 +372,9 @@ void crumb_mpi_close(struct transport **net)
 	MPI_Finalize();
 	guard(0);
 	for (unsigned r = 0; r < mpi->net.ranks; r++)
-		free(mpi->inbox[r].data);
-	free(mpi->inbox);
-	free(mpi->opening);
+		free(mpi->peer[r].data);
+	free(mpi->peer);
 	free(mpi->outgoing);
-	free(mpi->to);
 	free(mpi);
 	*net = NULL;
 }

@@ -1,4 +1,4 @@
-/* How a process knows that it is a rank.
+/* How a process learns that it is a rank.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>

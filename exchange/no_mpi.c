@@ -1,17 +1,15 @@
-/* What stands in for mpi.c where crumb was built without MPI.
+/* Stands in for mpi.c if crumb is built without MPI.
  *
  * SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <stdlib.h>
 #include "exchange/exchange.h"
 #include "exchange/transport.h"
+#include "exchange/why.h"
 
 int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap)
 {
-	(void)net;
-	(void)timeout;
-	snprintf(why, cap, "mpirun has started this, but crumb was built without MPI");
-	return CRUMB_EPEER;
+	(void)net, (void)timeout;
+	return refuse(why, cap, CRUMB_EPEER, "mpirun has started this, but crumb was built without MPI");
 }
 
 void crumb_mpi_close(struct transport **net) { (void)net; }

@@ -1,5 +1,5 @@
-/* Policies: text -> one codec per kind. The only file above src/ that knows codecs by name: raw, which sends
- * what no rule covers, and those that were published with the classifier's weights left out.
+/* Policies from text. The only file above src/ that knows codecs by name: raw, for what no rule covers, and
+ * those that were published without the classifier's weights.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>
@@ -40,8 +40,8 @@ static bool published_without_last(const crumb_codec *codec)
 	return false;
 }
 
-/* Parses the spec at *at, which ends at ';' or with the text, and moves *at to its end; on error, to the
- * offender. */
+/* Parses the spec at *at, which ends at ';' or with the text, and moves *at to its end; on an error, to the
+ * offending character. */
 static int parse_spec(crumb_codec *codec, const char **at)
 {
 	char spec[CRUMB_SPEC_MAX];
@@ -59,8 +59,8 @@ static int parse_spec(crumb_codec *codec, const char **at)
 	return error;
 }
 
-/* The kind that the length characters at text name; if none, CRUMB_KINDS, and *good of them begin some kind's
- * name. */
+/* Returns the kind that the length characters at text name; if none, CRUMB_KINDS, and *good is how many of
+ * them begin some kind's name. */
 static int find_kind(const char *text, size_t length, size_t *good)
 {
 	*good = 0;
@@ -76,7 +76,8 @@ static int find_kind(const char *text, size_t length, size_t *good)
 	return CRUMB_KINDS;
 }
 
-/* Parses KIND[,KIND...]= at *at into a set of bits and moves *at past the '='; on error, to the offender. */
+/* Parses KIND[,KIND...]= at *at into a bitmask and moves *at past the '='; on an error, to the offending
+ * character. */
 static int parse_kinds(unsigned *kinds, const char **at)
 {
 	*kinds = 0;

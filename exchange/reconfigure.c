@@ -1,24 +1,17 @@
-/* Another policy, plan or table of slices for an exchange under way. The exchange that it was until now stays
- * behind it for the next step: what its packers owe is added to that step's gradients, and its messages may
- * still be on their way.
+/* Another policy, plan or table of slices for an exchange under way. The former exchange is kept for the next
+ * step: the residuals of its packers are added to that step's gradients, and its messages may still be on
+ * their way.
  *
  * SPDX-License-Identifier: MIT */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "exchange/plan.h"
-#include "exchange/exchange_state.h"
-#include "exchange/transport.h"
+#include "exchange/step.h"
+#include "exchange/why.h"
 
 static size_t total(const struct crumb_slice *slice, size_t slices)
 {
 	return slices ? slice[slices - 1].at + slice[slices - 1].n : 0;
-}
-
-static int refuse(char *why, size_t cap, int error, const char *what)
-{
-	snprintf(why, cap, "%s", what);
-	return error;
 }
 
 int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,
@@ -31,13 +24,13 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 		return refuse(why, cap, CRUMB_EINVAL, "an exchange keeps its ranks, learners and gradient");
 	if (x->learners < x->ranks && x->plan->assign && !x->exact)
 		return refuse(why, cap, CRUMB_EINVAL,
-		              "a rank without learners cannot pass on what a mean owes");
+		              "a rank without learners cannot pass on the residual of a mean");
 	const int error = crumb_exchange_open(&next, config, why, cap);
 	if (error)
 		return error;
 	next->step = x->step;
 	next->failed = x->failed;
-	next->dead = x->dead;
+	next->messages.dead = x->messages.dead;
 	next->stats = x->stats;
 	const struct crumb_exchange former = *x;
 	*x = *next;
@@ -46,55 +39,56 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 	return 0;
 }
 
-/* Adds what a packer of slice s owes, times weight. */
-static void add_owed(float *sum, const struct crumb_slice *slice, crumb_packer *packer, float weight)
+/* Adds a packer's residual of one slice, times weight. */
+static void add_residual(float *sum, const struct crumb_slice *slice, crumb_packer *packer, float weight)
 {
-	const float *owed = packer ? crumb_packer_residual(packer) : NULL;
+	const float *residual = packer ? crumb_packer_residual(packer) : NULL;
 
-	for (size_t i = 0; owed && i < slice->n; i++)
-		sum[slice->at + i] += weight * owed[i];
+	for (size_t i = 0; residual && i < slice->n; i++)
+		sum[slice->at + i] += weight * residual[i];
 }
 
-/* What the learners of this rank owed, to *grad; what its means did, as if its first learner owed it. */
-static void add_all_owed(struct crumb_exchange *former, float **grad, const float *share)
+/* Adds the residuals of this rank's learners to their gradients, and those of its means to its first
+ * learner's, so that its weight gives them back. */
+static void add_residuals(const struct crumb_exchange *former, float **grad, const float *weight)
 {
 	for (size_t s = 0; s < former->slices; s++) {
+		const struct crumb_slice *slice = &former->slice[s];
 		for (size_t l = 0; l < former->own; l++)
-			add_owed(grad[l], &former->slice[s], former->piece[l * former->slices + s].packer, 1);
+			add_residual(grad[l], slice, former->up[l * former->slices + s].packer, 1);
 		if (former->own)
-			add_owed(grad[0], &former->slice[s], former->descent[s].packer,
-			         1 / share[former->first]);
+			add_residual(grad[0], slice, former->down.slot[s].packer, 1 / weight[former->first]);
 	}
 }
 
-int crumb_change_begin(struct crumb_exchange *x)
+int crumb_reconfigure_begin(struct step *step)
 {
+	const struct crumb_exchange *x = step->x;
 	const size_t n = total(x->slice, x->slices);
 
 	if (!x->former || !x->own)
 		return 0;
-	x->sum = calloc(x->own, sizeof *x->sum);
-	for (size_t l = 0; x->sum && l < x->own; l++) {
-		x->sum[l] = malloc(n * sizeof **x->sum + 1);
-		if (!x->sum[l])
-			return CRUMB_EMEMORY;
-		memcpy(x->sum[l], x->grad[l], n * sizeof **x->sum);
-	}
-	if (!x->sum)
+	step->sum = calloc(x->own, sizeof *step->sum);
+	if (!step->sum || !(step->sum[0] = malloc(x->own * n * sizeof **step->sum + 1)))
 		return CRUMB_EMEMORY;
-	for (struct crumb_exchange *former = x->former; former; former = former->former)
-		add_all_owed(former, x->sum, x->share);
-	x->grad = (const float *const *)x->sum;
+	for (size_t l = 0; l < x->own; l++) {
+		step->sum[l] = step->sum[0] + l * n;
+		memcpy(step->sum[l], step->grad[l], n * sizeof **step->sum);
+	}
+	for (const struct crumb_exchange *former = x->former; former; former = former->former)
+		add_residuals(former, step->sum, step->weight);
+	step->grad = (const float *const *)step->sum;
 	return 0;
 }
 
-void crumb_change_end(struct crumb_exchange *x, int error)
+void crumb_reconfigure_end(struct step *step, int error)
 {
-	for (size_t l = 0; x->sum && l < x->own; l++)
-		free(x->sum[l]);
-	free(x->sum);
-	x->sum = NULL;
-	if (error == CRUMB_ENONFINITE) /* the step was skipped: all is owed as before */
+	struct crumb_exchange *x = step->x;
+
+	if (step->sum)
+		free(step->sum[0]);
+	free(step->sum);
+	if (error == CRUMB_ENONFINITE) /* the step was skipped: residuals are as before */
 		return;
 	crumb_exchange_close(x->former);
 	x->former = NULL;

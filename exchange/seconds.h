@@ -8,7 +8,7 @@
 
 double crumb_seconds(void); /* since some moment in the past */
 
-/* Sorts; 0 for none. */
+/* Sorts seconds and returns the median; 0 if there are none. */
 double crumb_seconds_median(double *seconds, size_t count);
 
 #endif

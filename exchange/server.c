@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "exchange/plan.h"
-#include "exchange/exchange_state.h"
+#include "exchange/step.h"
 
 static void assign(struct crumb_exchange *x, unsigned *owner)
 {

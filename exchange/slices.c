@@ -1,4 +1,4 @@
-/* Long slices cut into parts, so that ranks and threads have even shares.
+/* Slices cut into parts, so that ranks and threads have even shares.
  *
  * SPDX-License-Identifier: MIT */
 #include <math.h>

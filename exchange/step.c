@@ -1,12 +1,14 @@
-/* A step: check, vote, and then what the plan does. Every swap takes place whatever fails, so that nobody
- * waits in vain; a rank that has failed sends a head that says so, and the heads of the last swap decide what
- * every rank returns.
+/* A step: check, vote, and then the plan's part. Every swap takes place whatever fails, so that nobody waits
+ * in vain; a rank that has failed sends a head that says so, and the heads of the last swap decide what every
+ * rank returns.
  *
  * SPDX-License-Identifier: MIT */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include "exchange/plan.h"
-#include "exchange/exchange_state.h"
 #include "exchange/seconds.h"
+#include "exchange/step.h"
 #include "exchange/team.h"
 
 enum { SENT_EVERY = 10 };
@@ -19,61 +21,98 @@ void crumb_step_lap(struct crumb_exchange *x, double *seconds)
 	x->clock = now;
 }
 
+int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...)
+{
+	va_list args;
+
+	if (x->why[0])
+		return error;
+	const int prefix =
+	        snprintf(x->why, sizeof x->why, "step %llu: rank %u: ", (unsigned long long)x->step, x->rank);
+	va_start(args, format);
+	vsnprintf(x->why + prefix, sizeof x->why - (size_t)prefix, format, args);
+	va_end(args);
+	return error;
+}
+
 /* ---- check ---------------------------------------------------------------------------------- */
 
+/* The vote carries the floats [slice][own learner][due]. */
 static float *own_floats(const struct crumb_exchange *x)
 {
-	return (float *)(x->vote.data + sizeof(struct message_head));
+	return (float *)(x->messages.vote.data + sizeof(struct message_head));
 }
 
 static void check_task(void *arg, size_t i, unsigned thread)
 {
-	struct crumb_exchange *x = arg;
-	const size_t s = x->longest[i / x->own], l = i % x->own;
-	const struct column *column = &x->column[s];
-	struct piece *piece = &x->piece[l * x->slices + s];
-	const float *grad = x->grad[l] + x->slice[s].at;
+	const struct step *step = arg;
+	const struct crumb_exchange *x = step->x;
+	const size_t s = x->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
+	const float *grad = step->grad[l] + x->slice[s].at;
+	const struct slice_state *state = &x->slice_state[s];
+	struct slot *slot = &x->up[l * x->slices + s];
 
 	(void)thread;
-	if (column->due) /* measuring checks, too */
-		piece->length = crumb_measure(piece->packer, grad, x->slice[s].n, CRUMB_F32,
-		                              own_floats(x) + x->own * column->due_before + l * column->due);
+	if (state->due) /* measuring checks, too */
+		slot->length = crumb_measure(slot->packer, grad, n, CRUMB_F32,
+		                             own_floats(x) + x->own * state->due_before + l * state->due);
 	else
-		piece->length = crumb_finite(grad, x->slice[s].n, CRUMB_F32);
+		slot->length = crumb_finite(grad, n, CRUMB_F32);
 }
 
-/* Are all gradients of this rank finite? Measures those whose codecs want to agree. */
-static int check(struct crumb_exchange *x)
+/* Returns 0 if all gradients of this rank are finite. Measures those whose codecs have to agree. */
+static int check(struct step *step)
 {
-	x->due = 0;
+	struct crumb_exchange *x = step->x;
+
 	for (size_t s = 0; s < x->slices && x->own; s++) {
-		x->column[s].due = crumb_agree_count(x->piece[s].packer);
-		x->column[s].due_before = x->due;
-		x->due += x->column[s].due;
+		x->slice_state[s].due = crumb_agree_count(x->up[s].packer);
+		x->slice_state[s].due_before = step->due;
+		step->due += x->slice_state[s].due;
 	}
-	if (!crumb_buffer_reserve(&x->vote, sizeof(struct message_head) + x->own * x->due * sizeof(float)) ||
-	    !crumb_buffer_reserve(&x->agreed, x->learners * x->due * sizeof(float)))
+	if (!crumb_swap_reserve(&x->messages.vote,
+	                        sizeof(struct message_head) + x->own * step->due * sizeof(float)) ||
+	    !crumb_swap_reserve(&x->agreed, x->learners * step->due * sizeof(float)))
 		return CRUMB_EMEMORY;
-	crumb_team_run(x->team, check_task, x, x->own * x->slices);
+	crumb_team_run(x->team, check_task, step, x->own * x->slices);
 	for (size_t i = 0; i < x->own * x->slices; i++)
-		if (x->piece[i].length < 0)
-			return (int)x->piece[i].length;
+		if (x->up[i].length < 0)
+			return (int)x->up[i].length;
 	return 0;
 }
 
 /* ---- vote ----------------------------------------------------------------------------------- */
 
-/* Brings everybody's floats into learner order. */
-static int gather_floats(struct crumb_exchange *x)
+/* Swaps the vote buffer, which holds bytes of each own learner after its head. */
+static int swap_bytes(struct step *step, enum message_phase phase, int error, size_t bytes)
 {
+	const size_t body = step->x->own * bytes;
+	struct outgoing message = {step->x->messages.vote.data, body, sizeof(struct message_head) + body};
+
+	return crumb_swap(step, phase, error, &message, 1);
+}
+
+/* Returns what swap_bytes brought from rank r; NULL if it is damaged. */
+static const uint8_t *bytes_from(const struct crumb_exchange *x, unsigned r, size_t bytes)
+{
+	const size_t body = (rank_first(x, r + 1) - rank_first(x, r)) * bytes;
+	const crumb_span in = x->messages.in[r];
+
+	return in.len == sizeof(struct message_head) + body ? crumb_message_body(in, body) : NULL;
+}
+
+/* Brings everybody's floats into learner order. */
+static int gather_floats(struct step *step)
+{
+	struct crumb_exchange *x = step->x;
+
 	for (unsigned r = 0; r < x->ranks; r++) {
-		const size_t first = crumb_rank_first(x, r), count = crumb_rank_first(x, r + 1) - first;
-		const size_t body = count * x->due * sizeof(float);
-		const uint8_t *floats = crumb_message_body(x->in[r], body);
-		if (!floats || x->in[r].len != sizeof(struct message_head) + body)
+		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
+		const uint8_t *floats = bytes_from(x, r, step->due * sizeof(float));
+		if (!floats)
 			return crumb_swap_damaged(x, r);
-		for (size_t s = 0; s < x->slices && body; s++) {
-			const size_t before = x->column[s].due_before, due = x->column[s].due;
+		for (size_t s = 0; s < x->slices && count && step->due; s++) {
+			const size_t before = x->slice_state[s].due_before, due = x->slice_state[s].due;
 			memcpy((float *)x->agreed.data + x->learners * before + first * due,
 			       floats + count * before * sizeof(float), count * due * sizeof(float));
 		}
@@ -81,69 +120,67 @@ static int gather_floats(struct crumb_exchange *x)
 	return 0;
 }
 
-/* Tells everybody that this rank's gradients are fine (or the error) and what its learners measured. */
-static int vote(struct crumb_exchange *x, int error)
+/* Tells everybody that this rank's gradients are finite, or the error, and what its learners measured. */
+static int vote(struct step *step, int error)
 {
-	const size_t body = x->own * x->due * sizeof(float);
-	struct letter letter = {x->vote.data, body, sizeof(struct message_head) + body};
-	const int refused = crumb_swap(x, MESSAGE_VOTE, error, &letter, 1);
-
-	return refused || !x->own ? refused : gather_floats(x);
+	error = swap_bytes(step, MESSAGE_VOTE, error, step->due * sizeof(float));
+	return error || !step->x->own ? error : gather_floats(step);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */
 
-static void account(struct crumb_exchange *x)
+static void account(const struct step *step)
 {
+	struct crumb_exchange *x = step->x;
 	struct crumb_exchange_stats *stats = &x->stats;
 
 	stats->steps++;
 	for (size_t s = 0; s < x->slices; s++) {
 		const enum crumb_kind kind = x->slice[s].kind;
 		stats->dense[kind] += x->own * x->slice[s].n * sizeof(float);
-		stats->down[kind] += x->descent[s].frame.len;
+		stats->down[kind] += x->down.frame[s].len;
 		for (size_t l = 0; l < x->own; l++) {
-			const struct piece *piece = &x->piece[l * x->slices + s];
-			stats->bytes[kind] += (uint64_t)piece->length;
-			stats->elements[kind] += x->count_sent ? x->slice[s].n : 0;
-			stats->sent[kind] += x->count_sent ? piece->sent : 0;
+			const struct slot *slot = &x->up[l * x->slices + s];
+			stats->bytes[kind] += (uint64_t)slot->length;
+			stats->elements[kind] += step->count_sent ? x->slice[s].n : 0;
+			stats->sent[kind] += step->count_sent ? slot->sent : 0;
 		}
 	}
 }
 
-static void begin(struct crumb_exchange *x, const float *share)
+static struct step begin(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
 {
+	struct step step = {.x = x, .grad = grad, .weight = weight, .mean = mean, .even = true};
+
 	if (!x->failed)
 		x->why[0] = 0;
-	x->head.step = x->step;
-	x->share = share;
-	x->even = true;
-	for (size_t l = 1; share && l < x->learners; l++)
-		x->even = x->even && share[l] == share[0];
-	x->head.shares = share ? crumb_message_hash(0, share, x->learners * sizeof *share) : 0;
+	for (size_t l = 1; weight && l < x->learners; l++)
+		step.even = step.even && weight[l] == weight[0];
+	step.count_sent = x->stats.steps % SENT_EVERY == 0;
+	step.head = x->head;
+	step.head.step = x->step;
+	step.head.weights = weight ? crumb_message_hash(0, weight, x->learners * sizeof *weight) : 0;
+	return step;
 }
 
-int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, const float *share, float *mean)
+int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
 {
 	struct crumb_exchange_stats *stats = &x->stats;
+	struct step step = begin(x, grad, weight, mean);
 	double before = 0;
 
-	begin(x, share);
-	x->grad = grad;
-	x->mean = mean;
-	x->count_sent = stats->steps % SENT_EVERY == 0;
 	crumb_step_lap(x, &before);
-	int error = x->failed ? x->failed : crumb_change_begin(x);
-	error = error ? error : check(x);
+	int error = x->failed ? x->failed : crumb_reconfigure_begin(&step);
+	error = error ? error : check(&step);
 	crumb_step_lap(x, &stats->check_seconds);
-	error = vote(x, error);
+	error = vote(&step, error);
 	crumb_step_lap(x, &stats->swap_seconds);
-	error = x->plan->mean(x, error);
+	error = x->plan->mean(x, &step, error);
 	crumb_swap_end(x);
 	crumb_step_lap(x, &stats->swap_seconds);
-	crumb_change_end(x, error);
+	crumb_reconfigure_end(&step, error);
 	if (!error)
-		account(x);
+		account(&step);
 	else if (error == CRUMB_ENONFINITE)
 		stats->skipped++;
 	else
@@ -154,24 +191,22 @@ int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, cons
 
 int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes, void *all)
 {
+	struct step step = begin(x, NULL, NULL, NULL);
 	const size_t body = x->own * bytes;
-	int error = 0;
+	int error = x->failed;
 
-	begin(x, NULL);
-	if (!crumb_buffer_reserve(&x->vote, sizeof(struct message_head) + body))
-		error = CRUMB_EMEMORY;
+	if (!crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head) + body))
+		error = error ? error : CRUMB_EMEMORY;
 	else if (body)
-		memcpy(x->vote.data + sizeof(struct message_head), mine, body);
-	struct letter letter = {x->vote.data, body, sizeof(struct message_head) + body};
-	error = crumb_swap(x, MESSAGE_TELL, x->failed ? x->failed : error, &letter, 1);
+		memcpy(x->messages.vote.data + sizeof(struct message_head), mine, body);
+	error = swap_bytes(&step, MESSAGE_TELL, error, bytes);
 	for (unsigned r = 0; r < x->ranks && !error; r++) {
-		const size_t first = crumb_rank_first(x, r),
-		             its = (crumb_rank_first(x, r + 1) - first) * bytes;
-		const uint8_t *told = crumb_message_body(x->in[r], its);
-		if (!told || x->in[r].len != sizeof(struct message_head) + its)
+		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
+		const uint8_t *told = bytes_from(x, r, bytes);
+		if (!told)
 			error = crumb_swap_damaged(x, r);
-		else if (its)
-			memcpy((uint8_t *)all + first * bytes, told, its);
+		else if (count && bytes)
+			memcpy((uint8_t *)all + first * bytes, told, count * bytes);
 	}
 	crumb_swap_end(x);
 	if (error)

@@ -1,26 +1,41 @@
 /* Messages out, messages in, and what is wrong with them.
  *
  * SPDX-License-Identifier: MIT */
-#include <stdio.h>
-#include "exchange/exchange_state.h"
+#include <stdlib.h>
+#include "exchange/step.h"
 #include "exchange/transport.h"
+
+enum { CACHE_LINE = 64 };
+
+bool crumb_swap_reserve(struct buffer *buffer, size_t size)
+{
+	if (size <= buffer->size)
+		return true;
+	uint8_t *data = aligned_alloc(CACHE_LINE, (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	if (!data)
+		return false;
+	free(buffer->data);
+	*buffer = (struct buffer){data, size};
+	return true;
+}
 
 static int swap(struct crumb_exchange *x)
 {
+	struct messages *m = &x->messages;
+
 	if (!x->net) {
-		x->in[0] = x->out[0];
+		m->in[0] = m->out[0];
 		return 0;
 	}
-	if (!x->dead) {
-		x->dead = x->net->swap(x->net, x->out, x->in);
-		if (x->dead && !x->why[0])
-			snprintf(x->why, sizeof x->why, "step %llu: rank %u: %s", (unsigned long long)x->step,
-			         x->rank, x->net->why);
+	if (!m->dead) {
+		m->dead = x->net->swap(x->net, m->out, m->in);
+		if (m->dead)
+			crumb_step_fail(x, m->dead, "%s", x->net->why);
 	}
-	return x->dead;
+	return m->dead;
 }
 
-/* What has passed this rank's link. */
+/* Adds what has passed this rank's link to the statistics. */
 static void count(struct crumb_exchange *x)
 {
 	struct crumb_exchange_stats *stats = &x->stats;
@@ -28,27 +43,31 @@ static void count(struct crumb_exchange *x)
 	for (unsigned r = 0; r < x->ranks; r++)
 		if (r != x->rank) {
 			stats->link_messages++;
-			stats->link_out += x->out[r].len;
-			stats->link_in += x->in[r].len;
+			stats->link_out += x->messages.out[r].len;
+			stats->link_in += x->messages.in[r].len;
 		}
 }
 
-int crumb_swap(struct crumb_exchange *x, enum message_phase phase, int error, struct letter *letter,
-               size_t letters)
+int crumb_swap(struct step *step, enum message_phase phase, int error, struct outgoing *message,
+               size_t messages)
 {
-	x->head.phase = (uint16_t)phase;
-	x->head.error = error;
-	for (size_t k = 0; k < letters; k++)
-		crumb_message_seal(&x->head, &letter[k]);
-	for (unsigned r = 0; r < x->ranks; r++)
-		x->out[r] = (crumb_span){letter[letters > 1 ? r : 0].data, letter[letters > 1 ? r : 0].len};
+	struct crumb_exchange *x = step->x;
+
+	step->head.phase = (uint16_t)phase;
+	step->head.error = error;
+	for (size_t k = 0; k < messages; k++)
+		crumb_message_seal(&step->head, &message[k]);
+	for (unsigned r = 0; r < x->ranks; r++) {
+		const struct outgoing *out = &message[messages > 1 ? r : 0];
+		x->messages.out[r] = (crumb_span){out->data, out->len};
+	}
 	const int dead = swap(x);
 	if (dead)
 		return dead;
 	count(x);
 	const size_t cap = x->why[0] ? 0 : sizeof x->why; /* the first reason is the best */
 	for (unsigned r = 0; r < x->ranks; r++) {
-		const int refused = crumb_message_check(&x->head, x->in[r], r, x->why, cap);
+		const int refused = crumb_message_check(&step->head, x->messages.in[r], r, x->why, cap);
 		if (refused)
 			return refused;
 	}
@@ -60,13 +79,11 @@ void crumb_swap_end(struct crumb_exchange *x)
 	if (!x->net || !x->net->shares_memory)
 		return;
 	for (unsigned r = 0; r < x->ranks; r++)
-		x->out[r] = (crumb_span){NULL, 0};
+		x->messages.out[r] = (crumb_span){NULL, 0};
 	swap(x);
 }
 
 int crumb_swap_damaged(struct crumb_exchange *x, unsigned from)
 {
-	snprintf(x->why, sizeof x->why, "step %llu: rank %u: the message of rank %u is damaged",
-	         (unsigned long long)x->step, x->rank, from);
-	return CRUMB_EFRAME;
+	return crumb_step_fail(x, CRUMB_EFRAME, "the message of rank %u is damaged", from);
 }

@@ -1,6 +1,7 @@
-/* A team of threads: they sleep on a condition until there is a run, then each takes the next index until
- * none is left. To wake one takes longer than a short run: so they stay awake for a moment after a run, as
- * one often follows another; and who is late does not take part, and nobody waits for it.
+/* A team of threads: they sleep on a condition until there is work, then each takes the next index until none
+ * is left. Waking a thread takes longer than a short call of crumb_team_run: so threads stay awake for a
+ * moment after it, as another call often follows; and a thread that is late takes no part, and nobody waits
+ * for it.
  *
  * SPDX-License-Identifier: MIT */
 #include <pthread.h>
@@ -20,9 +21,9 @@ struct team {
 	unsigned threads; /* the caller and threads - 1 members */
 	pthread_mutex_t mutex;
 	pthread_cond_t begin, end;
-	/* under the mutex */
-	atomic_ulong run; /* read without it, too, as busy is, to wait for a change */
-	bool open;        /* whether members may still begin with this run */
+	/* under the mutex; run and busy are also read without it, to wait for a change */
+	atomic_ulong run; /* the number of the call under way */
+	bool open;        /* members may still begin with it */
 	atomic_uint busy; /* members that have begun and not finished */
 	atomic_bool quit;
 	/* written before a run, read during it */
@@ -41,11 +42,10 @@ static void work(struct team *team, unsigned thread)
 		team->task(team->arg, i, thread);
 }
 
-/* How often others are let go first before a thread sleeps: some 50 microseconds if there are none, and as
- * long as they take if there are. */
+/* Yields before a thread sleeps: some 50 microseconds if no other thread wants the CPU. */
 enum { YIELDS = 100 };
 
-/* Returns when there is another run, or after a while. */
+/* Returns when there is another call, or after a while. */
 static void stay_awake(struct team *team, unsigned long seen)
 {
 	for (int k = 0; k < YIELDS && atomic_load(&team->run) == seen && !atomic_load(&team->quit); k++)

@@ -1,6 +1,6 @@
-/* Ranks as threads of this process. A swap is a meeting: the last rank to come hands all messages round, as
- * spans of the senders' memory. A rank that has left counts as come, and then the meeting fails; nobody waits
- * for it. One that has waited for longer than its timeout leaves.
+/* Ranks as threads of this process. A swap is a meeting: the last rank to arrive gives all ranks their
+ * messages, as spans of the senders' memory. A rank that has left counts as arrived, and the meeting fails;
+ * nobody waits for it. A rank that has waited for longer than its timeout leaves.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -24,7 +24,7 @@ struct meeting {
 	pthread_cond_t over;
 	unsigned ranks, come, left;
 	unsigned long number;
-	int result; /* of the last one; the next cannot end before everyone has read it */
+	int result; /* of the last meeting; the next cannot end before everyone has read it */
 	struct seat seat[];
 };
 
@@ -55,7 +55,6 @@ static int threads_swap(struct transport *net, const crumb_span *out, crumb_span
 {
 	struct seat *seat = (struct seat *)net;
 	struct meeting *m = seat->meeting;
-
 	struct timespec deadline;
 	int result = CRUMB_EPEER, late = 0;
 

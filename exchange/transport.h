@@ -1,4 +1,4 @@
-/* How ranks reach each other: one collective verb.
+/* Transports: how ranks reach each other, by one collective verb.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TRANSPORT_H
@@ -11,34 +11,32 @@
 struct transport {
 	unsigned rank, ranks;
 	unsigned local; /* ranks on this machine */
-	double timeout; /* seconds that a swap waits for a rank; the caller may change it between swaps. 0:
-	                   for ever */
-	/* in[] shows the senders' own memory: a step ends with an empty swap, so that when it is over nobody
-	 * reads it. */
+	double timeout; /* seconds that a swap waits for a rank; 0: for ever. The caller may change it between
+	                   swaps */
+	/* in[] points into the senders' own memory: a step ends with an empty swap, so that nobody reads it
+	 * any more. */
 	bool shares_memory;
-	/* Hands out[i] to rank i and receives in[i] from rank i, own part included; every rank calls it, with
-	 * empty messages when it has failed. in[] stays valid until the next swap, and what out[] shows must
-	 * stay as it is until the next swap has returned. 0, or a negative crumb error, then why says which,
-	 * in[] is not set and every later swap fails too. */
+	/* Sends out[i] to rank i and receives in[i] from rank i, this rank included. Every rank calls it,
+	 * with empty messages if it has failed. in[] stays valid until the next swap; the bytes of out[] must
+	 * not change until the next swap has returned. Returns 0; or a negative error, why says which, in[]
+	 * is not set, and every later swap fails, too. */
 	int (*swap)(struct transport *net, const crumb_span *out, crumb_span *in);
 	char why[160];
-	/* This rank swaps no more, because it has failed elsewhere: the others' swaps, under way and to come,
+	/* Ends this rank's part, because it has failed elsewhere: the others' swaps, under way and to come,
 	 * fail with CRUMB_EPEER instead of waiting for it. Not during a swap of this rank. */
 	void (*leave)(struct transport *net);
 };
 
-/* Ranks that are threads of this process. Opens all ranks at once; net[r] is for the thread that is rank r.
+/* Opens ranks that are threads of this process, all at once; net[r] is for the thread that is rank r. Returns
  * 0, CRUMB_EINVAL or CRUMB_EMEMORY. Close when no rank swaps any more; that sets net[] to NULL. */
 int crumb_threads_open(struct transport **net, unsigned ranks);
 void crumb_threads_close(struct transport **net, unsigned ranks);
 
-/* Ranks that are processes which mpirun, or what does its work, has started. */
-
-/* Whether this process was: looks into the environment. */
+/* Returns true if mpirun, or another launcher of MPI, has started this process, by its environment. */
 bool crumb_mpi_wanted(void);
 
-/* Starts MPI. 0, or CRUMB_EPEER or CRUMB_EMEMORY and a line in why (cap bytes). Once in a process; the thread
- * that opens is the one that swaps. */
+/* Starts MPI, whose processes are ranks. Returns 0, or CRUMB_EPEER or CRUMB_EMEMORY and a line in why (cap
+ * bytes). Once in a process; the thread that opens is the one that swaps. */
 int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap);
 
 /* Waits for all ranks to close, and ends MPI. A rank that does not come within the timeout ends the job. Sets

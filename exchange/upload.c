@@ -1,110 +1,75 @@
-/* Frames on their way up. A message of frames is a head, the lengths of its frames (uint64_t), and the
- * frames, [learner][slice of the section].
+/* Frames on their way up.
  *
  * SPDX-License-Identifier: MIT */
-#include <string.h>
-#include "exchange/exchange_state.h"
+#include "exchange/parcel.h"
+#include "exchange/step.h"
 #include "exchange/team.h"
 
 static void pack_task(void *arg, size_t i, unsigned thread)
 {
-	struct crumb_exchange *x = arg;
-	const size_t s = x->longest[i / x->own], l = i % x->own;
-	const struct column *column = &x->column[s];
-	struct piece *piece = &x->piece[l * x->slices + s];
+	const struct step *step = arg;
+	struct crumb_exchange *x = step->x;
+	const size_t s = x->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
+	const float *grad = step->grad[l] + x->slice[s].at;
+	const struct slice_state *state = &x->slice_state[s];
+	struct slot *slot = &x->up[l * x->slices + s];
 
 	(void)thread;
-	if (column->due) {
-		const float *floats = (const float *)x->agreed.data + x->learners * column->due_before;
-		piece->length = crumb_agree(piece->packer, floats, x->learners);
-		if (piece->length < 0)
+	if (state->due) {
+		const float *floats = (const float *)x->agreed.data + x->learners * state->due_before;
+		slot->length = crumb_agree(slot->packer, floats, x->learners);
+		if (slot->length < 0)
 			return;
 	}
-	piece->length = crumb_pack(piece->packer, x->grad[l] + x->slice[s].at, x->slice[s].n, CRUMB_F32,
-	                           CRUMB_KNOWN_FINITE, piece->slot, piece->slot_size);
-	if (x->count_sent && piece->length >= 0) {
-		crumb_frame_info frame;
-		piece->length = crumb_peek(&frame, piece->slot, (size_t)piece->length);
-		piece->sent = frame.sent;
+	slot->length =
+	        crumb_pack(slot->packer, grad, n, CRUMB_F32, CRUMB_KNOWN_FINITE, slot->data, slot->size);
+	if (step->count_sent && slot->length >= 0) {
+		crumb_frame_info info;
+		slot->length = crumb_peek(&info, slot->data, (size_t)slot->length);
+		slot->sent = info.sent;
 	}
 }
 
-/* Moves the frames of a section together. */
-static void join(struct crumb_exchange *x, const struct section *section, struct letter *letter)
+static int pack(struct step *step)
 {
-	uint8_t *length = letter->data + sizeof(struct message_head);
-	uint8_t *end = length + x->own * section->count * sizeof(uint64_t);
+	struct crumb_exchange *x = step->x;
+	const size_t frames = x->own * x->slices;
 
-	letter->body = (size_t)(end - length);
-	for (size_t l = 0; l < x->own; l++)
-		for (size_t k = 0; k < section->count; k++, length += sizeof(uint64_t)) {
-			struct piece *piece = &x->piece[l * x->slices + x->order[section->first + k]];
-			const uint64_t bytes = (uint64_t)piece->length;
-			memcpy(length, &bytes, sizeof bytes);
-			if (end != piece->slot)
-				memmove(end, piece->slot, bytes);
-			piece->frame = end;
-			end += bytes;
-		}
-	letter->len = (size_t)(end - letter->data);
-}
-
-int crumb_frames_pack(struct crumb_exchange *x)
-{
-	const size_t pieces = x->own * x->slices;
-
-	crumb_team_run(x->team, pack_task, x, pieces);
-	for (size_t i = 0; i < pieces; i++)
-		if (x->piece[i].length < 0)
-			return (int)x->piece[i].length;
-	for (size_t k = 0; k < x->sections; k++)
-		join(x, &x->section[k], &x->letter[k]);
+	crumb_team_run(x->team, pack_task, step, frames);
+	for (size_t i = 0; i < frames; i++)
+		if (x->up[i].length < 0)
+			return (int)x->up[i].length;
+	for (size_t k = 0; k < x->shares; k++)
+		crumb_parcel_join(x, &x->share[k], x->up, x->own, &x->messages.up[k]);
 	return 0;
 }
 
-static int find_from(struct crumb_exchange *x, const struct section *section, unsigned r)
+int crumb_upload_swap(struct step *step, int error)
 {
-	const size_t first = crumb_rank_first(x, r), learners = crumb_rank_first(x, r + 1) - first;
-	const size_t table = learners * section->count * sizeof(uint64_t);
-	const uint8_t *length = crumb_message_body(x->in[r], table);
+	struct crumb_exchange *x = step->x;
 
-	if (!length)
-		return crumb_swap_damaged(x, r);
-	const uint8_t *data = length + table;
-	size_t left = x->in[r].len - sizeof(struct message_head) - table;
-	for (size_t l = first; l < first + learners; l++)
-		for (size_t k = 0; k < section->count; k++, length += sizeof(uint64_t)) {
-			uint64_t bytes;
-			memcpy(&bytes, length, sizeof bytes);
-			if (bytes > left)
-				return crumb_swap_damaged(x, r);
-			x->frame[l * x->slices + x->order[section->first + k]] = (crumb_span){data, bytes};
-			data += bytes;
-			left -= bytes;
-		}
-	return left ? crumb_swap_damaged(x, r) : 0;
-}
-
-int crumb_frames_find(struct crumb_exchange *x, const struct section *section)
-{
-	int error = 0;
-
-	for (unsigned r = 0; r < x->ranks && !error; r++)
-		error = find_from(x, section, r);
+	if (!error)
+		error = pack(step);
+	crumb_step_lap(x, &x->stats.pack_seconds);
+	error = crumb_swap(step, MESSAGE_UP, error, x->messages.up, x->shares);
+	crumb_step_lap(x, &x->stats.swap_seconds);
 	return error;
 }
 
-static void find(const struct crumb_exchange *x, size_t s, size_t first, size_t count, crumb_span *frame,
-                 float *weight)
+int crumb_upload_find(struct crumb_exchange *x, const struct share *share)
 {
-	for (size_t l = 0; l < count; l++) {
-		frame[l] = x->frame[(first + l) * x->slices + s];
-		weight[l] = x->share[first + l];
+	int error = 0;
+
+	for (unsigned r = 0; r < x->ranks && !error; r++) {
+		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
+		error = crumb_parcel_find(x, r, share, count, x->frame + first, x->learners, NULL);
 	}
+	return error;
 }
 
-void crumb_frames_mean(struct crumb_exchange *x, const size_t *slice, size_t count,
-                       void (*finish)(struct crumb_exchange *x, size_t s))
+int crumb_upload_mean(struct step *step, const size_t *slice, size_t count)
 {
-	crumb_average_slices(x, slice, count, &(struct decoding){x->learners, find, finish});
+	const struct decoding what = {step->x->learners, step->x->frame, step->weight, 0};
+
+	return crumb_average_slices(step, slice, count, &what);
 }

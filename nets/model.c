@@ -16,7 +16,7 @@ static const struct layer lenet[] = {
         {.type = LAYER_FC, .units = 10},
 };
 
-/* What fully connected layers cost: 10,020,874 parameters on images of 28 x 28. */
+/* Fully connected layers alone: 10,020,874 parameters on images of 28 x 28. */
 static const struct layer mlp[] = {
         {.type = LAYER_FC, .units = 2048}, {.type = LAYER_RELU},
         {.type = LAYER_FC, .units = 2048}, {.type = LAYER_RELU},
@@ -130,11 +130,13 @@ static const struct model models[] = {
          LAYERS(lenet)},
         {"mlp", "three times fc 2048, relu; fc 10", {1, 28, 28}, LAYERS(mlp)},
         {"cifar-cnn",
-         "conv 32 5x5, max-pool 3/2, relu, conv 32 5x5, relu, average-pool 3/2, conv 64 5x5, relu, average-pool 3/2, fc 10; no response normalisation",
+         "conv 32 5x5, max-pool 3/2, relu, conv 32 5x5, relu, average-pool 3/2, conv 64 5x5, relu, "
+         "average-pool 3/2, fc 10; no response normalisation",
          {3, 32, 32},
          LAYERS(cifar_cnn)},
         {"cifarnet",
-         "conv 64 5x5, relu, max-pool 3/2, conv 64 5x5, relu, max-pool 3/2, fc 384, relu, fc 192, relu, fc 10; no response normalisation; for --augment crop",
+         "conv 64 5x5, relu, max-pool 3/2, conv 64 5x5, relu, max-pool 3/2, fc 384, relu, fc 192, relu, "
+         "fc 10; no response normalisation; for --augment crop",
          {3, 24, 24},
          LAYERS(cifarnet)},
         {"resnet20",

@@ -1,4 +1,4 @@
-/* The networks that crumb-train knows, each a table of layers that reads like a paper's text.
+/* The networks that crumb-train can train, each a table of layers that reads like a paper's text.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef MODEL_H
@@ -9,24 +9,21 @@
 
 enum layer_type {
 	LAYER_CONV,         /* units filters of size x size, with bias unless LAYER_BATCHNORM follows */
-	LAYER_MAX_POOL,     /* the greatest of each window of size x size */
-	LAYER_AVERAGE_POOL, /* the mean of each; what hangs over the edge does not count */
+	LAYER_MAX_POOL,     /* the maximum of each window of size x size */
+	LAYER_AVERAGE_POOL, /* the mean of each window; elements past the edge do not count */
 	LAYER_FC,           /* units outputs, with bias */
-	LAYER_LSTM,         /* units cells that see an image's rows, one pixel wide, one after another */
+	LAYER_LSTM,         /* units cells over the rows of an image one pixel wide */
 	LAYER_RELU,
-	LAYER_BATCHNORM, /* of each channel, then a scale and a shift of its own */
-	LAYER_SHORTCUT   /* adds what went into the block: the output of the layer `back` layers before this
-	                    one;   where that image is larger, every second pixel, and where channels lack,
-	                    zeros
-	                  */
+	LAYER_BATCHNORM, /* of each channel, with a scale and a shift */
+	LAYER_SHORTCUT   /* adds the block's input: the output of the layer `back` layers before this one;
+	                    every second pixel if that image is larger, zeros for missing channels */
 };
 
 struct layer {
 	enum layer_type type;
 	int units, size;
-	int stride; /* of a pool, 0: windows side by side, and a rest that fills none is left out; else
-	               windows begin so far apart, and the last ones may hang over the edge. Of a convolution,
-	               0: 1 */
+	int stride; /* pixels between windows, of which the last may reach past the edge of a pool; 0: 1 for a
+	               convolution, and for a pool windows without overlap, none of them past the edge */
 	int pad;    /* of a convolution: zeros on each side of the image */
 	int back;   /* of a shortcut */
 };
@@ -36,19 +33,19 @@ static inline int layer_stride(const struct layer *layer)
 	return layer->stride > 0 ? layer->stride : layer->type == LAYER_CONV ? 1 : layer->size;
 }
 
-/* The last layer's outputs go to softmax and cross-entropy, its channels at each place. */
+/* A network. Its last layer's outputs go to softmax and cross-entropy, over the channels of each place. */
 struct model {
 	const char *name;
 	const char *brief;
-	struct shape input; /* as published; the data that it is trained on may have another */
+	struct shape input; /* as published; training data may have another shape */
 	const struct layer *layers;
 	size_t layer_count;
 };
 
-/* NULL if there is no such network. */
+/* Returns the network of this name; NULL if there is none. */
 const struct model *model_find(const char *name);
 
-/* The i-th network, NULL past the last. */
+/* Returns the i-th network; NULL past the last. */
 const struct model *model_list(size_t i);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Windows along a side of an image. */
+/* Returns the number of windows along a side of an image. */
 static int windows(const struct layer *layer, int side)
 {
 	const int stride = layer_stride(layer), rest = side + 2 * layer->pad - layer->size;
@@ -103,7 +103,7 @@ static void place_parameters(struct net *net, struct net_layer *l, bool last, bo
 	}
 }
 
-/* Does the shortcut that is layer i lead to an image that its own lies in? */
+/* Returns true unless layer i is a shortcut from a layer whose image cannot be added to its own. */
 static bool fits(const struct net *net, size_t i)
 {
 	const struct net_layer *l = &net->layer[i];

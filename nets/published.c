@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "nets/published.h"
 
-/* What follows a layer's name. Filters are size x size over that many channels. */
+/* These follow a layer's name. Filters are size x size over that many channels. */
 #define CONV(units, channels, size)   CRUMB_CONV, units, (channels) * (size) * (size), THEN_BIAS
 #define NORMED(units, channels, size) CRUMB_CONV, units, (channels) * (size) * (size), THEN_BATCHNORM
 #define FC(units, inputs)             CRUMB_FC, units, inputs, THEN_BIAS
@@ -28,8 +28,8 @@ static const struct published_layer vgg_a[] = {
         {"fc10", FC(4096, 4096)},     {"fc11", LAST(1000, 4096)},
 };
 
-/* Szegedy et al. 2015, table 1, a row each: channels in, 1x1, 3x3 reduce, 3x3, 5x5 reduce, 5x5, what the pool
- * is projected to. */
+/* Szegedy et al. 2015, table 1, a row each: channels in, 1x1, 3x3 reduce, 3x3, 5x5 reduce, 5x5, pool
+ * projection. */
 #define INCEPTION(name, in, one, reduce3, three, reduce5, five, pool)                                        \
 	LAYER(name ".1x1", CONV(one, in, 1)), LAYER(name ".3x3_reduce", CONV(reduce3, in, 1)),               \
 	        LAYER(name ".3x3", CONV(three, reduce3, 3)),                                                 \
@@ -52,7 +52,7 @@ static const struct published_layer googlenet[] = {
 };
 
 /* He et al. 2016, table 1: blocks of two 3x3, or of 1x1, 3x3 and 1x1 with four times the channels; the first
- * block of a stage projects what bypasses it where the channels change. */
+ * block of a stage has a projection shortcut if the channels change. */
 #define BASIC(name, in, width) \
 	LAYER(name ".a", NORMED(width, in, 3)), LAYER(name ".b", NORMED(width, width, 3))
 #define BOTTLENECK(name, in, width)                                                        \

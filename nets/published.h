@@ -1,5 +1,5 @@
-/* Networks whose gradients are measured here and not computed: the layers that have parameters, as published
- * for ImageNet's 1000 classes.
+/* Networks that are not trained here, only weighed: their layers with parameters, as published for ImageNet's
+ * 1000 classes.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PUBLISHED_H
@@ -8,7 +8,7 @@
 #include "exchange/exchange.h"
 #include <stddef.h>
 
-/* Weights [units][run], and then what shifts their outputs. */
+/* Weights [units][run], and then a bias or batch normalisation. */
 struct published_layer {
 	const char *name;
 	enum crumb_kind kind;
@@ -23,7 +23,7 @@ struct published {
 	size_t layer_count;
 };
 
-/* The i-th network, NULL past the last. */
+/* Returns the i-th network; NULL past the last. */
 const struct published *published_list(size_t i);
 
 #endif

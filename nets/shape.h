@@ -1,4 +1,4 @@
-/* The shape of one sample, or of what a layer makes of it.
+/* The shape of one sample, or of a layer's output for it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SHAPE_H

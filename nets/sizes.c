@@ -43,7 +43,7 @@ static void add_published(struct sizes *sizes, const struct published_layer *l)
 	}
 }
 
-/* Layers with parameters are numbered as they come, whatever their type. */
+/* Layers with parameters are numbered in order, whatever their type. */
 static void add_net(struct sizes *sizes, const struct net *net)
 {
 	int number = 0;
@@ -54,7 +54,7 @@ static void add_net(struct sizes *sizes, const struct net *net)
 		char name[SIZES_NAME / 2];
 		if (l->weights == 0)
 			continue;
-		number += !norm; /* which bears the number of what it normalises */
+		number += !norm; /* it has the number of the layer that it normalises */
 		snprintf(name, sizeof name, "%s%d",
 		         norm                          ? "norm"
 		         : lstm                        ? "lstm"

@@ -1,5 +1,4 @@
-/* Every network here, trained or not, as a list of its parameters: what it takes to know what a gradient
- * weighs.
+/* Every network here, trained or not, as a list of its parameter tensors.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SIZES_H
@@ -10,22 +9,22 @@
 
 enum { SIZES_MOST = 192, SIZES_NAME = 32 };
 
-/* One tensor of the gradient; slice.at counts from the network's first. */
+/* One tensor of the gradient; slice.at counts from the network's first element. */
 struct sizes_tensor {
-	char name[SIZES_NAME]; /* of the layer, "conv1"; of what shifts its outputs, "conv1.bias" */
+	char name[SIZES_NAME]; /* "conv1" of a layer, "conv1.bias" of its bias */
 	struct crumb_slice slice;
 };
 
 struct sizes {
 	size_t parameters, count;
-	struct sizes_tensor tensor[SIZES_MOST]; /* as they lie */
+	struct sizes_tensor tensor[SIZES_MOST]; /* in order of at */
 };
 
-/* The i-th network's name, NULL past the last; *brief says what it is. */
+/* Returns the i-th network's name, NULL past the last; *brief describes it. */
 const char *sizes_list(size_t i, const char **brief);
 
-/* 0, or -1 if there is no such network. A network that can be trained has the size that the papers give it,
- * on model->input. */
+/* Finds a network. Returns 0, or -1 if there is none. One that can be trained has the size of its paper, on
+ * model->input. */
 int sizes_find(struct sizes *sizes, const char *name);
 
 #endif

@@ -73,7 +73,7 @@ void *must(void *memory)
 	return memory;
 }
 
-/* Learners that agree on so much solve for levels, which takes long. */
+/* Returns true if learners agree on so many floats that they solve for levels, which takes long. */
 static bool solves(const crumb_codec *codec)
 {
 	crumb_packer *packer = must(malloc(crumb_packer_size(codec, 1000)));
@@ -95,8 +95,7 @@ void for_every_setting(void (*law)(const struct policy *policy, const char *text
 				codec.value[(k - 1) / 2] =
 				        k % 2 ? info->key[(k - 1) / 2].min : info->key[(k - 1) / 2].max;
 			if (crumb_print(&codec, spec, sizeof spec) < 0)
-				continue; /* the codec does not accept this key's end with the others'
-				             defaults */
+				continue; /* not accepted with the other keys' defaults */
 			if (k > 0 && (!strcmp(spec, info->name) || solves(&codec)))
 				continue;
 			snprintf(text, sizeof text, "conv,fc,lstm,embedding,bias,batchnorm=%s", spec);
@@ -154,7 +153,7 @@ void reference_close(struct reference *ref)
 	free(ref);
 }
 
-/* Packs values and adds what comes of them to zeros. Returns the frame's length. */
+/* Packs values and decodes them. Returns the frame's length. */
 static uint64_t through(crumb_packer *packer, const crumb_codec *codec, size_t n, float *value)
 {
 	const size_t cap = crumb_bound(codec, n), due = crumb_agree_count(packer);
@@ -173,7 +172,7 @@ static uint64_t through(crumb_packer *packer, const crumb_codec *codec, size_t n
 	return (uint64_t)length;
 }
 
-/* With a scaler that all share, and equal shares, the mean is fl(s q / N), q the sum of all learners' -1, 0
+/* With a scaler that all share, and equal weights, the mean is fl(s q / N), q the sum of all learners' -1, 0
  * and 1; frame: all of n elements, one after another, decoded with weight 1. A bucket has one s, so |frame|
  * is s or 0. */
 static void mean_of_integers(const float *frame, size_t n, float *mean)
@@ -196,7 +195,7 @@ static void reference_slice(struct reference *ref, size_t s, const float *share,
 	float *stat = must(malloc((LEARNERS * due + 1) * sizeof *stat));
 	float *decoded = must(calloc(LEARNERS * n + 1, sizeof *decoded));
 	uint8_t *frame = must(malloc(cap)), *sum = must(malloc(crumb_sum_bound(1, n)));
-	bool sums = false; /* whether frames of this codec can be added */
+	bool sums = false; /* frames of this codec can be summed */
 
 	for (size_t l = 0; l < LEARNERS && due; l++)
 		assert_int_equal(crumb_measure(ref->packer[l][s], ref->grad[l] + slices[s].at, n, CRUMB_F32,

@@ -1,4 +1,4 @@
-/* What tests of the exchange share: a model, its gradients, what plain crumb calls make of them, and ranks as
+/* Cases for tests of the exchange: a model, its gradients, their means by plain crumb calls, and ranks as
  * threads.
  *
  * SPDX-License-Identifier: MIT */
@@ -16,13 +16,13 @@
 
 enum { SLICES = 10, LEARNERS = 4, STEPS = 3, MOST_RANKS = 5, NONE = 1000, CASE_SEED = 1 };
 
-/* The model: every kind, an empty slice, slices too short to shrink; place_slices says where they are. */
+/* The model: every kind, an empty slice, slices too short to shrink. place_slices fills in their places. */
 extern struct crumb_slice slices[SLICES];
 extern size_t total;
 void place_slices(void);
 extern const float even_share[LEARNERS], uneven_share[LEARNERS];
 
-/* About normal, of another size in every slice; a pure function of learner, step and place. */
+/* Makes a gradient that is about normal, of another size in every slice; a pure function. */
 void make_gradient(float *grad, size_t learner, unsigned step);
 
 struct policy parse_policy(const char *text);
@@ -32,19 +32,19 @@ void *must(void *memory); /* aborts if there is none */
  * except where that would take long. */
 void for_every_setting(void (*law)(const struct policy *policy, const char *text, bool defaults));
 
-/* What plain crumb calls make of the gradients. */
+/* The means that plain crumb calls make of the gradients. */
 struct reference {
 	crumb_packer *packer[LEARNERS][SLICES];
 	crumb_packer *down[SLICES]; /* NULL: the mean comes down as it is */
 	crumb_codec codec[SLICES], down_codec[SLICES];
-	bool exact; /* what agrees on a scaler comes down as integers */
+	bool exact; /* frames that agree on a scaler come down as integers */
 	float *grad[LEARNERS];
 	float *mean[STEPS];
 	uint64_t frame_bytes[CRUMB_KINDS]; /* over all learners and steps */
 	uint64_t down_bytes[CRUMB_KINDS];  /* over all steps; not when exact */
 };
 
-/* owned: one rank takes the mean, and sends it with the policy down; NULL: exactly. */
+/* owned: one rank takes the mean, and sends it down by a policy, or without loss for NULL. */
 struct reference *reference_open(const struct policy *policy, bool owned, const struct policy *down);
 const float *reference_step(struct reference *ref, const float *share, unsigned step);
 void reference_close(struct reference *ref);
@@ -55,12 +55,12 @@ struct job {
 	const struct policy *policy, *down;
 	const float *share;
 	unsigned ranks, threads;
-	unsigned nan_step; /* when learner nan_learner gives a NaN; NONE: never */
+	unsigned nan_step; /* step at which learner nan_learner has a NaN; NONE: never */
 	size_t nan_learner;
-	unsigned odd_rank;  /* has another slice table; NONE: nobody */
-	unsigned odd_share; /* weights the learners otherwise */
-	unsigned leaver;    /* leaves after the first step */
-	unsigned sleeper;   /* does not come to the second, and does not say so */
+	unsigned odd_rank;  /* rank with another slice table; NONE: nobody */
+	unsigned odd_share; /* rank with other weights */
+	unsigned leaver;    /* rank that leaves after the first step */
+	unsigned sleeper;   /* rank that misses the second step, and does not say so */
 	bool alone;         /* one rank without a transport */
 };
 
@@ -79,7 +79,7 @@ extern const struct job plain_job; /* one rank, one thread, and all goes well */
 void run_job(const struct job *job, struct rank_run *run);
 void free_job(struct rank_run *run, unsigned ranks);
 
-/* That a mean has these bits. */
+/* Fails the test unless a mean has these bits. */
 void assert_bits(const float *got, const float *expected, const char *text, const struct job *job);
 
 #endif

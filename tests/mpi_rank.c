@@ -1,9 +1,12 @@
 /* One rank of the tests over MPI: mpirun -n N mpi_rank WHAT...
  *
- *   same              every codec and plan: after every step the parameters have the bits that one process
- * alone gives them conserved         every plan: what all learners gave is what was applied and what is owed,
- * wherever that is fault KIND RANK STEP PLAN SPEC TIMEOUT the same as "same" for one plan and codec; at that
- * step that rank is killed, stopped or gets a NaN
+ * same: with every codec and plan, after every step the parameters have the bits that one process alone gives
+ * them.
+ *
+ * conserved: with every plan, the gradients of all learners are what was applied, and the residuals.
+ *
+ * fault KIND RANK STEP PLAN SPEC TIMEOUT: as same, for one plan and codec; at that step that rank is killed,
+ * stopped or gets a NaN.
  *
  * Every rank also runs all learners by itself, without a transport, and compares: wrong bits are status 3, an
  * error of the exchange status 4.
@@ -42,7 +45,7 @@ static void die(int status, const char *what, const char *plan, const char *spec
 	crumb_mpi_abort(net, status);
 }
 
-/* About normal; a pure function of learner, step and place. */
+/* Makes a gradient that is about normal; a pure function. */
 static void make_gradient(float *grad, size_t learner, unsigned step)
 {
 	uint64_t x = crumb_exchange_seed(11, learner, step);
@@ -138,7 +141,7 @@ static void run(const struct plan *plan, const char *spec, bool exact, const str
 
 	for (unsigned step = 0; step < STEPS; step++) {
 		const bool now = fault && fault->step == step;
-		/* a rank's own learner, or the first one where it has none */
+		/* a rank's own learner, or the first one if it has none */
 		const size_t sick = now && !strcmp(fault->kind, "nan")
 		                            ? (size_t)fault->rank * LEARNERS / net->ranks
 		                            : LEARNERS;
@@ -179,7 +182,7 @@ static double residual(crumb_packer *packer, size_t i)
 	return owed ? owed[i] : 0;
 }
 
-/* What this rank still owes of every element, as learner and as owner. */
+/* Subtracts the residuals of this rank, as learner and as owner. */
 static void take_owed(struct side *side, double *balance)
 {
 	for (size_t s = 0; s < SLICES; s++)

@@ -1,4 +1,4 @@
-/* What is chosen, from numbers that are made up.
+/* Choices from made-up measurements.
  *
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include "exchange/auto/choose.h"
 #include "exchange/plan.h"
 
-enum { RAW, HALF, TERNGRAD, ADACOMP }; /* the menu's lines */
+enum { RAW, HALF, TERNGRAD, ADACOMP }; /* lines of the menu */
 static const struct crumb_slice slices[] = {
         {0, 500, 25, CRUMB_CONV}, {500, 1000000, 0, CRUMB_FC}, {1000500, 100, 0, CRUMB_BIAS}};
 
@@ -24,7 +24,7 @@ static struct crumb_auto_setting setting_of(unsigned ranks)
 	return s;
 }
 
-/* Prices as they might be; seconds are nanoseconds here. */
+/* Returns measurements with plausible prices; in the table seconds are nanoseconds. */
 static struct crumb_auto_measured measured_of(double mbit, double compute)
 {
 	static const double price[][3] = {{4, 0.5, 0.5}, {2, 0.6, 0.5}, {0.2, 2, 1}, {0.01, 1, 0.1}};
@@ -47,7 +47,7 @@ static struct crumb_auto_choice choice_of(enum crumb_auto_way way, unsigned char
 	return choice;
 }
 
-/* The formula, written out once more. */
+/* Predictions are those of the formula, written out here once more. */
 static void steps_are_predicted(void **state)
 {
 	(void)state;
@@ -85,7 +85,7 @@ static void assert_chosen(unsigned ranks, double mbit, double compute, int menu)
 		assert_true(crumb_auto_predict(&s, &x, &choice) < (1 - CRUMB_AUTO_WORTH) * x.step);
 }
 
-/* A slow link wants the smallest frames; a quick one, or a long computation, none at all. */
+/* A slow link needs the smallest frames; a fast one, or a long computation, raw. */
 static void a_link_decides(void **state)
 {
 	(void)state;
@@ -95,7 +95,7 @@ static void a_link_decides(void **state)
 	assert_chosen(4, 1000, 10, RAW);
 	assert_chosen(1, 100, 0.01, RAW);
 	assert_chosen(4, INFINITY, 0.1, RAW);
-	for (double mbit = 10; mbit < 1e6; mbit *= 3) { /* never a loss, by its own reckoning */
+	for (double mbit = 10; mbit < 1e6; mbit *= 3) { /* no choice is predicted to be slower than raw */
 		const struct crumb_auto_setting s = setting_of(8);
 		struct crumb_auto_measured x = measured_of(mbit, 0.01);
 		const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
@@ -112,7 +112,7 @@ static void a_link_decides(void **state)
 	}
 }
 
-/* What is less gentle is not taken for a few per cent. */
+/* A less gentle codec is not taken for a few per cent. */
 static void gentle_comes_first(void **state)
 {
 	(void)state;
@@ -120,8 +120,7 @@ static void gentle_comes_first(void **state)
 	for (int worth = 0; worth < 2; worth++) {
 		struct crumb_auto_measured x = measured_of(100, 0.01);
 		x.price[TERNGRAD][CRUMB_FC].bytes = 10;
-		x.price[ADACOMP][CRUMB_FC].bytes =
-		        worth ? 2.6 : 2.95; /* both ways, where half goes up only */
+		x.price[ADACOMP][CRUMB_FC].bytes = worth ? 2.6 : 2.95; /* up and down; half goes up only */
 		const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
 		x.step = crumb_auto_predict(&s, &x, &plain);
 		const struct crumb_auto_choice choice = crumb_auto_choose(&s, &x, &plain, 0);
@@ -129,7 +128,7 @@ static void gentle_comes_first(void **state)
 	}
 }
 
-/* What a choice was predicted to take counts for less than what it took. */
+/* A measured step counts more than a predicted one. */
 static void a_choice_that_does_not_help_is_left(void **state)
 {
 	(void)state;
@@ -150,14 +149,14 @@ static void a_choice_that_does_not_help_is_left(void **state)
 	then = crumb_auto_choose(&s, &x, &first, extra);
 	assert_true(crumb_auto_same(&s, &then, &first));
 
-	/* What is common to all ways leaves less to gain. */
+	/* Time that all ways have in common leaves less to gain. */
 	x = measured_of(1000, 0.01);
 	x.step = crumb_auto_predict(&s, &x, &plain) + 10;
 	then = crumb_auto_choose(&s, &x, &plain, 10);
 	assert_true(crumb_auto_same(&s, &then, &plain));
 }
 
-/* Long messages are faster: between lengths time is a straight line, beyond them the rate stays. */
+/* Between lengths time is linear, beyond them the rate stays. */
 static void a_rate_goes_by_length(void **state)
 {
 	(void)state;

@@ -22,7 +22,7 @@
 
 enum { MOST_RANKS = 64 };
 
-/* What has passed the ports in one phase. */
+/* Bytes through the ports in one phase. */
 struct ports {
 	double out[MOST_RANKS], in[MOST_RANKS];
 };
@@ -69,7 +69,7 @@ static void a_gather_sends_everyone_everything(void **state)
 		for (unsigned from = 0; from < n; from++)
 			for (unsigned to = 0; to < n; to++)
 				send_bytes(&ports, from, to, 70);
-		const struct crumb_load load = crumb_load_gather(n, &frames);
+		const struct crumb_load load = crumb_cost_gather(n, &frames);
 		CLOSE(load.bytes, busiest(&ports));
 		CLOSE(load.codec, 0.25 + n * 0.125);
 		assert_true(load.messages == 2); /* the vote, the frames */
@@ -97,7 +97,7 @@ static void an_owner_takes_its_slices_and_gives_their_mean(void **state)
 		const double share = heaviest / all;
 		const struct crumb_cost_frames gradient = {.bytes = all, .pack = 7, .unpack = 5},
 		                               mean = {.bytes = 3 * all, .pack = 3, .unpack = 2};
-		const struct crumb_load load = crumb_load_owner(n, share, &gradient, &mean);
+		const struct crumb_load load = crumb_cost_owner(n, share, &gradient, &mean);
 		CLOSE(load.bytes, busiest(&up) + busiest(&down));
 		/* its gradient, all ranks' part of theirs, its part of the mean, the whole mean */
 		CLOSE(load.codec, 7 + n * share * 5 + share * 3 + 2);
@@ -154,7 +154,7 @@ static double seconds_at(double rate, const struct crumb_load *load)
 	return crumb_cost_total(&cost);
 }
 
-/* At its ends both ways take the same time; between them, and nowhere else, the codec is faster. */
+/* At either rate both ways take the same time; between the rates, and nowhere else, the codec is faster. */
 static void a_codec_pays_between_its_rates(void **state)
 {
 	static const double bytes[] = {1e4, 1e6, 2e7}, messages[] = {1, 6, 40}, codec[] = {0, 1e-3, 1};
@@ -189,16 +189,16 @@ static void a_codec_pays_between_its_rates(void **state)
  * of the second cluster, is 9 % below the same bar of the main panel and of its neighbours' line; it is the
  * main panel's here.)
  *
- * The supplement with the authors' formula is not public. What reproduces the bars, all other sets tried
- * being worse:
- * - Weak scaling from the variant's own bar on one GPU, which has the cost of ternarising in it.
+ * The supplement with the authors' formula is not public. These assumptions reproduce the bars:
+ * - Scaling is weak, from the variant's own bar on one GPU, which includes the cost of ternarising.
  * - TernGrad sends 2 bits an element and the classifier in f32, both ways, however many workers there are:
  * 16x at most, 8.0, 5.0, 10.9x for the three networks; not 20x, and not more levels on the way down.
- * - Between the GPUs of a node the same bytes, log2(gpus) times, as the paper's text has it.
- * - Between nodes not log2(nodes) times, as the text has it: from 4 to 128 nodes the bars' times stand still.
- * On InfiniBand a ring; on Ethernet 1x between two nodes and 1.98x from four on, and 2 (nodes - 1) messages.
- * - 256 images a GPU for AlexNet, where the caption says 128: with 128 AlexNet would have had twice the
- * bandwidth of the other two on both clusters. 64 for GoogLeNet, 32 for VGG-A.
+ * - The GPUs of a node exchange the same bytes log2(gpus) times, as the paper's text says.
+ * - Nodes do not exchange them log2(nodes) times, as the text says: from 4 to 128 nodes the bars' times are
+ * constant. On InfiniBand nodes form a ring; on Ethernet they send the gradient once between two nodes and
+ * 1.98 times from four on, in 2 (nodes - 1) messages.
+ * - AlexNet has 256 images a GPU, where the caption says 128: with 128 it would have had twice the bandwidth
+ * of the other two on both clusters. GoogLeNet has 64, VGG-A 32.
  */
 
 enum { GPUS_A_NODE = 4, SCALES = 10 };
@@ -268,7 +268,7 @@ static const struct curve {
         {&infiniband, &vgg_a, true, {94.8, 194.1, 388.2, 716, 1410.5, 2760.2, 5520.3, 11139, 22176, 44254}},
 };
 
-/* Bytes of a gradient; body: bits an element of all but the classifier. */
+/* Returns the bytes of a gradient; body: bits an element of all but the classifier. */
 static double gradient_bytes(const char *network, double body)
 {
 	struct sizes sizes;
@@ -296,7 +296,7 @@ static double modelled(const struct curve *curve, unsigned gpus, double bytes)
 	return gpus * batch / crumb_cost_total(&cost);
 }
 
-/* |model - bar| / bar, from two GPUs on: one GPU's bar is given. */
+/* Writes |model - bar| / bar from two GPUs on: one GPU's bar is given. */
 static void errors_of(const struct curve *curve, double body, double *error)
 {
 	const double bytes = gradient_bytes(curve->network->name, body);
@@ -335,7 +335,7 @@ static void figure_5_is_reproduced(void **state)
 	const double middle = median(&error[0][0], bars);
 	printf("these %zu bars: median %.1f %%, worst %.1f %%\n", bars, 100 * middle, 100 * worst);
 	assert_true(middle <= 0.04);
-	assert_true(worst <= 0.18); /* of bars one pixel high */
+	assert_true(worst <= 0.18); /* some bars are one pixel high */
 }
 
 static const struct curve *find(const struct figure_cluster *cluster, const struct figure_network *network,
@@ -349,7 +349,7 @@ static const struct curve *find(const struct figure_cluster *cluster, const stru
 	return NULL;
 }
 
-/* What the text claims, from the figure and from the model. */
+/* The model's speedups are those that the text claims. */
 static void the_papers_claims_are_reproduced(void **state)
 {
 	static const struct {
@@ -376,8 +376,7 @@ static void the_papers_claims_are_reproduced(void **state)
 	}
 }
 
-/* So that the agreement means something: the paper's headline 16x, classifier and all, does not reproduce it.
- */
+/* The agreement is no accident: the paper's headline of 16x for all layers does not reproduce the figure. */
 static void sixteen_fold_does_not_reproduce_it(void **state)
 {
 	const struct curve *curve = find(&ethernet, &alexnet, true);

@@ -53,7 +53,7 @@ static struct reference *reference_of(const struct job *job)
 	return ref;
 }
 
-/* On any number of ranks and threads, with equal shares and others, and without a transport. */
+/* Compares on any number of ranks and threads, with equal weights and others, and without a transport. */
 static void same_bits_of(struct job job, const char *text, bool defaults)
 {
 	struct reference *ref = reference_of(&job);
@@ -103,7 +103,7 @@ static void mixed_policies_have_the_same_bits(void **state)
 	same_bits_law(&policy, "a mixed policy", true);
 }
 
-/* What every learner gave, weighted, is what was applied and what is owed. */
+/* The weighted gradients of all steps are the means that were applied, and the residuals. */
 static void nothing_is_lost_in(const struct plan *plan, const struct policy *policy, const char *text)
 {
 	enum { LONG = 20 };
@@ -137,7 +137,7 @@ static void nothing_is_lost_in(const struct plan *plan, const struct policy *pol
 	}
 	for (size_t s = 0; s < SLICES; s++) {
 		if (!crumb_packer_residual(crumb_exchange_packer(x, 0, s)))
-			continue; /* what such a codec loses is its own law */
+			continue; /* a codec without a residual loses something, by its own law */
 		for (size_t i = 0; i < slices[s].n; i++) {
 			const size_t at = slices[s].at + i;
 			crumb_packer *down = crumb_exchange_mean_packer(x, s);
@@ -146,7 +146,7 @@ static void nothing_is_lost_in(const struct plan *plan, const struct policy *pol
 				owed += (double)uneven_share[l] *
 				        crumb_packer_residual(crumb_exchange_packer(x, l, s))[i];
 			if (fabs(given[at] - owed) > 1e-5 * size[at])
-				fail_msg("%s, %s: slice %zu, element %zu: given - applied is %g, owed %g",
+				fail_msg("%s, %s: slice %zu, element %zu: given - applied is %g, residual %g",
 				         plan->name, text, s, i, given[at], owed);
 		}
 	}
@@ -175,7 +175,7 @@ static void nothing_is_lost(void **state)
 
 /* ---- randomness ----------------------------------------------------------------------------- */
 
-/* The variance of the mean over learners that all have the same gradient, summed over its elements. */
+/* Returns the variance of the mean over learners with the same gradient, summed over its elements. */
 static double variance(const struct policy *policy, size_t learners)
 {
 	enum { DRAWS = 30, MOST = 16 };
@@ -235,7 +235,7 @@ static void random_errors_average_out(void **state)
 	}
 }
 
-/* ---- what it says about itself -------------------------------------------------------------- */
+/* ---- statistics and slices ------------------------------------------------------------------ */
 
 static void stats_count(void **state)
 {
@@ -284,8 +284,7 @@ static void stats_count(void **state)
 	}
 }
 
-/* What is cut covers what was there, in order, in parts that are short enough, nearly equal and whole runs.
- */
+/* Parts cover the slices in order, and are short enough, nearly equal and whole runs. */
 static void slices_are_cut(void **state)
 {
 	(void)state;

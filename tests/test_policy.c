@@ -1,4 +1,4 @@
-/* Policies: which kind gets which codec, and where the caret goes.
+/* Policies: each kind gets its codec, and the caret stands at the offending character.
  *
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -39,8 +39,7 @@ static void kinds_have_names(void **state)
 	}
 }
 
-/* A single spec: weights get it, bias and batchnorm stay raw; one codec was published with last raw as well.
- */
+/* A single spec is for weights; bias and batchnorm stay raw, and last, too, with the codec published so. */
 static void a_single_spec_is_for_weights(void **state)
 {
 	(void)state;
@@ -69,7 +68,7 @@ static void a_single_spec_may_have_keys(void **state)
 			codec.value[k] = info->key[k].max;
 			const int printed = crumb_print(&codec, spec, sizeof spec);
 			if (printed == CRUMB_EINVAL)
-				continue; /* a key that wants another one */
+				continue; /* the key needs another one */
 			assert_true(printed > 0);
 			const struct policy policy = parsed(spec);
 			assert_codec(&policy, CRUMB_FC, spec);
@@ -87,7 +86,7 @@ static void rules_name_kinds(void **state)
 	assert_codec(&policy, CRUMB_FC, "twobit:threshold=0.25");
 	assert_codec(&policy, CRUMB_LSTM, "twobit:threshold=0.25");
 	assert_codec(&policy, CRUMB_KIND_LAST, "twobit:threshold=0.25"); /* falls back to fc */
-	assert_codec(&policy, CRUMB_EMBEDDING, "raw");                   /* nobody named it */
+	assert_codec(&policy, CRUMB_EMBEDDING, "raw");                   /* no rule names it */
 	assert_codec(&policy, CRUMB_BIAS, "raw");
 	assert_codec(&policy, CRUMB_BATCHNORM, "raw");
 }
@@ -135,7 +134,7 @@ static void the_caret_points(void **state)
 		int bad;
 	} cases[] = {
 	        {";fc=raw", 0}, /* an empty rule */
-	        {"fc=raw;", 7}, /* the same at the end */
+	        {"fc=raw;", 7}, /* an empty rule at the end */
 	        {"fc=raw;;conv=raw", 7},
 	        {"=raw", 0}, /* no kind */
 	        {",fc=raw", 0},

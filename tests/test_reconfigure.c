@@ -1,4 +1,4 @@
-/* An exchange that changes while it is under way, and what chooses for it.
+/* An exchange that changes between steps, and the tuner.
  *
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -99,7 +99,7 @@ static const struct {
            {"shard", "adacomp:bin=20", NULL}, {"gather", "raw", NULL}};
 enum { WAYS = sizeof way / sizeof *way, NAN_STEP = 4 };
 
-/* Every second step another way; the last steps go raw. A step right after a change is skipped. */
+/* Changes the way before every second step; the last steps go raw. A step right after a change is skipped. */
 static void change_steps(struct rank *rank, struct crumb_exchange_config *config)
 {
 	struct crumb_exchange *x = NULL;
@@ -202,7 +202,7 @@ static void scripts_are_read(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		int at; /* of what is wrong; -1: nothing */
+		int at; /* of the offending character; -1: there is none */
 	} all[] = {{"auto", -1},
 	           {"auto|0 gather exact raw", -1},
 	           {"auto|4 shard exact terngrad:shared=1|40 gather exact conv=adacomp:bin=50;fc=half", -1},
@@ -267,7 +267,7 @@ static void tuned_steps(struct rank *rank, struct crumb_exchange_config *config)
 	close_gradients(grad);
 }
 
-/* All ranks choose the same, and what was chosen, taken as a script, gives the same bits. */
+/* All ranks choose the same, and the choice, taken as a script, gives the same bits. */
 static void a_choice_is_repeated(void **state)
 {
 	(void)state;
@@ -284,7 +284,7 @@ static void a_choice_is_repeated(void **state)
 		         strcmp(scripts[0], "auto") ? scripts[0] : "auto|0 gather exact raw");
 		struct rank *again = run(ranks, tuned_steps, script);
 		assert_memory_equal(again->mean, rank->mean, sizeof rank->mean);
-		assert_string_equal(scripts[0], script); /* what a script does is that script */
+		assert_string_equal(scripts[0], script); /* a script reports itself */
 		free(again);
 		free(rank);
 	}

@@ -1,4 +1,4 @@
-/* The exchange when something is wrong: whatever fails, every rank hears of it and none waits in vain.
+/* The exchange when something is wrong: whatever fails, every rank gets the error and none waits in vain.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/exchange_cases.h"
@@ -125,7 +125,7 @@ static void a_leaver_keeps_nobody_waiting(void **state)
 		}
 }
 
-/* So does one that hangs, but after their timeout. */
+/* A rank that hangs does so, too, but after their timeout. */
 static void a_sleeper_keeps_nobody_waiting_for_ever(void **state)
 {
 	const struct policy policy = parse_policy("raw");
@@ -142,10 +142,10 @@ static void a_sleeper_keeps_nobody_waiting_for_ever(void **state)
 
 struct liar {
 	struct transport net;
-	unsigned swaps, lie; /* how many there were; which one is touched */
-	size_t at;           /* the touched byte, modulo the length */
-	uint8_t flip;        /* what happens to it; 0: the message ends there */
-	bool pad;            /* the message gets one byte more instead; if it has frames, the last one */
+	unsigned swaps, lie; /* swaps so far, and the one whose message is damaged */
+	size_t at;           /* the damaged byte, modulo the length */
+	uint8_t flip;        /* its bits that flip; 0: the message ends there */
+	bool pad; /* instead, the message gets one byte more; if at is not 0, its last frame does */
 	uint8_t *message;
 };
 
@@ -175,7 +175,7 @@ static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *i
 	const size_t len = liar->pad ? out[0].len + 1 : liar->flip ? out[0].len : at;
 	free(liar->message);
 	liar->message =
-	        must(malloc(len + !len)); /* no longer than what is shown: a sanitizer sees who reads on */
+	        must(malloc(len + !len)); /* no longer than its span: a sanitizer notices reads past it */
 	memcpy(liar->message, out[0].data, len < out[0].len ? len : out[0].len);
 	if (liar->pad)
 		liar->message[len - 1] = 0;
@@ -189,7 +189,7 @@ static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *i
 
 static void liar_leave(struct transport *net) { (void)net; }
 
-static struct team *pair; /* of two threads, which cut a slice */
+static struct team *pair; /* two threads, which cut a slice */
 
 static void lie(const struct plan *plan, const struct policy *policy, const char *text, struct liar liar)
 {
@@ -222,8 +222,7 @@ static void lie(const struct plan *plan, const struct policy *policy, const char
 	free(mean);
 }
 
-/* A flipped bit, a cut, or a byte too many, in any place of any message, is an error and no more than that.
- */
+/* A flipped bit, a cut, or a byte too many, anywhere in any message, is an error and does no harm. */
 static void damage_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults)
 {
 	for (unsigned swap = 0; swap < plan->swaps; swap++) {
@@ -289,7 +288,7 @@ static void a_wrong_slice_table_is_refused(void **state)
 	}
 }
 
-/* Whatever tells the senders of two messages apart, both are named. */
+/* A refusal names both ranks, whatever differs. */
 static void refusals_name_both_sides(void **state)
 {
 	static const struct {
@@ -316,12 +315,12 @@ static void refusals_name_both_sides(void **state)
 	        {offsetof(struct message_head, setup),
 	         CRUMB_EFRAME,
 	         {"rank 3 has another plan", "than rank 2"}},
-	        {offsetof(struct message_head, shares),
+	        {offsetof(struct message_head, weights),
 	         CRUMB_EFRAME,
 	         {"rank 3 weights the learners otherwise", "than rank 2"}},
 	};
 	struct message_head mine = {
-	        .phase = MESSAGE_UP, .rank = 2, .step = 7, .model = 1, .table = 2, .setup = 3, .shares = 4};
+	        .phase = MESSAGE_UP, .rank = 2, .step = 7, .model = 1, .table = 2, .setup = 3, .weights = 4};
 	char why[CRUMB_WHY_MAX];
 
 	(void)state;

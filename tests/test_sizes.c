@@ -1,4 +1,4 @@
-/* Networks as lists of parameters, against the numbers that others count.
+/* Networks as lists of parameters, compared with published counts.
  *
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -30,8 +30,7 @@ static size_t parameters_of_kind(const struct sizes *sizes, enum crumb_kind kind
 	return sum;
 }
 
-/* With biases and batch normalisation's scale and shift: Caffe's AlexNet and GoogLeNet, torchvision's others.
- */
+/* Counts include biases and batch normalisation: Caffe's AlexNet and GoogLeNet, torchvision's others. */
 static void networks_have_the_published_sizes(void **state)
 {
 	static const struct {
@@ -82,7 +81,7 @@ static void tensors_lie_one_after_another(void **state)
 	}
 }
 
-/* What is trained is what is weighed. */
+/* A trained network has one list of slices for the trainer and for crumb plan. */
 static void trained_networks_have_the_trainers_slices(void **state)
 {
 	const struct model *model;

@@ -16,8 +16,7 @@
 enum { MOST = 1000, MOST_THREADS = 5 };
 
 struct tally {
-	unsigned ran[MOST]; /* not atomic: an index belongs to one thread, and the end of a run orders the
-	                       rest */
+	unsigned ran[MOST]; /* not atomic: one thread has an index, and the end of a run orders the rest */
 	atomic_uint strange_threads;
 	unsigned threads;
 	pthread_t caller;
@@ -69,7 +68,7 @@ static void no_team_is_the_caller(void **state)
 	assert_null(crumb_team_open(0));
 }
 
-/* What tasks wrote is there when the run is over, and what the caller wrote before it is there for them. */
+/* After a run the caller sees what its tasks wrote; tasks see what the caller wrote before it. */
 static void add_one(void *arg, size_t i, unsigned thread)
 {
 	(void)thread;
@@ -94,7 +93,7 @@ static void runs_see_each_other(void **state)
 	crumb_team_close(team);
 }
 
-/* A run ends when its last task has ended, whoever is at it. */
+/* A run ends when its last task has ended, in whichever thread. */
 static void add_one_late(void *arg, size_t i, unsigned thread)
 {
 	for (atomic_uint wait = 0; atomic_fetch_add(&wait, 1) < 1000;)

@@ -123,8 +123,8 @@ static void one_step(struct result *result, struct transport *net, const struct 
 	                          .end = simulated_end(net)};
 	const struct crumb_cost_frames frames = {.bytes = result->up}, means = {.bytes = result->down};
 	const unsigned groups = simulated_groups(net->ranks);
-	result->load = plan->assign ? crumb_load_owner(net->ranks, result->share, &frames, &means)
-	                            : crumb_load_gather(net->ranks, &frames);
+	result->load = plan->assign ? crumb_cost_owner(net->ranks, result->share, &frames, &means)
+	                            : crumb_cost_gather(net->ranks, &frames);
 	result->load.messages *= groups;
 }
 

@@ -1,10 +1,9 @@
-/* Choosing by the closed form.
+/* The choice by the closed form.
  *
  * SPDX-License-Identifier: MIT */
 #include "exchange/auto/choose.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "exchange/plan.h"
 
@@ -13,7 +12,7 @@ static const char *const menu[CRUMB_AUTO_MENU] = {
         "conv=adacomp:bin=50;fc,lstm,embedding,last=adacomp:bin=500;bias,batchnorm=raw", /* AAAI 2018 */
 };
 
-enum { FRAME_HEAD = CRUMB_HEADER_BYTES + 8 }; /* and its length, in the message's table */
+enum { FRAME_HEAD = CRUMB_HEADER_BYTES + 8 }; /* the header, and the length in the message's table */
 
 const char *crumb_auto_menu(size_t i) { return i < CRUMB_AUTO_MENU ? menu[i] : NULL; }
 
@@ -28,27 +27,14 @@ struct crumb_auto_measured crumb_auto_slowest(const struct crumb_auto_measured *
 		all.threads = fmin(all.threads, each[i].threads);
 		for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
 			for (int kind = 0; kind < CRUMB_KINDS; kind++) {
-				all.price[m][kind].bytes =
-				        fmax(all.price[m][kind].bytes, each[i].price[m][kind].bytes);
-				all.price[m][kind].pack =
-				        fmax(all.price[m][kind].pack, each[i].price[m][kind].pack);
-				all.price[m][kind].unpack =
-				        fmax(all.price[m][kind].unpack, each[i].price[m][kind].unpack);
+				const struct crumb_auto_price *one = &each[i].price[m][kind];
+				struct crumb_auto_price *most = &all.price[m][kind];
+				most->bytes = fmax(most->bytes, one->bytes);
+				most->pack = fmax(most->pack, one->pack);
+				most->unpack = fmax(most->unpack, one->unpack);
 			}
 	}
 	return all;
-}
-
-/* Whether learners agree on one number before they pack: then frames can be summed. */
-static bool agrees(const crumb_codec *codec)
-{
-	enum { FEW = 16 };
-	crumb_packer *packer = malloc(crumb_packer_size(codec, FEW));
-	const bool one =
-	        packer && !crumb_packer_init(packer, codec, FEW, 0, 0) && crumb_agree_count(packer) == 1;
-
-	free(packer);
-	return one;
 }
 
 int crumb_auto_setting(struct crumb_auto_setting *setting, const struct crumb_slice *slices, size_t count,
@@ -63,8 +49,8 @@ int crumb_auto_setting(struct crumb_auto_setting *setting, const struct crumb_sl
 	for (size_t m = 0; m < CRUMB_AUTO_MENU; m++) {
 		crumb_policy_parse(&setting->menu[m], menu[m], NULL);
 		const crumb_codec *codec = &setting->menu[m].codec[CRUMB_FC];
-		setting->sums[m] = agrees(codec);
-		setting->owes[m] = crumb_list(codec->id - 1)->flags & CRUMB_CODEC_RESIDUAL;
+		setting->sums[m] = crumb_agrees(codec);
+		setting->residual[m] = crumb_codec_info_of(codec)->flags & CRUMB_CODEC_RESIDUAL;
 	}
 	return isnan(setting->share) ? CRUMB_EMEMORY : 0;
 }
@@ -83,12 +69,12 @@ static struct crumb_cost_frames frames_of(const struct crumb_auto_setting *s,
 	                                  .unpack = x->price[m][kind].unpack * n / x->threads};
 }
 
-/* The mean's frames. */
+/* Returns the mean's frames. */
 static struct crumb_cost_frames means_of(const struct crumb_auto_setting *s,
                                          const struct crumb_auto_measured *x, enum crumb_auto_way way,
                                          size_t m, int kind)
 {
-	if (way == CRUMB_AUTO_SHARD_PACKED && s->owes[m])
+	if (way == CRUMB_AUTO_SHARD_PACKED && s->residual[m])
 		return frames_of(s, x, m, kind, 1);
 	struct crumb_cost_frames means = frames_of(s, x, 0, kind, 1);
 	if (way == CRUMB_AUTO_SHARD && s->sums[m] && s->menu[m].codec[kind].id != s->menu[0].codec[kind].id) {
@@ -109,19 +95,18 @@ static struct crumb_load load_of(const struct crumb_auto_setting *s, const struc
 	const struct crumb_cost_frames up = frames_of(s, x, m, kind, (double)most);
 
 	if (way == CRUMB_AUTO_GATHER)
-		return crumb_load_gather(s->ranks, &up);
+		return crumb_cost_gather(s->ranks, &up);
 	const struct crumb_cost_frames down = means_of(s, x, way, m, kind);
-	return crumb_load_owner(s->ranks, s->share, &up, &down);
+	return crumb_cost_owner(s->ranks, s->share, &up, &down);
 }
 
-/* Of the link, for messages as long as this load's; one of its swaps is the vote, which is next to nothing.
- */
+/* Returns the link's rate for messages as long as this load's; the vote, one of them, is next to empty. */
 static double rate_of(const struct crumb_auto_measured *x, const struct crumb_load *load)
 {
 	return crumb_link_rate(&x->link, load->bytes / (load->messages - 1));
 }
 
-/* All kinds, whose frames share messages. */
+/* Returns the load of all kinds, whose frames share messages. */
 static struct crumb_load whole_of(const struct crumb_auto_setting *s, const struct crumb_auto_measured *x,
                                   const struct crumb_auto_choice *choice)
 {
@@ -152,8 +137,8 @@ double crumb_auto_predict(const struct crumb_auto_setting *s, const struct crumb
 
 /* ---- choice --------------------------------------------------------------------------------- */
 
-/* The shortest step of this way with what is on the menu up to limit, kind by kind: at one rate of the link,
- * their costs add up. */
+/* Returns the choice of the shortest step on this way, with lines of the menu up to limit, for each kind by
+ * itself: at one rate of the link, costs add up. */
 static struct crumb_auto_choice shortest_at(const struct crumb_auto_setting *s,
                                             const struct crumb_auto_measured *x, enum crumb_auto_way way,
                                             size_t limit, double rate)
@@ -174,7 +159,8 @@ static struct crumb_auto_choice shortest_at(const struct crumb_auto_setting *s,
 	return choice;
 }
 
-/* Shorter messages may have a lower rate, which may call for shorter ones. */
+/* Finds the link's rate by iteration: shorter messages may have a lower rate, which may call for still
+ * shorter ones. */
 static struct crumb_auto_choice shortest(const struct crumb_auto_setting *s,
                                          const struct crumb_auto_measured *x, enum crumb_auto_way way,
                                          size_t limit)
@@ -235,11 +221,11 @@ struct crumb_auto_choice crumb_auto_choose(const struct crumb_auto_setting *s,
 		}
 	}
 	if (crumb_auto_same(s, &best, &plain) && plain_step < x->step)
-		return plain; /* what is in use does not help */
+		return plain; /* the choice in use does not help */
 	return best_step < worth * x->step ? best : *in_use;
 }
 
-/* ---- as crumb-train takes it ---------------------------------------------------------------- */
+/* ---- for crumb-train ------------------------------------------------------------------------ */
 
 const struct plan *crumb_auto_plan(const struct crumb_auto_choice *choice)
 {
@@ -253,6 +239,6 @@ void crumb_auto_policies(const struct crumb_auto_setting *s, const struct crumb_
 	for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 		const size_t m = choice->menu[kind];
 		up->codec[kind] = s->menu[m].codec[kind];
-		down->codec[kind] = s->menu[s->owes[m] ? m : 0].codec[kind];
+		down->codec[kind] = s->menu[s->residual[m] ? m : 0].codec[kind];
 	}
 }

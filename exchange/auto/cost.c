@@ -6,21 +6,21 @@
 #include <math.h>
 #include <stddef.h>
 
-/* Each rank hands a part of 1/ranks to its neighbour, ranks - 1 times to add up and as often to spread. */
+/* Each rank sends a part of 1/ranks to its neighbour, ranks - 1 times to add up and as often to spread. */
 struct crumb_load crumb_cost_ring(unsigned ranks, double dense)
 {
 	const double rounds = 2.0 * (ranks - 1.0);
 	return (struct crumb_load){.bytes = rounds / ranks * dense, .messages = rounds};
 }
 
-struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_cost_frames *up)
+struct crumb_load crumb_cost_gather(unsigned ranks, const struct crumb_cost_frames *up)
 {
 	return (struct crumb_load){
 	        .bytes = (ranks - 1.0) * up->bytes, .messages = 2, .codec = up->pack + ranks * up->unpack};
 }
 
-/* What arrives at the busiest owner is never less than what leaves any other rank. */
-struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
+/* No rank sends more than arrives at the busiest owner. */
+struct crumb_load crumb_cost_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
                                    const struct crumb_cost_frames *down)
 {
 	return (struct crumb_load){.bytes = (ranks - 1.0) * share * (up->bytes + down->bytes),
@@ -64,7 +64,7 @@ const char *crumb_cost_binding(const struct crumb_cost *cost)
 	return term[most].name;
 }
 
-/* Faster where extra < saved / rate. */
+/* It is faster at rates with extra < saved / rate. */
 struct crumb_rates crumb_cost_pays(const struct crumb_cost *cost, double bytes,
                                    const struct crumb_cost *plain, double plain_bytes)
 {

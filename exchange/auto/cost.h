@@ -1,5 +1,5 @@
-/* What a step costs before anybody has run it: a closed form in the manner of TernGrad (NeurIPS 2017, section
- * 5). Pure functions; bytes, seconds and bytes a second.
+/* The cost of a step that nobody has run: a closed form in the manner of TernGrad (NeurIPS 2017, section 5).
+ * Pure functions; bytes, seconds and bytes a second.
  *
  * One rank a node; nodes are joined by a switch that never blocks, each through one port that sends and
  * receives at once. A node's GPUs average first, without a codec. Nothing overlaps, so a step is a sum:
@@ -10,8 +10,8 @@
  *   latency   messages x network_latency
  *   wire      bytes / network_rate
  *
- * What the form leaves out: contention inside of the switch, senders that meet at one receiver (TCP's
- * incast), stragglers, small messages' own overhead.
+ * The form leaves out contention inside of the switch, senders that meet at one receiver (TCP's incast),
+ * stragglers, and the overhead of small messages.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef COST_H
@@ -23,25 +23,25 @@ struct crumb_cost_frames {
 	double pack, unpack; /* seconds */
 };
 
-/* A plan's work for the busiest of its ranks, in one step. */
+/* The work of a plan's busiest rank in one step. */
 struct crumb_load {
-	double bytes;    /* through its port in the busier direction, phase after phase */
-	double messages; /* one after another, each of which waits for the one before; the vote is one */
+	double bytes;    /* through its port in the busier direction, added up over phases */
+	double messages; /* that wait for one another; the vote is one */
 	double codec;    /* seconds */
 };
 
-/* Plain all-reduce of f32 bytes in a ring, the least that an all-reduce can send. */
+/* Plain all-reduce of dense bytes of f32 in a ring, the least that an all-reduce can send. */
 struct crumb_load crumb_cost_ring(unsigned ranks, double dense);
 
 /* Everyone's frames to everyone. */
-struct crumb_load crumb_load_gather(unsigned ranks, const struct crumb_cost_frames *up);
+struct crumb_load crumb_cost_gather(unsigned ranks, const struct crumb_cost_frames *up);
 
-/* Frames to the owners of their slices, frames of the mean back; share: of the gradient, the busiest owner's.
- * A single server has the share 1. */
-struct crumb_load crumb_load_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
+/* Frames to the owners of their slices, frames of the mean back. share: the busiest owner's, of the gradient;
+ * 1 for a single server. */
+struct crumb_load crumb_cost_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
                                    const struct crumb_cost_frames *down);
 
-/* An INFINITY as a rate: costs nothing. */
+/* A rate of INFINITY costs nothing. */
 struct crumb_cluster {
 	unsigned nodes, gpus; /* gpus of one node */
 	double network_rate, network_latency;
@@ -60,10 +60,10 @@ struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const str
 
 double crumb_cost_total(const struct crumb_cost *cost);
 
-/* The name of the largest term: what a faster step needs more of. */
+/* Returns the name of the largest term. */
 const char *crumb_cost_binding(const struct crumb_cost *cost);
 
-/* Network rates between which one way is faster than another: (0, INFINITY) always, (0, 0) never. */
+/* Network rates between which one cost is below another: (0, INFINITY) always, (0, 0) never. */
 struct crumb_rates {
 	double above, below;
 };

@@ -1,4 +1,4 @@
-/* Between two lengths, time is a straight line; beyond, it keeps the rate of the nearest.
+/* Links: time is linear between two lengths; beyond them the rate stays.
  *
  * SPDX-License-Identifier: MIT */
 #include "exchange/auto/link.h"

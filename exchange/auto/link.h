@@ -1,5 +1,5 @@
-/* What a link does. TCP takes its time to reach a rate, and on a busy machine a long message has a better one
- * than a short message, so the time of a message is measured by length.
+/* A link, by the time of messages of each length: TCP takes a while to reach its rate, and on a busy machine
+ * long messages have a better rate than short ones.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LINK_H
@@ -11,16 +11,16 @@ enum { LINK_FIRST = 1 << 16, LINK_LENGTHS = 6 };
 
 struct crumb_link {
 	double latency;            /* seconds of a swap of next to nothing */
-	double wire[LINK_LENGTHS]; /* seconds that LINK_FIRST x 4^i bytes through each rank's port add */
+	double wire[LINK_LENGTHS]; /* seconds more if LINK_FIRST x 4^i bytes pass each rank's port */
 };
 
-/* The same rate, in bytes a second, for all lengths; INFINITY: nothing is sent. */
+/* Returns a link of the same rate, in bytes a second, for all lengths; INFINITY: nothing is sent. */
 struct crumb_link crumb_link_even(double rate, double latency);
 
-/* The slower of both in everything. */
+/* Returns the slower of both for each length. */
 struct crumb_link crumb_link_slower(const struct crumb_link *a, const struct crumb_link *b);
 
-/* Bytes a second through a rank's port in a swap of so many bytes through it. */
+/* Returns the bytes a second through a rank's port in a swap of that length. */
 double crumb_link_rate(const struct crumb_link *link, double bytes);
 
 #endif

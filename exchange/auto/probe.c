@@ -1,5 +1,5 @@
-/* Messages grow until a swap has taken long enough. How long the last one took travels in the messages, so
- * that all ranks go on, and stop, together.
+/* Messages grow until a swap has taken long enough. Each message carries the time that the last swap took, so
+ * that all ranks stop together.
  *
  * SPDX-License-Identifier: MIT */
 #include "exchange/auto/probe.h"
@@ -20,8 +20,9 @@ struct probe {
 	crumb_span *out, *in;
 };
 
-/* A swap of so many bytes to each rank: *took, and the longest that the one *before* took on any rank. Of
- * long ones two in a row, as in plan shard, where who is first in one need not wait for the others. */
+/* Swaps so many bytes with each rank. *took becomes its time, and *before the longest time that the swap
+ * before took on any rank. Long messages are swapped twice in a row, as in plan shard, where a rank that is
+ * first in one swap need not wait for the others. */
 static int swap(struct probe *p, size_t bytes, double *took, double *before)
 {
 	memcpy(p->message, took, sizeof *took);
@@ -43,12 +44,12 @@ static int swap(struct probe *p, size_t bytes, double *took, double *before)
 		memcpy(&other, p->in[r].data, sizeof other);
 		*before = fmax(*before, other);
 	}
-	for (unsigned r = 0; r < p->net->ranks; r++) /* when this one is over nobody reads the message */
+	for (unsigned r = 0; r < p->net->ranks; r++) /* after an empty swap nobody reads the message */
 		p->out[r] = (crumb_span){NULL, 0};
 	return p->net->swap(p->net, p->out, p->in);
 }
 
-/* The median of some swaps, each on the slowest rank. */
+/* Measures the median of some swaps, each on the slowest rank. */
 static int median(struct probe *p, size_t bytes, double *seconds)
 {
 	double took = 0, before[SHORT_SWAPS + 1];
@@ -62,7 +63,7 @@ static int median(struct probe *p, size_t bytes, double *seconds)
 	return error;
 }
 
-/* Bytes to each other rank, of the i-th length through a port. */
+/* Returns the bytes to each other rank for the i-th length through a port. */
 static size_t message(const struct transport *net, int i)
 {
 	const size_t others = net->ranks - 1, bytes = ((size_t)LINK_FIRST << 2 * i) / others;

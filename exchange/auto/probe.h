@@ -1,4 +1,4 @@
-/* What a link does, measured by swaps over its transport.
+/* A link measured by swaps over its transport.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PROBE_H
@@ -9,8 +9,7 @@
 struct transport;
 
 /* All ranks measure at the same time, all sending to all, lengths of up to so many bytes through a port, or
- * until a swap takes half a second; that is for a few seconds. 0, or what a swap returns.
- */
+ * until a swap takes half a second; that takes a few seconds. Returns 0, or a swap's error. */
 int crumb_probe(struct crumb_link *link, struct transport *net, double most);
 
 #endif

@@ -1,4 +1,4 @@
-/* A schedule of choices as text.
+/* Scripts from text.
  *
  * SPDX-License-Identifier: MIT */
 #include "exchange/auto/script.h"
@@ -19,7 +19,7 @@ bool crumb_script_meant(const char *text)
 	return strncmp(text, automatic, length) == 0 && (!text[length] || text[length] == '|');
 }
 
-/* The word at *at, which ends before a blank, a '|' or the end; moves *at behind it and its blank. */
+/* Copies the word at *at, which ends before a blank, a '|' or the end; moves *at past it and its blank. */
 static size_t take_word(const char **at, char *word, size_t cap)
 {
 	const size_t length = strcspn(*at, " |");

@@ -1,6 +1,6 @@
-/* What an exchange shall do when, as text: "auto", which chooses by what it measures, or
- * "auto|STEP PLAN DOWN UP|STEP PLAN DOWN UP...": from that step on (counted from 0) this plan, this policy of
- * the mean or exact, and this policy of gradients; all raw before the first. Steps ascend.
+/* A script says as text what an exchange shall use from which step on: "auto" chooses by measurements;
+ * "auto|STEP PLAN DOWN UP|STEP PLAN DOWN UP..." takes from each step on (counted from 0, ascending) a plan, a
+ * policy of the mean or exact, and a policy of gradients; all raw before the first.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SCRIPT_H
@@ -17,7 +17,7 @@ struct crumb_scripted {
 	uint64_t step;
 	const struct plan *plan;
 	struct policy up, down;
-	bool exact; /* on the way down; then there is no policy of the mean */
+	bool exact; /* nothing is lost on the way down; there is no policy of the mean */
 };
 
 struct crumb_script {
@@ -26,10 +26,10 @@ struct crumb_script {
 	struct crumb_scripted entry[CRUMB_SCRIPT_MOST];
 };
 
-/* Whether text is meant as one: it is auto, or goes on from there with '|'. */
+/* Returns true if text is "auto" or begins with "auto|". */
 bool crumb_script_meant(const char *text);
 
-/* 0, or CRUMB_ESPEC with *bad at the first offending character and no script in *script. */
+/* Returns 0, or CRUMB_ESPEC with *bad at the first offending character; *script is then undefined. */
 int crumb_script_parse(struct crumb_script *script, const char *text, const char **bad);
 
 #endif

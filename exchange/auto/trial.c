@@ -1,4 +1,4 @@
-/* Timing codecs.
+/* Codecs timed.
  *
  * SPDX-License-Identifier: MIT */
 #include "exchange/auto/trial.h"
@@ -7,11 +7,11 @@
 #include <string.h>
 #include "exchange/seconds.h"
 
-enum { MOST_ELEMENTS = 1 << 20 }; /* of a tensor; caches do not hold them all */
+enum { MOST_ELEMENTS = 1 << 20 }; /* of a tensor: beyond L2 */
 
 /* One kind under one policy. */
 struct contest {
-	crumb_packer *packer; /* NULL: there is none of this kind, or it is as on the menu's line before */
+	crumb_packer *packer; /* NULL: there is no such tensor, or it goes raw as on the menu's first line */
 	uint8_t *frame;
 	size_t cap, at, n;
 	float *stat;
@@ -117,15 +117,12 @@ void crumb_trial_prices(const struct trial *t, struct crumb_auto_measured *measu
 	for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
 		for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 			const struct contest *c = t ? &t->contest[m][kind] : NULL;
-			measured->price[m][kind].bytes = sizeof(float);
-			measured->price[m][kind].pack = m > 0 ? too_dear : 0;
-			measured->price[m][kind].unpack = 0;
-			if (c && c->packer) {
-				measured->price[m][kind].bytes = c->bytes;
-				measured->price[m][kind].pack = median(c->pack, t->steps);
-				measured->price[m][kind].unpack = median(c->unpack, t->steps);
-			} else if (t && m > 0) {
-				measured->price[m][kind] = measured->price[0][kind];
-			}
+			struct crumb_auto_price *price = &measured->price[m][kind];
+			*price = (struct crumb_auto_price){sizeof(float), m > 0 ? too_dear : 0, 0};
+			if (c && c->packer)
+				*price = (struct crumb_auto_price){c->bytes, median(c->pack, t->steps),
+				                                   median(c->unpack, t->steps)};
+			else if (t && m > 0)
+				*price = measured->price[0][kind];
 		}
 }

@@ -1,4 +1,4 @@
-/* What codecs cost on this machine and on these gradients: the longest tensor of each kind is packed and
+/* The prices of codecs on this machine and on these gradients: the longest tensor of each kind is packed and
  * decoded beside the exchange, which does not notice.
  *
  * SPDX-License-Identifier: MIT */
@@ -7,20 +7,20 @@
 
 #include "exchange/auto/choose.h"
 
-enum { TRIAL_STEPS = 4, TRIAL_MOST = 16 }; /* steps of auto's window; that a trial may have */
+enum { TRIAL_STEPS = 4, TRIAL_MOST = 16 }; /* steps of auto's window; most steps of a trial */
 
 struct trial;
 
-/* NULL: not enough memory. */
+/* NULL if there is no memory. */
 struct trial *crumb_trial_open(const struct crumb_auto_setting *setting, const struct crumb_slice *slices,
                                size_t count);
 void crumb_trial_close(struct trial *trial); /* NULL is fine */
 
-/* One step's gradient, of at most TRIAL_MOST. */
+/* Times the codecs on one step's gradient; at most TRIAL_MOST times. */
 void crumb_trial_step(struct trial *trial, const float *grad);
 
-/* The median of the steps' seconds, and the last one's bytes; without a trial (NULL) all but raw are too
- * dear. */
+/* Writes the prices: the median of the steps' seconds, and the bytes of the last; without a trial (NULL) all
+ * but raw are too dear. */
 void crumb_trial_prices(const struct trial *trial, struct crumb_auto_measured *measured);
 
 #endif

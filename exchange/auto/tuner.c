@@ -1,11 +1,9 @@
-/* Measuring, agreeing, changing.
+/* The tuner measures, tells, chooses and changes.
  *
  * SPDX-License-Identifier: MIT */
 #include "exchange/auto/tuner.h"
 
 #include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "exchange/auto/choose.h"
@@ -14,6 +12,7 @@
 #include "exchange/seconds.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
+#include "exchange/why.h"
 #include "exchange/auto/trial.h"
 
 enum { FIRST_CHOICE = 4, LATER = 10, TEXT = 4096 };
@@ -27,27 +26,17 @@ struct crumb_tuner {
 	struct crumb_auto_setting setting;
 	struct crumb_auto_choice choice;
 	struct trial *trial;                             /* NULL outside of a window */
-	uint64_t step, next;                             /* of the next choice */
-	double clock;                                    /* at the last call's end; 0: none yet */
+	uint64_t step, next;                             /* this step, and that of the next choice */
+	double clock;                                    /* at the end of the last call; 0: none yet */
 	double exchanged;                                /* seconds that the exchange had taken then */
-	double whole[TRIAL_STEPS], compute[TRIAL_STEPS]; /* of the window's steps */
+	double whole[TRIAL_STEPS], compute[TRIAL_STEPS]; /* seconds of the window's steps */
 	size_t timed;
 	double plain_extra; /* seconds that a raw step took more than predicted */
 	struct crumb_tuned tuned;
 	char up[TEXT], down[TEXT], text[CRUMB_SCRIPT_MOST * TEXT];
 };
 
-static int refuse(char *why, size_t cap, int error, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(why, cap, format, args);
-	va_end(args);
-	return error;
-}
-
-/* Adds to text, of cap bytes, at *at; what does not fit is left out. */
+/* Appends to text, of cap bytes, at *at, as much as fits. */
 static void append(char *text, size_t cap, size_t *at, const char *format, ...)
 {
 	va_list args;
@@ -58,7 +47,7 @@ static void append(char *text, size_t cap, size_t *at, const char *format, ...)
 	*at = length < 0 || *at + (size_t)length >= cap ? cap - 1 : *at + (size_t)length;
 }
 
-/* The policy of the kinds that there are. */
+/* Prints the policy of the kinds that the gradient has. */
 static void print_policy(const struct crumb_tuner *t, const struct policy *policy, char *text)
 {
 	bool printed[CRUMB_KINDS] = {false};
@@ -85,7 +74,7 @@ static void print_policy(const struct crumb_tuner *t, const struct policy *polic
 	}
 }
 
-/* The exchange from the next step on, and its texts. */
+/* Opens the exchange or changes it from the next step on, and prints its texts. */
 static int change(struct crumb_tuner *t, const struct plan *plan, const struct policy *up,
                   const struct policy *down, char *why, size_t cap)
 {
@@ -131,7 +120,7 @@ static int open_all(struct crumb_tuner *t, char *why, size_t cap)
 	if (crumb_auto_setting(&t->setting, config->slices, config->slice_count, t->part, t->parts, ranks,
 	                       config->learners))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory to choose by");
-	/* Both give a raw mean the same bits. */
+	/* Both plans give a raw mean the same bits. */
 	t->choice.way = ranks > 2 ? CRUMB_AUTO_SHARD : CRUMB_AUTO_GATHER;
 	const int error = change(t, ranks > 2 ? shard : gather, &t->setting.menu[0], NULL, why, cap);
 	if (!error) {
@@ -185,19 +174,19 @@ static double exchange_seconds(const struct crumb_tuner *t)
 	return stats.check_seconds + stats.pack_seconds + stats.swap_seconds + stats.unpack_seconds;
 }
 
-/* What has passed since the last call was a step. */
+/* The time since the last call was a step. */
 static void time_step(struct crumb_tuner *t)
 {
 	const double whole = crumb_seconds() - t->clock, exchange = exchange_seconds(t) - t->exchanged;
 
-	/* Not one with an epoch's end in it, where statistics begin anew. */
+	/* A step with an epoch's end in it does not count: statistics begin anew. */
 	if (!t->trial || t->clock == 0 || exchange < 0 || t->timed == TRIAL_STEPS)
 		return;
 	t->whole[t->timed] = whole;
 	t->compute[t->timed++] = whole - exchange;
 }
 
-/* Bytes of a gradient. */
+/* Returns the bytes of a gradient in f32. */
 static double dense(const struct crumb_tuner *t)
 {
 	double elements = 0;
@@ -207,7 +196,7 @@ static double dense(const struct crumb_tuner *t)
 	return 4 * elements;
 }
 
-/* All ranks' measurements, the slowest of each. */
+/* Measures on all ranks, and takes the slowest of each. */
 static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, char *why, size_t cap)
 {
 	const size_t learners = t->config.learners;

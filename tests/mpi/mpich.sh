@@ -1,4 +1,4 @@
-# What Open MPI's compiler takes, MPICH's takes too. SPDX-License-Identifier: MIT
+# exchange/mpi.c compiles with MPICH, too. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
 if ! command -v mpicc.mpich >/dev/null; then

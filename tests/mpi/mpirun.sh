@@ -1,4 +1,4 @@
-# For the tests over MPI: ranks starts a program as so many ranks on this machine, whoever the user is.
+# For the tests over MPI: the function ranks starts a program as ranks on this machine, also for root.
 # SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
@@ -11,7 +11,7 @@ OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 OMPI_MCA_rmaps_base_oversubscribe=1
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
 
-# ranks N PROGRAM [ARGUMENT]...: status 124 if it hangs.
+# ranks N PROGRAM [ARGUMENT]...: runs it as N ranks; status 124 if it hangs.
 ranks() {
 	number=$1
 	shift

@@ -1,5 +1,5 @@
-# crumb-train under mpirun: the numbers of one process; and one line, a status and a log that names the step when a rank
-# hangs, dies or has other options. SPDX-License-Identifier: MIT
+# crumb-train under mpirun gives the numbers of one process; and one line, a status and a log that names the step if a
+# rank hangs, dies or has other options. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/mpi/mpirun.sh"
 if [ -z "${CRUMB_TRAIN:-}" ]; then
 	echo "skipped: no crumb-train here"
@@ -16,7 +16,8 @@ for line in open(sys.argv[1]):
     print(json.dumps(event))
 END
 for plan in gather shard server; do
-	options="--data digits:3000 --epochs 1 --learners 5 --batch 250 --codec adacomp --codec terngrad:shared=1 --plan $plan --log log"
+	options="--data digits:3000 --epochs 1 --learners 5 --batch 250 --codec adacomp --codec terngrad:shared=1"
+	options="$options --plan $plan --log log"
 	check "$plan, alone" "$CRUMB_TRAIN" $options
 	python3 strip.py log >one
 	for n in 2 6; do
@@ -29,22 +30,25 @@ for plan in gather shard server; do
 	done
 done
 check "--estimate" ranks 3 "$CRUMB_TRAIN" --learners 3 --batch 96 --estimate
-holds "options for crumb plan" grep -qx -e '--batch 32 --compute [0-9.e+-]*ms --nodes 3 --link [0-9.e+-]*M --latency [0-9.e+-]*us' stdout
+want='--batch 32 --compute [0-9.e+-]*ms --nodes 3 --link [0-9.e+-]*M --latency [0-9.e+-]*us'
+holds "options for crumb plan" grep -qx -e "$want" stdout
 
-# ---- auto: what it chose, taken as a script, gives its numbers again, on other ranks, too ----
+# ---- auto: its choices, taken as a script, give its numbers again, on other ranks, too ----
 cat >choice.py <<'END'
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1])]
 choices = [event for event in events if event["event"] == "choice"]
 assert [choice["step"] for choice in choices] == [4], choices
-assert choices[0]["chosen"].keys() == {"plan", "down", "up"} and choices[0]["link"]["rate"] > 0 < choices[0]["link"]["latency"]
+assert choices[0]["chosen"].keys() == {"plan", "down", "up"}
+assert choices[0]["link"]["rate"] > 0 and choices[0]["link"]["latency"] > 0
 assert choices[0]["seconds"].keys() == {"measured", "predicted", "raw", "compute"}
 print(choices[0]["script"])
 END
 numbers() { grep -o '"loss": [^,]*, "error": [^,]*' "$1"; }
 options="--epochs 1 --learners 4 --batch 500 --log log"
 check "auto" ranks 2 "$CRUMB_TRAIN" $options --codec auto
-holds "says why" grep -q '^  auto, step 4: [a-z]* [a-z]* [a-z]* .* (down .*), predicted [0-9.]* ms a step, raw ' stderr
+line='^  auto, step 4: [a-z]* [a-z]* [a-z]* .* (down .*), predicted [0-9.]* ms a step, raw '
+holds "says why" grep -q "$line" stderr
 script=$(python3 choice.py log)
 numbers log >want
 holds "is auto" test "${script%%|*}" = auto
@@ -55,7 +59,8 @@ numbers log >got
 holds "gives the same numbers" cmp want got
 
 # ---- probes: the first learner's layers are those of one process ----
-options="--data digits:600 --epochs 1 --learners 3 --batch 60 --plan shard --codec adacomp --codec terngrad:shared=1 --probe 10 --log log"
+options="--data digits:600 --epochs 1 --learners 3 --batch 60 --plan shard --codec adacomp --codec terngrad:shared=1"
+options="$options --probe 10 --log log"
 layers() { grep -o '"layers": .*' log; }
 check "--probe, alone" "$CRUMB_TRAIN" $options
 layers >one
@@ -63,12 +68,14 @@ check "--probe, 3 ranks" ranks 3 "$CRUMB_TRAIN" $options
 layers >many
 holds "one probe a codec" test "$(wc -l <one)" = 2
 holds "the same layers" cmp one many
-holds "and nothing of what arrived, or on other ranks" sh -c "! grep -q '\"arrived\": {\"slope' log && ! grep -q '\"probe\"' log.1 log.2"
+holds "and nothing of what arrived" sh -c "! grep -q '\"arrived\": {\"slope' log"
+holds "or on other ranks" sh -c "! grep -q '\"probe\"' log.1 log.2"
 check "mpirun --help" ranks 3 "$CRUMB_TRAIN" --help
 holds "is printed once" test "$(grep -c '^Usage' stdout)" = 1
 
 # ---- a job that fails ----
-# One line of crumb-train's says why, within the timeout and not after ten of them, and every log's last line names the step.
+# One line of crumb-train's says why, within the timeout and not after ten of them, and every log's last line names the
+# step.
 named() {
 	python3 -c '
 import json, sys
@@ -95,12 +102,14 @@ fails() {
 	holds "$1: no rank is left" sh -c '! pgrep -f "^[^ ]*/crumb-train --epochs 1000"'
 }
 fails STOP
-holds "one line says who hangs, and when" test "$(grep -c 'crumb-train: twobit: step [0-9]*: rank [0-9]: nothing from ranks\{0,1\} [013, ]*2[3, ]* within 2 s' stderr)" = 1
+silent='nothing from ranks\{0,1\} [013, ]*2[3, ]* within 2 s'
+lines=$(grep -c "crumb-train: twobit: step [0-9]*: rank [0-9]: $silent" stderr)
+holds "one line says who hangs, and when" test "$lines" = 1
 holds "and nothing else" test "$(grep -c crumb-train: stderr)" = 1
 fails KILL
 holds "mpirun says who died" grep -q 'rank 2.*signal 9' stderr
 
-# several PROGRAM... : PROGRAM...: what both sides are told
+# refuse LINE N PROGRAM... : -n 1 PROGRAM...: the job fails, and one line says that.
 refuse() {
 	want=$1
 	shift
@@ -112,7 +121,8 @@ refuse() {
 }
 refuse 'rank 1 trains another model, or with other options, than rank 0' 1 "$CRUMB_TRAIN" : -n 1 "$CRUMB_TRAIN" --lr 1
 refuse 'rank 1 has another slice table than rank 0' 1 "$CRUMB_TRAIN" --plan server : -n 1 "$CRUMB_TRAIN" --plan shard
-refuse 'rank 1 has another plan, codec, seed or number of learners than rank 0' 1 "$CRUMB_TRAIN" : -n 1 "$CRUMB_TRAIN" --codec half
+refuse 'rank 1 has another plan, codec, seed or number of learners than rank 0' 1 "$CRUMB_TRAIN" \
+	: -n 1 "$CRUMB_TRAIN" --codec half
 ranks 3 "$CRUMB_TRAIN" --lr x >stdout 2>stderr
 holds "wrong usage is status 2, not $?" test $? = 2
 finish
