@@ -1,5 +1,5 @@
 /* Ranks that SimGrid simulates, in one process: SMPI has neither the MPI_Improbe nor the threads that
- * exchange/mpi.c asks for.
+ * exchange/transports/mpi.c asks for.
  *
  * Messages have their true lengths on the simulated network, but what arrives is read where the sender has
  * it: 512 ranks would not find room for copies. Beyond 64 ranks a rank sends its messages in groups, each of
