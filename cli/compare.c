@@ -127,7 +127,8 @@ static int64_t time_rounds(struct outcome *outcome, const struct gradient *grad,
 
 static int compare(struct outcome *outcome, const struct gradient *grad, const crumb_codec *codec)
 {
-	*outcome = (struct outcome){.seeds = program_codec(codec)->flags & CRUMB_CODEC_RANDOM ? SEEDS : 1};
+	*outcome =
+	        (struct outcome){.seeds = crumb_codec_info_of(codec)->flags & CRUMB_CODEC_RANDOM ? SEEDS : 1};
 	int status = STATUS_OK;
 	for (size_t seed = 1; seed <= outcome->seeds && !status; seed++) {
 		struct learner learner;

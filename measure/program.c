@@ -33,14 +33,6 @@ static int refuse_spec(int error, const char *spec, const char *bad)
 	return STATUS_USAGE;
 }
 
-const crumb_codec_info *program_codec(const crumb_codec *codec)
-{
-	const crumb_codec_info *info;
-	for (size_t i = 0; (info = crumb_list(i)) && info->id != codec->id;)
-		i++;
-	return info;
-}
-
 int program_spec(crumb_codec *codec, const char *spec)
 {
 	const char *bad = spec;

@@ -18,9 +18,6 @@ int program_spec(crumb_codec *codec, const char *spec);
 struct policy;
 int program_policy(struct policy *policy, const char *text);
 
-/* Returns what crumb_list says of a codec. */
-const crumb_codec_info *program_codec(const crumb_codec *codec);
-
 /* Allocates size bytes, 64-byte aligned, on huge pages where the system grants them; the caller frees them.
  * Never NULL for 0 bytes. NULL after a message. */
 void *program_memory(size_t size);

@@ -83,7 +83,7 @@ int speed_codec(struct speed *speed, const crumb_codec *codec, double gbps[SPEED
 {
 	struct learner learner;
 	int status = learner_open(&learner, codec, speed->n, 1);
-	const bool owes = program_codec(codec)->flags & CRUMB_CODEC_RESIDUAL;
+	const bool owes = crumb_codec_info_of(codec)->flags & CRUMB_CODEC_RESIDUAL;
 	const struct speed_subject subject = {pack_frame, unpack_frame, &learner,
 	                                      owes ? WARM_STEPS_RESIDUAL : WARM_STEPS};
 	if (!status)
