@@ -10,6 +10,7 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
+#include "exchange/policy.h"
 #include "exchange/seconds.h"
 #include <stdlib.h>
 #include <string.h>
@@ -151,10 +152,9 @@ static int compare(struct outcome *outcome, const struct gradient *grad, const c
 /* The elements in f32, which is what raw frames hold. */
 static int widen(struct gradient *grad)
 {
-	crumb_codec raw;
 	struct learner learner;
 	const size_t n = grad->npy.n;
-	crumb_parse(&raw, "raw", NULL);
+	const crumb_codec raw = crumb_policy_choose(NULL, CRUMB_CONV, n);
 	int status = learner_open(&learner, &raw, n, 0);
 	if (!status && !(grad->widened = program_memory(n * sizeof *grad->widened)))
 		status = STATUS_FAILED;
@@ -327,8 +327,10 @@ const struct command compare_command = {
         "compare",
         "GRAD.npy... [-c SPEC]... [--dtype bf16] [--json]",
         "show what codecs make of gradients: size, error, speed",
-        "bits: of the whole frame, an element. error: squared, by the gradient's squared norm. cosine: of the angle between\n"
-        "the gradient and what is decoded. A codec with a residual is measured at its first step, with nothing owed; a random\n"
+        "bits: of the whole frame, an element. error: squared, by the gradient's squared norm. cosine: of the angle "
+        "between\n"
+        "the gradient and what is decoded. A codec with a residual is measured at its first step, with nothing owed; a "
+        "random\n"
         "one with the seeds 1, 2 and 3, of which the mean is shown; one that adapts, adapted to this gradient.\n"
         "pack, unpack: GB/s of f32 on one thread, packing the same gradient again and again; medians over CPU time.\n",
         options,
