@@ -130,7 +130,7 @@ static void add_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	floor_add(run->scaling->shared->residual + first, run->grad + first, end - first);
+	baseline_add(run->scaling->shared->residual + first, run->grad + first, end - first);
 }
 
 static void read_task(void *arg, size_t i, unsigned thread)
@@ -139,7 +139,7 @@ static void read_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	run->scaling->shared->sink[i] = floor_sum(run->grad + first, end - first);
+	run->scaling->shared->sink[i] = baseline_sum(run->grad + first, end - first);
 }
 
 static void scale_task(void *arg, size_t i, unsigned thread)
@@ -148,7 +148,7 @@ static void scale_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	floor_scale(run->scaled + first, 1.0f, end - first);
+	baseline_scale(run->scaled + first, 1.0f, end - first);
 }
 
 /* The first error of so many tasks, or 0. */

@@ -1,4 +1,4 @@
-/* What one gradient costs under a policy.
+/* The cost of one gradient under a policy.
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/catalogue.h"

@@ -1,4 +1,4 @@
-/* crumb compare: what codecs make of a gradient: how many bits, how far from it, how fast.
+/* crumb compare: the bits, the error and the speed of codecs on given gradients.
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
@@ -23,7 +23,7 @@ static const struct option_info options[] = {
         {0, NULL, NULL, NULL},
 };
 
-/* Published ones, beside every codec's defaults. */
+/* Settings from papers, measured beside every codec's defaults. */
 static const char *const settings[] = {
         "half:type=f16",
         "terngrad:clip=0",
@@ -56,11 +56,11 @@ struct gradient {
 	const float *value;
 };
 
-/* What a codec makes of it: means over the seeds, NaN where there is no such number. */
+/* Measurements of one codec on one gradient: means over the seeds; NaN: no such number. */
 struct outcome {
 	size_t seeds;
-	double bits;   /* of the whole frame, an element */
-	double error;  /* squared, by the squared norm of the gradient */
+	double bits;   /* of the whole frame, by element */
+	double error;  /* squared distance, divided by the gradient's squared norm */
 	double cosine; /* of the angle between gradient and decoded frame */
 	double sent;   /* share of the elements */
 	double pack_gbps, unpack_gbps;
@@ -86,7 +86,7 @@ static void add_distance(struct outcome *outcome, const struct gradient *grad)
 	outcome->cosine += product / sqrt(squares * decoded_squares);
 }
 
-/* Packs and unpacks the gradient once. An error of crumb.h, or the length of the frame. */
+/* Packs and unpacks the gradient once. Returns the frame's length or an error of crumb.h. */
 static int64_t pack_once(struct outcome *outcome, const struct gradient *grad, struct learner *learner)
 {
 	crumb_frame_info frame;
@@ -105,7 +105,7 @@ static int64_t pack_once(struct outcome *outcome, const struct gradient *grad, s
 	return length;
 }
 
-/* Packs and unpacks it again and again. */
+/* Times repeated packing and unpacking. */
 static int64_t time_rounds(struct outcome *outcome, const struct gradient *grad, struct learner *learner)
 {
 	double pack[ROUNDS], unpack[ROUNDS];
@@ -149,7 +149,7 @@ static int compare(struct outcome *outcome, const struct gradient *grad, const c
 
 /* ---- gradients ---- */
 
-/* The elements in f32, which is what raw frames hold. */
+/* Converts the elements to f32 through a raw frame. */
 static int widen(struct gradient *grad)
 {
 	struct learner learner;
@@ -191,7 +191,7 @@ static void close_gradient(struct gradient *grad)
 	free(grad->widened);
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static void print_head(const struct gradient *grad, bool first)
 {
@@ -287,7 +287,7 @@ static int read_arguments(struct request *request, int argc, char **argv)
 	return STATUS_OK;
 }
 
-/* Where the user named none. */
+/* Fills in every codec at its defaults and in its published settings. */
 static void fill_codecs(struct request *request)
 {
 	const crumb_codec_info *info;

@@ -22,7 +22,7 @@ int program_fail(const char *format, ...)
 	return STATUS_FAILED;
 }
 
-/* With a caret under the first offending character of spec. */
+/* Reports an error of spec, with a caret under its first offending character. */
 static int refuse_spec(int error, const char *spec, const char *bad)
 {
 	fprintf(stderr, "crumb: %s\n  %s\n  ", crumb_strerror(error), spec);
@@ -56,7 +56,7 @@ void *program_memory(size_t size)
 	if (!memory)
 		program_fail("not enough memory for %zu bytes", size);
 	else if (alignment == HUGE_PAGE)
-		madvise(memory, padded, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+		madvise(memory, padded, MADV_HUGEPAGE); /* a hint: nothing depends on it */
 	return memory;
 }
 

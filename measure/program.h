@@ -1,4 +1,4 @@
-/* What the crumb tool and the benchmarks share: messages, exit statuses, memory.
+/* Messages, exit statuses and memory, which the crumb tool and the benchmarks share.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PROGRAM_H

@@ -20,8 +20,8 @@ struct data {
 	struct shape image, shape; /* in memory; as a network sees it */
 	struct augment augment;
 	int classes, places; /* places: labels of a sample */
-	bool text; /* of an image's pixels each is a class: a network sees a 1 in the channel of that number
-	            */
+	bool text; /* of an image's pixels each is a class: a network sees a 1 in the channel of that
+	            * number */
 	float mean, scale; /* a network sees (pixel - mean) * scale: mean 0 and variance 1 over the training
 	                      set */
 	struct samples train, test;
@@ -35,8 +35,8 @@ bool data_is_source(const char *source);
 int data_open(struct data *data, const char *source, char *why, size_t cap);
 void data_close(struct data *data);
 
-/* From here on, training samples are augmented. 0, or -1 with a line in why where they are too small for it.
- */
+/* From here on, training samples are augmented. 0, or -1 with a line in why where they are too small for
+ * it. */
 int data_augment(struct data *data, const struct augment *augment, char *why, size_t cap);
 
 /* Writes what a network sees of these n samples of the test set, and of the training set in this epoch. */

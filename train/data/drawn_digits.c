@@ -167,8 +167,8 @@ static void develop_grey(const struct canvas *canvas, struct random *r, uint8_t 
 	canvas_bytes(canvas, pixel);
 }
 
-/* Paper and ink differ in every channel, by at least 60 of 255, and the paper's edge is as wide as it takes.
- */
+/* Paper and ink differ in every channel, by at least 60 of 255, and the paper's edge is as wide as it
+ * takes. */
 static void develop_colour(const struct canvas *canvas, struct random *r, uint8_t *pixel)
 {
 	enum { EDGE = (COLOUR_SIDE - CANVAS_SIDE) / 2 };

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* oneDNN's OpenMP. Declared here because clang comes without omp.h; linked as the gomp that oneDNN runs on.
- */
+/* oneDNN's OpenMP. Declared here because clang comes without omp.h; linked as the gomp that oneDNN runs
+ * on. */
 void omp_set_num_threads(int threads);
 
 #define MOST_MEMORIES   4096
