@@ -129,7 +129,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	static struct crumb_script script;
 	const char *bad;
 	if (tuned)
-		crumb_script_parse(&script, t->codec, &bad); /* as the options did */
+		crumb_script_parse(&script, t->codec, &bad); /* the options have checked it */
 	if ((tuned ? crumb_tuner_open(&t->tuner, &t->exchange, &config, &script, why, cap)
 	           : crumb_exchange_open(&t->exchange, &config, why, cap)) < 0)
 		return -1;

@@ -1,4 +1,4 @@
-/* What training a network with one codec holds.
+/* The state of training a network with one codec.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STATE_H
@@ -28,10 +28,10 @@ struct told {
 struct train {
 	const struct train_setting *setting;
 	const char *codec;
-	char run[4096];         /* which run this is, in words */
+	char run[4096];         /* identifies the run, in words */
 	struct worker **worker; /* one a thread */
 	size_t workers;
-	struct crumb_slice *slice; /* the network's, cut as the plan wants them */
+	struct crumb_slice *slice; /* the network's slices, cut as the plan wants */
 	size_t slices;
 	struct crumb_exchange *exchange;
 	struct crumb_tuner *tuner; /* of the exchange, with --codec auto; NULL otherwise */
@@ -39,7 +39,7 @@ struct train {
 	float *param, *mean;
 	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
 	float *average;                        /* of the parameters; NULL: none is wanted */
-	float *tested;                         /* parameters and statistics that a test takes */
+	float *tested;                         /* a test's parameters and statistics */
 	float *statistics;                     /* by chunk */
 	float **grad;                          /* by own learner */
 	float *share;                          /* of a batch, by learner of all */

@@ -51,7 +51,7 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 		optimizer_average(t->average + at, t->param + at, n, (float)o->average);
 }
 
-/* The chunks of the test set that learners before this one test. */
+/* Returns the number of test chunks that belong to learners before this one. */
 static size_t chunks_before(const struct train *t, size_t learner)
 {
 	return split_first(train_test_chunks(t->setting), t->setting->options->learners, learner);
@@ -89,7 +89,7 @@ static int run_tasks(struct train *t, void (*task)(void *, size_t, unsigned), si
 
 /* ---- step, epoch, run ---- */
 
-/* Lets the tuner look at this step, and change how it is exchanged. */
+/* Shows the tuner this step's gradients; it may change the exchange. */
 static int tune(struct train *t, char *why, size_t cap)
 {
 	char reason[CRUMB_WHY_MAX];
@@ -104,7 +104,7 @@ static int tune(struct train *t, char *why, size_t cap)
 	return log_choice(t->setting->log, t->codec, crumb_tuner_tell(t->tuner), why, cap);
 }
 
-/* One step on the batch at t->batch. */
+/* Takes one step on the batch at t->batch. */
 static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
@@ -135,7 +135,7 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 	return 0;
 }
 
-/* The first learner's gradient, where the options want it: of the first step, and of an epoch's last. */
+/* Dumps the first learner's gradient, if the options want it: of the first step, and of an epoch's last. */
 static int dump(const struct train *t, size_t step, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
@@ -145,7 +145,7 @@ static int dump(const struct train *t, size_t step, char *why, size_t cap)
 	return dump_gradient(folder, s->net, t->grad[0], step, why, cap);
 }
 
-/* To the log, what is seen of the last steps and, where it was not skipped, of the last one. */
+/* Logs the probes of the last steps, and of the layers if the last step was not skipped. */
 static int probe(struct train *t, size_t epoch, bool skipped, char *why, size_t cap)
 {
 	const struct net *net = t->setting->net;
@@ -171,8 +171,8 @@ static int probe(struct train *t, size_t epoch, bool skipped, char *why, size_t 
 	                 layers, why, cap);
 }
 
-/* What a test takes: the parameters or their average, and the statistics of batch normalisation that these
- * have on the samples with which the epoch began. */
+/* Prepares a test's parameters, or their average, and batch normalisation's statistics with these on the
+ * samples with which the epoch began. */
 static int prepare_test(struct train *t, char *why, size_t cap)
 {
 	const struct net *net = t->setting->net;
@@ -197,7 +197,7 @@ static int prepare_test(struct train *t, char *why, size_t cap)
 	return 0;
 }
 
-/* Tests this rank's part of the test set; by learner, so that sums do not depend on ranks. */
+/* Tests this rank's part of the test set; sums are by learner, so that they do not depend on ranks. */
 static int test(struct train *t, char *why, size_t cap)
 {
 	const size_t first = chunks_before(t, t->first), end = chunks_before(t, t->first + t->own);
@@ -217,7 +217,7 @@ static void add(uint64_t *total, const uint64_t *part)
 		total[kind] += part[kind];
 }
 
-/* Brings together what ranks know of an epoch. */
+/* Exchanges the ranks' reports of an epoch and adds them up. */
 static int tell(struct train *t, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
@@ -250,7 +250,7 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		add(stats->elements, told->elements);
 		add(stats->sent, told->sent);
 	}
-	report->loss = loss / (double)stats->steps; /* 0 / 0 where all were skipped */
+	report->loss = loss / (double)stats->steps; /* 0 / 0 if all were skipped */
 	const double judged = (double)s->data->test.count * s->net->places;
 	report->error = (double)errors / judged;
 	report->test_loss = test_loss / judged;

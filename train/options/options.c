@@ -1,4 +1,4 @@
-/* One table of options: parsing, defaults and --help all come from it.
+/* The table of options, from which parsing, defaults and --help come.
  *
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sched_getaffinity */
@@ -36,7 +36,7 @@ enum type {
 struct option {
 	const char *name, *value, *brief, *fallback;
 	enum type type;
-	size_t offset; /* of the field in struct options */
+	size_t offset; /* of a field of struct options */
 	double min, max;
 };
 
@@ -157,7 +157,7 @@ static int wrong(const struct option *o, const char *text)
 	return -1;
 }
 
-/* Shows the text with a caret under its first offending character. */
+/* Prints the text with a caret under its first offending character. */
 static int wrong_at(const struct option *o, const char *text, const char *bad)
 {
 	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n  %s\n  ", o->name,
@@ -281,7 +281,7 @@ static int set(struct options *options, const struct option *o, const char *text
 	return 0;
 }
 
-/* No number that comes out depends on these. */
+/* Returns true for options on which no result depends. */
 static bool is_free(size_t offset)
 {
 	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every) ||

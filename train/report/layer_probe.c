@@ -13,8 +13,8 @@ const unsigned spread_permille[SPREAD_PERCENTILES] = {500, 900, 950, 990, 999, 1
 
 enum { DIGIT = 11, DIGITS = 3, RADIX = 1 << DIGIT };
 
-/* |x|, the least first: sizes of floats order as their bits do. room: twice n; returns the half of it that
- * has them. */
+/* Radix-sorts |x| in ascending order: magnitudes of floats order as their bits do. room: 2 n floats. Returns
+ * the half of it with the result. */
 static const float *sorted(const float *x, size_t n, float *room)
 {
 	float *from = room, *to = room + n;
@@ -57,7 +57,7 @@ static void spread_of(struct spread *spread, const float *x, size_t n, float *ro
 	spread->zeros /= (double)n;
 }
 
-/* ---- what a codec says of itself ---- */
+/* ---- a codec's settings ---- */
 
 /* Returns the codec's value of this key; NULL if it has no such key. */
 static float *key(crumb_codec *codec, const char *name)
@@ -88,7 +88,7 @@ static int clip(crumb_codec codec, const float *grad, size_t n, size_t bucket, f
 
 /* ---- layer ---- */
 
-/* A layer's elements; room: as many twice. */
+/* A layer's elements; room: twice as many. */
 struct view {
 	const float *grad;
 	float *arrived, *residual, *clipped, *room;
@@ -96,7 +96,7 @@ struct view {
 
 struct sums {
 	double sent, bins;
-	double normal, squares; /* of |g| / |bucket| */
+	double normal, squares; /* sums of |g| / |bucket| and of its squares */
 };
 
 static void add_buckets(struct sums *sums, const float *grad, size_t n, size_t bucket)
@@ -113,7 +113,7 @@ static void add_buckets(struct sums *sums, const float *grad, size_t n, size_t b
 	}
 }
 
-/* Slice s of the exchange, n elements of the layer from number at on. */
+/* Adds slice s of the exchange: n elements of the layer from number `at` on. */
 static int add_part(struct layer_probe *probe, struct sums *sums, const struct view *view,
                     struct crumb_exchange *exchange, size_t s, size_t at, size_t n)
 {
