@@ -2,8 +2,8 @@
  * LATENCY
  *
  * DOWN: a policy, or exact. PLAN: one of exchange/plan.h's, or all-reduce, which is MPI's own on f32. RATE:
- * bytes a second of a rank's port, LATENCY: seconds from rank to rank, as the closed form shall take them.
- * Rank 0 prints, in CSV: ranks, bytes up, bytes down, the busiest owner's share, simulated seconds, predicted
+ * bytes a second of a rank's port, LATENCY: seconds from rank to rank, both for the closed form. Rank 0
+ * prints, in CSV: ranks, bytes up, bytes down, the busiest owner's share, simulated seconds, predicted
  * seconds. Gradients are the same everywhere, and so are means: all ranks keep them in the same memory.
  *
  * SPDX-License-Identifier: MIT */

@@ -1,4 +1,4 @@
-/* From the text of --data to samples in memory.
+/* Loading the source that --data names.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/data/data.h"
