@@ -333,10 +333,10 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0 || train_save(t, run, why, cap) < 0)
 			return -1;
 		if (epoch.stats.steps == 0) {
-			snprintf(
-			        why, cap,
-			        "%s: every step of epoch %zu was skipped, as no gradient was finite; try a smaller --lr",
-			        t->codec, e);
+			snprintf(why, cap,
+			         "%s: every step of epoch %zu was skipped, as no gradient was finite; "
+			         "try a smaller --lr",
+			         t->codec, e);
 			return -1;
 		}
 	}

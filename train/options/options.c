@@ -93,7 +93,8 @@ static const struct option table[] = {
          "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
          FILE_NAME, FIELD(log), 0, 0},
         {"probe", "STEPS",
-         "every so many steps the log says what of the gradient has arrived, and of each layer what its codec does to it",
+         "every so many steps the log says what of the gradient has arrived, and of each layer what its codec "
+         "does to it",
          NULL, COUNT, FIELD(probe), 1, 1e9},
         {"dump-gradients", "DIR",
          "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
@@ -105,7 +106,8 @@ static const struct option table[] = {
         {"resume", NULL, "goes on from the newest checkpoint, and cuts the log back to it", NULL, FLAG,
          FIELD(resume), 0, 0},
         {"estimate", NULL,
-         "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and --latency, too, and ends",
+         "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and "
+         "--latency, too, and ends",
          NULL, FLAG, FIELD(estimate), 0, 0},
         {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
         {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
@@ -116,7 +118,8 @@ static const struct option table[] = {
 static void print_help(void)
 {
 	printf("Usage: crumb-train [OPTION]...\n"
-	       "Trains a network on the mean of its learners' compressed gradients, and says what was sent for it.\n\n");
+	       "Trains a network on the mean of its learners' compressed gradients, and says what was sent "
+	       "for it.\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &table[i];
 		const int used = printf("  --%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
