@@ -1,4 +1,4 @@
-/* What crumb plan prints: a table a cluster, or JSON Lines.
+/* The output of crumb plan: a table a cluster, or JSON Lines.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PLAN_PRINT_H

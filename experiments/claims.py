@@ -121,7 +121,7 @@ def owes(task, learners, codec, than, factor):
 
 def owes_growing(task, learners, codec, than, factor):
     def growth(results, *run):
-        """From the first epoch's end to the last one's, of the first seed."""
+        """Returns the residual norm's growth from the first epoch to the last, of the first seed."""
         own = [float(row["residual_norm"]) for row in results.of(*run, "epochs") if row["seed"] == "1"]
         return own[-1] / own[0] if own else None
 
@@ -131,7 +131,7 @@ def owes_growing(task, learners, codec, than, factor):
 
 def owes_by_gradient(task, learners, codec, than, factor):
     def share(results, *run):
-        """At the last probe, both at their 95th percentile; the mean over convolutions."""
+        """Returns residual by gradient at the last probe, 95th percentiles; the mean over convolutions."""
         rows = results.convolutions(*run) or []
         last = [float(row["residual_p95"]) / float(row["gradient_p95"])
                 for row in rows if row["step"] == rows[-1]["step"]]

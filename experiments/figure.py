@@ -21,7 +21,7 @@ def ticks(low, high, log):
 
 
 class Axis:
-    """From values to pixels."""
+    """Maps values to pixels."""
 
     def __init__(self, values, log, first, last):
         low, high = min(values), max(values)

@@ -12,7 +12,7 @@ import json, sys
 for line in open(sys.argv[1]):
     print({key: value for key, value in json.loads(line).items() if key != "seconds"})
 END
-# The same blocks: all but the report, in which there are seconds, and the checksum.
+# Compares the blocks, except for the report, which has seconds, and the checksum.
 cat >blocks.py <<'END'
 import struct, sys
 def blocks(path):

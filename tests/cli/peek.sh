@@ -1,4 +1,4 @@
-# What peek says of good and damaged frames. SPDX-License-Identifier: MIT
+# peek describes good and damaged frames. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 need_numpy
 "$PYTHON" -c 'import numpy as np

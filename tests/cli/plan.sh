@@ -34,7 +34,7 @@ for line in open(sys.argv[1]):
     assert seconds[row["binds"]] == max(seconds.values())
     assert (seconds["codec"] > 0) == (plan != "all-reduce")
 
-    # Where it begins or ceases to pay, both take the same time.
+    # At the rate where a codec begins or ceases to pay, both take equal time.
     above, below = row["pays_above"], row["pays_below"]
     def step_at(rate, row):
         return row["step"] - row["seconds"]["wire"] + 8 * row["port_bytes"] / rate
