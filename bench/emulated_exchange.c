@@ -16,15 +16,16 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "bench/ring.h"
+#include "bench/training.h"
 #include "exchange/plan.h"
 #include "exchange/policy.h"
 #include "exchange/seconds.h"
 #include "exchange/transport.h"
-#include "bench/ring.h"
-#include "bench/training.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
 

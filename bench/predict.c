@@ -15,19 +15,20 @@
  * as measured. auto's line has its choice, and no prediction.
  *
  * SPDX-License-Identifier: MIT */
+#include "bench/ring.h"
+#include "bench/training.h"
+#include "exchange/auto/choose.h"
+#include "exchange/auto/probe.h"
+#include "exchange/auto/trial.h"
+#include "exchange/auto/tuner.h"
+#include "exchange/plan.h"
+#include "exchange/seconds.h"
+#include "exchange/transport.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/auto/choose.h"
-#include "exchange/plan.h"
-#include "exchange/auto/probe.h"
-#include "exchange/seconds.h"
-#include "exchange/transport.h"
-#include "exchange/auto/trial.h"
-#include "exchange/auto/tuner.h"
-#include "bench/ring.h"
-#include "bench/training.h"
 
 enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 7 }; /* auto also chooses once */
 static const double TURN_SECONDS = 3;

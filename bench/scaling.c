@@ -17,19 +17,19 @@
  * as for codecs with two passes over the residual.
  *
  * SPDX-License-Identifier: MIT */
-#include <crumb_parallel.h>
-#include "measure/program.h"
-#include "measure/baseline.h"
 #include "bench/gathered.h"
 #include "bench/subjects.h"
+#include "exchange/seconds.h"
+#include "exchange/team.h"
+#include "measure/baseline.h"
+#include "measure/program.h"
 #include "measure/workload.h"
 
+#include <crumb_parallel.h>
 #include <math.h>
-#include "exchange/seconds.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/team.h"
 
 enum { THREADS = 2, SLICES = 8, TURNS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
 

@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
+#include "exchange/policy.h"
+#include "exchange/seconds.h"
 #include "measure/json.h"
 #include "measure/learner.h"
 #include "measure/npy.h"
@@ -10,8 +12,6 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
-#include "exchange/policy.h"
-#include "exchange/seconds.h"
 #include <stdlib.h>
 #include <string.h>
 

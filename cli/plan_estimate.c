@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/plan_estimate.h"
 #include "cli/command.h"
+#include "nets/model.h"
 
 #include <inttypes.h>
-#include "nets/model.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

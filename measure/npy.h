@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: MIT */
 #ifndef NPY_H
 #define NPY_H
+#include "measure/file.h"
 
 #include <crumb.h>
 #include <stdbool.h>
-#include "measure/file.h"
 
 /* n elements of dtype, in memory order; free(file.data). */
 struct npy {

@@ -2,16 +2,16 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/estimate.h"
-#include "train/layers/init.h"
-#include "train/worker.h"
-
 #include "exchange/auto/probe.h"
 #include "exchange/seconds.h"
+#include "exchange/transport.h"
+#include "train/layers/init.h"
 #include "train/split.h"
+#include "train/worker.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/transport.h"
 
 enum { STEPS = 9 }; /* after one that warms up */
 

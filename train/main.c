@@ -2,11 +2,13 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
+#include "exchange/team.h"
+#include "exchange/transport.h"
+#include "nets/net.h"
 #include "train/data/data.h"
 #include "train/estimate.h"
-#include "train/report/log.h"
-#include "nets/net.h"
 #include "train/options/options.h"
+#include "train/report/log.h"
 #include "train/report/table.h"
 #include "train/train.h"
 
@@ -14,8 +16,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "exchange/team.h"
-#include "exchange/transport.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/resume.h"
+#include "exchange/transport.h"
 #include "train/checkpoint.h"
 
 #include <stdlib.h>
-#include "exchange/transport.h"
 
 /* The run's state that is no array. */
 struct past {

@@ -2,24 +2,24 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/train.h"
+#include "exchange/auto/tuner.h"
+#include "exchange/seconds.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
+#include "train/data/random.h"
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
 #include "train/report/layer_probe.h"
-#include "train/update/optimizer.h"
-#include "train/data/random.h"
 #include "train/resume.h"
 #include "train/split.h"
 #include "train/state.h"
+#include "train/update/optimizer.h"
 #include "train/worker.h"
 
 #include <math.h>
-#include "exchange/seconds.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/team.h"
-#include "exchange/transport.h"
-#include "exchange/auto/tuner.h"
 
 enum {
 	STATISTICS_CHUNK = 128, /* training samples a task */

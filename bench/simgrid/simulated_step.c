@@ -8,14 +8,14 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/simgrid/simulated.h"
-
 #include "exchange/auto/cost.h"
 #include "exchange/exchange.h"
-#include <math.h>
-#include <mpi.h>
 #include "exchange/plan.h"
 #include "exchange/policy.h"
 #include "nets/sizes.h"
+
+#include <math.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: MIT */
 #ifndef AUGMENT_H
 #define AUGMENT_H
+#include "nets/shape.h"
 
 #include <stdint.h>
-#include "nets/shape.h"
 
 /* - none
  * - shift (He et al., CVPR 2016, section 4.2): a random part of the image's own size out of the image with a

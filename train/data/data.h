@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_H
 #define DATA_H
+#include "nets/shape.h"
+#include "train/data/augment.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "train/data/augment.h"
-#include "nets/shape.h"
 
 struct samples {
 	size_t count;

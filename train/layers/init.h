@@ -3,9 +3,9 @@
  * SPDX-License-Identifier: MIT */
 #ifndef INIT_H
 #define INIT_H
+#include "nets/net.h"
 
 #include <stdint.h>
-#include "nets/net.h"
 
 /* Initialises net->parameters floats. Weights are uniform in He's range before a relu, in Glorot's elsewhere;
  * biases are 0. */

@@ -3,11 +3,11 @@
  * SPDX-License-Identifier: MIT */
 #ifndef LAYERS_H
 #define LAYERS_H
-
-#include <stdbool.h>
 #include "nets/net.h"
 #include "train/data/random.h"
 #include "train/layers/tape.h"
+
+#include <stdbool.h>
 
 /* A layer on one batch. Tensors between layers have tape_tensor's layout. */
 struct stage {

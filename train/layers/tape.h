@@ -6,10 +6,10 @@
  * SPDX-License-Identifier: MIT */
 #ifndef TAPE_H
 #define TAPE_H
-
-#include <stddef.h>
-#include <oneapi/dnnl/dnnl.h>
 #include "nets/shape.h"
+
+#include <oneapi/dnnl/dnnl.h>
+#include <stddef.h>
 
 struct tape;
 

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "train/options/options.h"
+#include "exchange/auto/script.h"
 #include "train/data/data.h"
 
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include "exchange/auto/script.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

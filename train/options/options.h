@@ -3,17 +3,17 @@
  * SPDX-License-Identifier: MIT */
 #ifndef OPTIONS_H
 #define OPTIONS_H
+#include "exchange/plan.h"
+#include "exchange/policy.h"
+#include "nets/model.h"
+#include "train/data/augment.h"
+#include "train/options/mxnet.h"
+#include "train/update/optimizer.h"
+#include "train/update/schedule.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "exchange/plan.h"
-#include "exchange/policy.h"
-#include "train/data/augment.h"
-#include "nets/model.h"
-#include "train/update/optimizer.h"
-#include "train/options/mxnet.h"
-#include "train/update/schedule.h"
 
 #define OPTIONS_MOST_CODECS 64
 

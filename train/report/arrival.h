@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: MIT */
 #ifndef ARRIVAL_H
 #define ARRIVAL_H
+#include "exchange/exchange.h"
 
 #include <stdio.h>
-#include "exchange/exchange.h"
 
 struct arrival;
 

@@ -4,9 +4,9 @@
  * SPDX-License-Identifier: MIT */
 #ifndef LAYER_PROBE_H
 #define LAYER_PROBE_H
+#include "exchange/exchange.h"
 
 #include <stdbool.h>
-#include "exchange/exchange.h"
 
 enum { SPREAD_PERCENTILES = 6, SPREAD_BINS = 41 };
 extern const unsigned spread_permille[SPREAD_PERCENTILES]; /* the last one is 1000 */

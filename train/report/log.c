@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "train/report/log.h"
+#include "exchange/auto/tuner.h"
+#include "measure/json.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "exchange/auto/tuner.h"
-#include "measure/json.h"
 #include <unistd.h>
 
 static int failed(const struct log *log, char *why, size_t cap)

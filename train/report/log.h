@@ -41,12 +41,12 @@
  * SPDX-License-Identifier: MIT */
 #ifndef LOG_H
 #define LOG_H
-
-#include <stdio.h>
 #include "train/options/options.h"
 #include "train/report/arrival.h"
 #include "train/report/layer_probe.h"
 #include "train/report/report.h"
+
+#include <stdio.h>
 
 struct crumb_tuned; /* tuner.h */
 

@@ -3,10 +3,10 @@
  * SPDX-License-Identifier: MIT */
 #ifndef PROGRESS_H
 #define PROGRESS_H
+#include "train/report/report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "train/report/report.h"
 
 struct progress {
 	bool terminal, quiet; /* quiet: another rank prints */
