@@ -22,14 +22,20 @@ int program_fail(const char *format, ...)
 	return STATUS_FAILED;
 }
 
-/* Reports an error of spec, with a caret under its first offending character. */
-static int refuse_spec(int error, const char *spec, const char *bad)
+void program_caret(const char *text, const char *bad)
 {
-	fprintf(stderr, "crumb: %s\n  %s\n  ", crumb_strerror(error), spec);
-	for (const char *c = spec; c < bad; c++)
+	fprintf(stderr, "  %s\n  ", text);
+	for (const char *c = text; c < bad; c++)
 		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
 			fputc(*c == '\t' ? '\t' : ' ', stderr);
-	fputs("^\n\"crumb list\" shows the codecs and their keys.\n", stderr);
+	fputs("^\n", stderr);
+}
+
+static int refuse_spec(int error, const char *spec, const char *bad)
+{
+	fprintf(stderr, "crumb: %s\n", crumb_strerror(error));
+	program_caret(spec, bad);
+	fputs("\"crumb list\" shows the codecs and their keys.\n", stderr);
 	return STATUS_USAGE;
 }
 

@@ -1,4 +1,4 @@
-/* Messages, exit statuses and memory, which the crumb tool and the benchmarks share.
+/* Messages, exit statuses and memory, which the programs share.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PROGRAM_H
@@ -11,6 +11,9 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 /* Prints "crumb: ..." to stderr. Returns STATUS_FAILED. */
 int program_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Prints the text to stderr, and a caret under its first offending character. */
+void program_caret(const char *text, const char *bad);
 
 /* Parses a spec, or the rules of a policy (exchange/policy.h). On an error it prints the text with a caret
  * under the offending character. Returns STATUS_OK or STATUS_USAGE. */

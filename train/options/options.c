@@ -4,6 +4,7 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "train/options/options.h"
 #include "exchange/auto/script.h"
+#include "measure/program.h"
 #include "train/data/data.h"
 
 #include <errno.h>
@@ -160,15 +161,10 @@ static int wrong(const struct option *o, const char *text)
 	return -1;
 }
 
-/* Prints the text with a caret under its first offending character. */
 static int wrong_at(const struct option *o, const char *text, const char *bad)
 {
-	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n  %s\n  ", o->name,
-	        text);
-	for (const char *c = text; c < bad; c++)
-		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
-			fputc(*c == '\t' ? '\t' : ' ', stderr);
-	fprintf(stderr, "^\n");
+	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n", o->name);
+	program_caret(text, bad);
 	return -1;
 }
 
