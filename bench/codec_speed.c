@@ -1,13 +1,13 @@
-/* bench/codecs: the speed of codecs, of plain statements of others' rules, and of entropy coders, beside memory's, on one
- * thread.
+/* bench/codecs: the speed of codecs, of published rules in plain C, and of entropy coders, beside memory's,
+ * on one thread.
  *
- *   codecs [--quick] [GRADIENT.npy]...        lines of CSV
+ *    codecs [--quick] [GRADIENT.npy]...          lines of CSV
  *
- * Measures every codec with every instruction set of this machine, on gradients that workload.h makes, of 4 Ki to 64 Mi
- * elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). Columns: the CPU; whose elements, and
- * how many; instruction set; what; and GB/s of f32 as speed.h has them: pack, pack_safe, unpack, and alternating with
- * these r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks symbols of four bits at fixed width, one an
- * element, of the named entropy.
+ * Measures every codec with every instruction set of this machine, on workload.h's gradients of 4 Ki to 64 Mi
+ * elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). Columns: the CPU; the
+ * source of the elements, and their number; instruction set; subject; and GB/s of f32 as speed.h defines
+ * them: pack, pack_safe, unpack, and alternating with these r += g, the sum of g, acc *= s, a copy of g. A
+ * coder packs and unpacks symbols of four bits at fixed width, one an element, of the given entropy.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/coders.h"
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Codecs of which many frames are decoded together. */
+/* Codecs that decode many frames together. */
 static const char *const divided[] = {"twobit", "terngrad", "qsgd"};
 
 /* safe: pack_safe was measured. */
@@ -85,7 +85,8 @@ static int64_t many_add(void *self, float *acc, size_t n)
 	return result;
 }
 
-/* Of a codec, eight frames in one call and in eight. unpack counts the elements of all. */
+/* Measures unpacking eight frames of a codec in one call and in eight; the speed counts the elements of
+ * all. */
 static int measure_many(struct speed *speed, const char *data, const char *isa, const char *spec)
 {
 	crumb_codec codec;
@@ -174,7 +175,7 @@ static int measure_rules(struct speed *speed, const char *data)
 
 /* ---- coders ---- */
 
-/* Alphabets, and by how much each symbol is less probable than the one before. */
+/* Alphabets, and the ratio of each symbol's probability to the one before. */
 static const struct source {
 	unsigned count;
 	double ratio;
@@ -203,7 +204,7 @@ static int64_t decode(void *self, float *acc, size_t n)
 	return c->coder->decode(c->coded, c->size, n, &c->symbols, c->kind, NULL, NULL) ? 0 : CRUMB_EFRAME;
 }
 
-/* A group of codes of four bits, as qsgd's stand (doc/FORMAT.md). */
+/* A group of four-bit codes in the order of qsgd's (doc/FORMAT.md). */
 static void put_group(uint8_t *codes, size_t group, const uint8_t symbol[16])
 {
 	uint8_t *const at = codes + 64 * (group / 8) + 16 * (group % 8 / 2);
@@ -211,7 +212,7 @@ static void put_group(uint8_t *codes, size_t group, const uint8_t symbol[16])
 		at[k] = (uint8_t)(group % 2 ? at[k] | symbol[k] << 4 : symbol[k]);
 }
 
-/* Draws codes; returns the entropy of their law. */
+/* Draws codes. Returns the entropy of their distribution. */
 static double draw(uint8_t *codes, size_t n, const struct source *source)
 {
 	double upto[BLOCKS_MOST], sum = 0, entropy = 0;

@@ -1,4 +1,4 @@
-/* The coders of symbols by instruction set, the portable ones first.
+/* The entropy coders by instruction set, the portable ones first.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CODERS_H

@@ -1,32 +1,31 @@
-/* What an exchange and a whole step cost on this network, crumb's beside MPI's all-reduce of float32, in one
- * run:
+/* The time of an exchange and of a whole step on this network, crumb's beside MPI's all-reduce of float32, in
+ * one run:
  *
- *   mpirun -n N exchange MODEL MBIT DELAY_US STEPS SETTING...     a line of CSV for each setting
- *   mpirun -n N exchange transfer BYTES                           the rate and the round trip from rank 0 to
- * rank 1
+ *    mpirun -n N exchange MODEL MBIT DELAY_US STEPS SETTING...      a line of CSV for each setting
+ *    mpirun -n N exchange transfer BYTES                            rate and round trip from rank 0 to rank 1
  *
  * A setting is "ring", or "PLAN UP DOWN" as crumb-train takes them. Each rank is one learner with a batch of
  * 32 drawn digits, and computes with one thread. All settings begin with the same parameters; the first WARM
- * steps are not counted, so that residuals are what they are in training (the ring has none). The network's
- * MBIT and DELAY_US are for the closed form of the ring, 2 (N - 1) (bytes / N / rate + delay), and for the
- * record.
+ * steps are not counted, so that residuals are as in training (the ring has none). The network's MBIT and
+ * DELAY_US are for the closed form of the ring, 2 (N - 1) (bytes / N / rate + delay), and for the record.
  *
  * Columns: model, its parameters, ranks, MBIT, delay in ms, plan, codec up and down, steps; medians over the
- * steps of the greatest over the ranks: seconds of an exchange, and of a whole step; the closed form; of rank
- * 0, by step: bytes that its messages had, and that left its interface; seconds of check and pack, of swaps,
+ * steps of the maximum over the ranks: seconds of an exchange, and of a whole step; the closed form; of rank
+ * 0, by step: bytes of its messages, and bytes that left its interface; seconds of check and pack, of swaps,
  * of unpacking.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "bench/ring.h"
+#include "bench/training.h"
 #include "exchange/plan.h"
 #include "exchange/policy.h"
 #include "exchange/seconds.h"
 #include "exchange/transport.h"
-#include "bench/ring.h"
-#include "bench/training.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
 
@@ -47,7 +46,7 @@ static void die(const struct bench *b, const char *why)
 	crumb_mpi_abort(b->net, 1);
 }
 
-/* Bytes that have left this machine's eth0, headers and all; 0 where there is none. */
+/* Returns the bytes that have left this machine's eth0, headers included; 0 without one. */
 static double interface_bytes(void)
 {
 	FILE *file = fopen("/proc/net/dev", "r");
@@ -66,7 +65,7 @@ static double interface_bytes(void)
 
 struct setting {
 	char text[256];
-	const char *plan, *up, *down; /* of text; plan "ring": MPI's */
+	const char *plan, *up, *down; /* substrings of text; plan "ring": MPI's */
 	struct crumb_slice *slice;
 	struct crumb_exchange *x; /* NULL: MPI's */
 };
@@ -130,7 +129,7 @@ static void exchange(struct bench *b, struct setting *s)
 		die(b, crumb_exchange_why(s->x));
 }
 
-/* Ranks begin their exchange together, so that it is not another one's computing that is measured. */
+/* Waits for all ranks before the exchange, so that another rank's computation is not measured. */
 static void step(struct bench *b, struct setting *s, size_t number, double *exchange_seconds,
                  double *step_seconds)
 {

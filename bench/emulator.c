@@ -2,13 +2,13 @@
  *
  * Every host is a network namespace, crumb0, crumb1, ..., whose eth0 is a TAP device that ends here. This
  * process is the cables and the switch: frames pass their sender's cable, wait for the delay, and pass their
- * receiver's cable, each cable being busy for as long as the bytes on the wire take (preamble, gaps and
- * checksums counted, and every segment of what the kernel hands over in one piece). A cable that is behind is
- * not read from, so that the sender's own queue fills as behind a real card; the switch keeps at most BUFFER
- * bytes for a receiver and drops what is more. MBIT 0: as fast as it goes.
+ * receiver's cable, each cable being busy for the wire time of the bytes (preamble, gaps and checksums
+ * counted, and every segment of a batch from the kernel). A cable that is behind is not read from, so that
+ * the sender's own queue fills as before a real card; the switch keeps at most BUFFER bytes for a receiver
+ * and drops the rest. MBIT 0: no limit.
  *
- * One more port, crumb-host, belongs to the machine itself, for mpirun's control traffic, and is neither slow
- * nor late. Ends, and says what it saw, on SIGTERM. Root only.
+ * One more port, crumb-host, belongs to the machine itself, for mpirun's control traffic, and has neither
+ * limit nor delay. Prints its counters and ends on SIGTERM. Root only.
  *
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
@@ -31,9 +31,9 @@
 
 enum {
 	MOST = 64,         /* hosts */
-	FRAME = 70000,     /* bytes that a TAP gives at once, with its header */
-	BUFFER = 2 << 20,  /* of the switch, for each receiver */
-	BEHIND_NS = 500000 /* how far a cable's work may lie ahead before its host has to wait */
+	FRAME = 70000,     /* most bytes of one read from a TAP, with its header */
+	BUFFER = 2 << 20,  /* bytes of the switch for each receiver */
+	BEHIND_NS = 500000 /* most nanoseconds of work on a cable before its host waits */
 };
 
 struct frame {
@@ -45,8 +45,8 @@ struct frame {
 
 struct port {
 	int tap;
-	uint64_t up_free, down_free; /* when the cable has done what it has been given */
-	struct frame *first, **last; /* on their way to this host, in order of time */
+	uint64_t up_free, down_free; /* when the cable will be idle */
+	struct frame *first, **last; /* frames for this host, in order of time */
 	uint64_t waiting;            /* their bytes */
 };
 
@@ -104,10 +104,10 @@ static void open_tap(int i)
 	port[i].last = &port[i].first;
 }
 
-/* Host i is 10.97.0.(i+1), by a MAC address that ends in i. What the kernel hands over in one piece lasts
- * half a millisecond at most, or a frame would come as late as its last segment. A token bucket at the
- * cable's rate keeps what has to wait in the host's own queue: a TAP takes all at once, so that
- * acknowledgements would stand behind whole windows. */
+/* Sets up host i: 10.97.0.(i+1), with a MAC address that ends in i. A batch of the kernel lasts at most half
+ * a millisecond, because a frame arrives with the last segment of its batch. A token bucket at the cable's
+ * rate keeps waiting frames in the host's own queue: a TAP takes all at once, so that acknowledgements would
+ * wait behind whole windows. */
 static void open_host(int i, const char *mbit)
 {
 	char command[256];
@@ -137,7 +137,8 @@ static void open_machine(int i)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-/* Bytes on the wire: 24 more than the frame for each segment, and headers for all segments but the first. */
+/* Returns bytes on the wire: 24 more than the frame for each segment, and headers for all segments but the
+ * first. */
 static uint64_t wire_bytes(const struct virtio_net_hdr *header, int len)
 {
 	const int head = header->hdr_len ? header->hdr_len : 66;
@@ -161,7 +162,7 @@ static void enqueue(struct port *to, const uint8_t *data, int len, uint64_t due)
 	to->waiting += (uint64_t)len;
 }
 
-/* Sends a frame over two cables. Cut through: the second begins when the first bit has come, unless it is
+/* Sends a frame over two cables, cut through: the second begins with the first bit's arrival, unless it is
  * busy. */
 static void pass(int from, int to, const uint8_t *data, int len, uint64_t wire, uint64_t t)
 {
@@ -221,7 +222,7 @@ static void deliver(struct port *to, uint64_t t)
 
 /* ---- the loop ------------------------------------------------------------------------------- */
 
-/* Waits until something has come, is due, or may be read again. */
+/* Waits until a frame has arrived, is due, or may be read again. */
 static void rest(struct pollfd *poll, uint64_t t)
 {
 	uint64_t next = t + 100000000;

@@ -1,4 +1,4 @@
-/* As many frames as a gather leaves.
+/* The frames of a gather.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/gathered.h"

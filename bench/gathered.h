@@ -1,4 +1,4 @@
-/* As many frames as a gather leaves, each in memory of its own: of one learner, the first few and the last.
+/* As many frames as a gather delivers, each in memory of its own: one learner's first few and its last.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef GATHERED_H
@@ -10,16 +10,16 @@ enum { MANY = 8 };
 
 struct gathered {
 	struct learner learner;
-	uint8_t *room[MANY];    /* for the frames; the first is the learner's own */
-	crumb_span frame[MANY]; /* the first is what was packed last, once MANY have been packed */
+	uint8_t *room[MANY];    /* memory of the frames; the first is the learner's own */
+	crumb_span frame[MANY]; /* the first is the last one packed, once MANY have been packed */
 	size_t packed;          /* up to MANY */
 };
 
-/* As learner_open. On any outcome gathered_close may follow. */
+/* Opens like learner_open. On any outcome gathered_close may follow. */
 int gathered_open(struct gathered *gathered, const crumb_codec *codec, size_t n, uint64_t seed);
 void gathered_close(struct gathered *gathered);
 
-/* As learner_pack, of f32. */
+/* Packs f32 like learner_pack. */
 int64_t gathered_pack(struct gathered *gathered, const float *grad, unsigned flags);
 
 #endif

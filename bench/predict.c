@@ -1,44 +1,45 @@
-/* How well steps are predicted, and how well auto chooses, on this network, in one run:
+/* The accuracy of predicted steps and of auto's choice on this network, in one run:
  *
- *   mpirun -n N predict MODEL MBIT DELAY_US     a line of CSV for each way to exchange
+ *    mpirun -n N predict MODEL MBIT DELAY_US      a line of CSV for each way to exchange
  *
- * Each rank is one learner with a batch of 32 drawn digits, and computes with one thread. First what the
- * closed form wants is measured: the link by crumb_probe, codecs by crumb_trial. Then the ways take turns, so
- * that what else the machine does meets all of them alike: MPI's all-reduce, auto's menu in the plans that it
- * weighs, and auto, which chooses before its first turn. A turn begins with the weights of the first step,
- * but with what is owed from the turn before, and is a step to warm up and as many as TURN_SECONDS allow.
- * Seconds of computation are those of these steps: beside an exchange, which empties the caches, it takes
- * longer than alone.
+ * Each rank is one learner with a batch of 32 drawn digits, and computes with one thread. The inputs of the
+ * closed form are measured first: the link by crumb_probe, codecs by crumb_trial. Then the ways alternate, so
+ * that disturbances of the machine meet all alike: MPI's all-reduce, auto's menu in the plans that it weighs,
+ * and auto, which chooses before its first turn. A turn begins with the weights of the first step, but with
+ * the residual of the turn before, and is a step to warm up and as many as TURN_SECONDS allow. Seconds of
+ * computation are those of these steps: after an exchange, which evicts the caches, it takes longer than
+ * alone.
  *
  * The line: model, its parameters, ranks, rate and delay as given, rate and latency as measured (Mbit/s, ms),
  * plan, policies of learners and of the mean, seconds of computation; of a step, as predicted and the median
- * as measured. auto's line has what it chose; nothing is predicted in it.
+ * as measured. auto's line has its choice, and no prediction.
  *
  * SPDX-License-Identifier: MIT */
+#include "bench/ring.h"
+#include "bench/training.h"
+#include "exchange/auto/choose.h"
+#include "exchange/auto/probe.h"
+#include "exchange/auto/trial.h"
+#include "exchange/auto/tuner.h"
+#include "exchange/plan.h"
+#include "exchange/seconds.h"
+#include "exchange/transport.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/auto/choose.h"
-#include "exchange/plan.h"
-#include "exchange/auto/probe.h"
-#include "exchange/seconds.h"
-#include "exchange/transport.h"
-#include "exchange/auto/trial.h"
-#include "exchange/auto/tuner.h"
-#include "bench/ring.h"
-#include "bench/training.h"
 
-enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 7 }; /* auto, too, chooses once */
+enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 7 }; /* auto also chooses once */
 static const double TURN_SECONDS = 3;
 
-/* One way to exchange, with its open exchange; none: MPI's all-reduce. */
+/* One way to exchange, with its open exchange; NULL: MPI's all-reduce. */
 struct way {
 	struct crumb_exchange *x;
-	struct crumb_tuner *tuner; /* of auto */
+	struct crumb_tuner *tuner; /* auto's */
 	struct crumb_auto_choice choice;
 	const char *plan, *up, *down;
-	double seconds[TURNS * STEPS], computing[TURNS * STEPS]; /* of each step that counts */
+	double seconds[TURNS * STEPS], computing[TURNS * STEPS]; /* seconds of each counted step */
 	size_t taken;
 };
 
@@ -78,7 +79,7 @@ static void begin(struct bench *b)
 	b->number = 0;
 }
 
-/* A step's seconds, of which *computing are not the exchange's. */
+/* Returns a step's seconds; *computing: those that are not the exchange's. */
 static double take_step(struct bench *b, struct way *way, double *computing)
 {
 	const float *const grads[] = {b->training.grad};
@@ -111,7 +112,8 @@ static void take_turn(struct bench *b, struct way *way)
 		way->seconds[way->taken] = take_step(b, way, &way->computing[way->taken]);
 }
 
-/* The median over all ways' steps of what computing took the slowest rank, for which the others wait. */
+/* Returns the median over all ways' steps of the slowest rank's seconds of computation, for which the others
+ * wait. */
 static double computing(const struct bench *b)
 {
 	double seconds[MOST_WAYS * TURNS * STEPS];
@@ -123,10 +125,11 @@ static double computing(const struct bench *b)
 	return crumb_seconds_median(seconds, count);
 }
 
-/* ---- what predictions rest on --------------------------------------------------------------- */
+/* ---- inputs of the predictions */
 
-/* Over as many steps as a way takes until the middle of its turns: what a codec owes decides how much it
- * sends. The median, since there are more ranks than cores, and one that waits for a core is slow. */
+/* Tries codecs over as many steps as a way takes until the middle of its turns, because the residual decides
+ * how much a codec sends. Takes medians, because there are more ranks than cores, and a rank that waits for a
+ * core is slow. */
 static void measure_codecs(struct bench *b, struct crumb_auto_measured *mine)
 {
 	enum { TURN = 1 + STEPS, MIDDLE = TURNS * TURN / 2 };
@@ -241,7 +244,7 @@ static void open_ways(struct bench *b)
 	add_auto(b);
 }
 
-/* Seconds of a step as predicted; of auto's, 0. */
+/* Returns the predicted seconds of a step; 0 for auto. */
 static double predict(const struct bench *b, const struct way *way)
 {
 	const struct crumb_auto_measured *m = &b->measured;

@@ -1,9 +1,10 @@
 /* The baseline over MPI.
  *
  * SPDX-License-Identifier: MIT */
+#include "bench/ring.h"
+
 #include <mpi.h>
 #include <stdlib.h>
-#include "bench/ring.h"
 
 static int ranks(void)
 {

@@ -1,4 +1,4 @@
-/* What crumb is measured against: MPI's own all-reduce of float32. The only file under bench/ that knows MPI.
+/* The baseline of exchanges: MPI's own all-reduce of float32. The only file under bench/ that knows MPI.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RING_H
@@ -6,14 +6,13 @@
 
 #include <stddef.h>
 
-/* x becomes its mean over all ranks. Which algorithm sums is for Open MPI's parameters to say
- * (bench/exchange). */
+/* Replaces x by its mean over all ranks. Open MPI's parameters choose the algorithm (bench/exchange). */
 void ring_mean(float *x, size_t n);
 
 void ring_barrier(void);
-double ring_most(double x); /* over all ranks */
+double ring_most(double x); /* maximum over all ranks */
 
-/* Seconds that so many bytes take from rank 0 to rank 1 and an empty answer back. */
+/* Returns the seconds of a message of so many bytes from rank 0 to rank 1 and an empty answer. */
 double ring_transfer(size_t bytes);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* ---- MXNet's 2-bit compression: +threshold, -threshold or nothing, and the rest is kept ---- */
+/* ---- MXNet's 2-bit compression: +threshold, -threshold or 0, with a residual ---- */
 
 static const float threshold = 0.01f;
 
@@ -37,7 +37,7 @@ static void twobit_add(const struct rule_state *s, float weight, float *acc)
 	}
 }
 
-/* ---- BytePS's onebit: signs, worth the mean magnitude, with error feedback ---- */
+/* ---- BytePS's onebit: signs times the mean magnitude, with error feedback ---- */
 
 static void onebit_pack(struct rule_state *s, const float *grad)
 {
@@ -67,7 +67,7 @@ static void onebit_add(const struct rule_state *s, float weight, float *acc)
 	}
 }
 
-/* ---- top-k: a heap of the k greatest, the least of them on top ---- */
+/* ---- top-k: a heap of the k largest, the smallest of them on top ---- */
 
 static float size_at(const struct rule_state *s, size_t place) { return fabsf(s->residual[s->word[place]]); }
 
@@ -112,7 +112,7 @@ static void topk_add(const struct rule_state *s, float weight, float *acc)
 		acc[s->word[i]] += weight * s->value[i];
 }
 
-/* ---- QSGD: 7 levels and a sign in 4 bits, of the l2 norm of buckets of 512 ---- */
+/* ---- QSGD: 7 levels and a sign in 4 bits, by the l2 norm of buckets of 512 ---- */
 
 enum { BUCKET = 512, LEVELS = 7 };
 

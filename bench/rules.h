@@ -1,9 +1,7 @@
-/* What others do, in plain C: the rules of MXNet's 2-bit compression, BytePS's onebit, a plain top-k and
- * QSGD, one element after another, as whoever needs them once would write them. These are statements of the
- * published rules and share no code with those projects.
+/* Published rules in plain C: those of MXNet's 2-bit compression, BytePS's onebit, a plain top-k and QSGD,
+ * one element after another, as a first implementation would be. They share no code with those projects.
  *
- * Gradients are n f32. pack moves the residual on, where there is one; add is acc += weight * what was
- * packed.
+ * Gradients are n f32. pack updates the residual, if there is one; add is acc += weight * the packed values.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RULES_H
@@ -12,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All a rule needs, for n elements. */
+/* A rule's buffers, for n elements. */
 struct rule_state {
 	size_t n, k; /* k: elements that a top-k sends */
 	float *residual;
@@ -22,7 +20,7 @@ struct rule_state {
 
 struct rule {
 	const char *name;
-	double share; /* sent, of a top-k */
+	double share; /* number of elements that a top-k sent */
 	void (*pack)(struct rule_state *s, const float *grad);
 	void (*add)(const struct rule_state *s, float weight, float *acc);
 };

@@ -1,44 +1,45 @@
 /* The speed of codecs by threads and by length, beside the memory's:
  *
- *   scaling N...        lines of CSV
+ *    scaling N...          lines of CSV
  *
- * Every codec with the best instruction set on gradients of N elements, those of the shortest that workload.h
- * makes and its repetitions, so that all lengths have alike to send; with one thread and with two, lengths
- * and threads in turns; wall time, so the machine has to be idle. With two threads a gradient is packed, and
- * unpacked, as eight slices, which the threads take in turn. A slice that is too long for one thread is
- * shared as the exchange does it: its frame is checked by both threads, a part each, then added in four
- * ranges, which they take in turn; so are eight frames. Before frames are added caches are filled with
- * gradients: they would hold the few lines that a list touches; and by one thread copies of a shorter
- * gradient's frame are added side by side, up to eight, since the fastest of short times would be of shorter
- * disturbances. The columns: the CPU; how many elements; instruction set; codec; threads; and in GB/s of f32
- * the fastest of all rounds, since whoever shares the machine only ever slows one: pack, unpack, unpack of
- * one frame that is shared, of eight (the elements of all of them), r += g, the sum of g, acc *= s, and r +=
- * g and then r *= s, as of codecs that go over what they owe twice.
+ * Every codec with the best instruction set on gradients of N elements: workload.h's of the shortest length
+ * and repetitions of them, so that all lengths send the same share; with one thread and with two, lengths and
+ * threads alternating; wall time, so the machine has to be idle. With two threads a gradient is packed, and
+ * unpacked, as eight slices, each a task. A slice that is too long for one thread is shared as in the
+ * exchange: both threads check a part of its frame each, then add four ranges, each a task; eight frames
+ * likewise. Before frames are added the caches are filled with gradients, because they would hold the few
+ * lines that a list touches; and one thread adds copies of a shorter gradient's frame side by side, up to
+ * eight, because the minimum over short times would be over shorter disturbances.
+ *
+ * Columns: the CPU; number of elements; instruction set; codec; threads; and in GB/s of f32 the fastest of
+ * all rounds, because other programs only slow a round down: pack, unpack, unpack of one frame that is
+ * shared, of eight (the elements of all of them), r += g, the sum of g, acc *= s, and r += g and then r *= s,
+ * as for codecs with two passes over the residual.
  *
  * SPDX-License-Identifier: MIT */
-#include <crumb_parallel.h>
-#include "measure/program.h"
-#include "measure/baseline.h"
 #include "bench/gathered.h"
 #include "bench/subjects.h"
+#include "exchange/seconds.h"
+#include "exchange/team.h"
+#include "measure/baseline.h"
+#include "measure/program.h"
 #include "measure/workload.h"
 
+#include <crumb_parallel.h>
 #include <math.h>
-#include "exchange/seconds.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/team.h"
 
 enum { THREADS = 2, SLICES = 8, TURNS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
 
 enum kernel { PACK, READ, UNPACK, ADD, SHARED, SHARED_MANY, SCALE, TWICE, KERNELS };
 
-/* What all lengths share: the longest's gradients and sums, of which others take the beginning. */
+/* Gradients and sums of the longest length, of which other lengths take the beginning. */
 struct arrays {
 	size_t turn, longest;
 	float *grad[GRADIENTS], *residual, *acc, *scaled;
-	struct team *team[THREADS + 1]; /* by threads; one: the caller alone */
+	struct team *team[THREADS + 1]; /* by number of threads; [1]: the caller alone */
 	volatile float sink[THREADS];
 };
 
@@ -46,13 +47,13 @@ struct scaling {
 	struct arrays *shared;
 	size_t n;
 	struct gathered whole;
-	size_t places;       /* where the whole is added, side by side */
-	uint8_t *copy[MANY]; /* of its frame, for all places but the first */
+	size_t places;       /* accumulators side by side, to each of which a copy is added */
+	uint8_t *copy[MANY]; /* copies of its frame, for all places but the first */
 	struct learner slice[SLICES];
 	double sample[THREADS + 1][KERNELS][ROUNDS];
 };
 
-/* Where the i-th of so many equal ranges begins. */
+/* Returns the start of the i-th of so many equal ranges. */
 static size_t range_first(size_t n, size_t i, size_t ranges)
 {
 	return i == ranges ? n : n / ranges * i / CRUMB_RANGE_STEP * CRUMB_RANGE_STEP;
@@ -60,7 +61,7 @@ static size_t range_first(size_t n, size_t i, size_t ranges)
 
 /* ---- kernels -------------------------------------------------------------------------------- */
 
-/* What the threads share in a kernel, a task each. */
+/* A kernel's shared arguments; each task has its own part. */
 struct run {
 	struct scaling *scaling;
 	const float *grad;
@@ -130,7 +131,7 @@ static void add_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	floor_add(run->scaling->shared->residual + first, run->grad + first, end - first);
+	baseline_add(run->scaling->shared->residual + first, run->grad + first, end - first);
 }
 
 static void read_task(void *arg, size_t i, unsigned thread)
@@ -139,7 +140,7 @@ static void read_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	run->scaling->shared->sink[i] = floor_sum(run->grad + first, end - first);
+	run->scaling->shared->sink[i] = baseline_sum(run->grad + first, end - first);
 }
 
 static void scale_task(void *arg, size_t i, unsigned thread)
@@ -148,10 +149,10 @@ static void scale_task(void *arg, size_t i, unsigned thread)
 	const size_t first = range_first(run->scaling->n, i, run->threads),
 	             end = range_first(run->scaling->n, i + 1, run->threads);
 	(void)thread;
-	floor_scale(run->scaled + first, 1.0f, end - first);
+	baseline_scale(run->scaled + first, 1.0f, end - first);
 }
 
-/* The first error of so many tasks, or 0. */
+/* Returns the first error of the tasks, or 0. */
 static int64_t outcome(const struct run *run, size_t tasks)
 {
 	for (size_t i = 0; i < tasks; i++)
@@ -208,7 +209,7 @@ static int64_t run_kernel(struct scaling *s, enum kernel kernel, size_t threads)
 	return CRUMB_EINVAL;
 }
 
-/* How many elements it goes over. */
+/* Returns the elements that one run of a kernel passes over. */
 static double elements(const struct scaling *s, enum kernel kernel, size_t threads)
 {
 	return (double)s->n * (kernel == SHARED_MANY              ? MANY
@@ -222,7 +223,7 @@ static void copy_frame(struct scaling *s)
 		memcpy(s->copy[i], s->whole.frame[0].data, s->whole.frame[0].len);
 }
 
-/* Of all threads, with what no frame has. */
+/* Fills the caches of all threads with gradients. */
 static void fill_caches(struct arrays *a)
 {
 	struct scaling longest = {.shared = a, .n = a->longest};
@@ -262,8 +263,8 @@ static void close_codec(struct scaling *s)
 		learner_close(&s->slice[i]);
 }
 
-/* Two kernels in a row never take the same gradient; and since those of a length that take a new one in a
- * round are a multiple of GRADIENTS, a turn more each round gives every kernel all of them. */
+/* Alternates gradients so that two kernels in a row never take the same one. The kernels of a length take a
+ * multiple of GRADIENTS in a round, so that one turn more a round gives every kernel all of them. */
 static int64_t measure_round(struct scaling *s, int round)
 {
 	int64_t result = 0;
@@ -301,7 +302,6 @@ static void print(struct scaling *s, const char *spec)
 	}
 }
 
-/* s: count lengths. */
 static int measure_codec(struct scaling *s, size_t count, const char *spec)
 {
 	crumb_codec codec;
@@ -324,7 +324,7 @@ static int measure_codec(struct scaling *s, size_t count, const char *spec)
 	return STATUS_OK;
 }
 
-/* What all lengths have alike: the shortest's gradient, again and again. */
+/* Fills all lengths with repetitions of the shortest's gradient. */
 static void repeat(float *grad, size_t n, size_t period, size_t seed)
 {
 	workload_gradient(grad, period, seed);

@@ -1,11 +1,11 @@
-"""Tables of bench/results/codecs*.csv, scaling*.csv and share.csv: how fast codecs are beside memory, and the goals.
+"""Tables of bench/results/codecs*.csv, scaling*.csv and share.csv: the speed of codecs beside memory's, and the goals.
 SPDX-License-Identifier: MIT"""
 from functools import cache
 from statistics import median
 
 from markdown import distinct, read, table
 
-# Codec, which of its speeds, in percent of which of memory's, and the goals with AVX-512 and AVX2; None: no goal.
+# Codec, its speed, the memory's speed of which it is a percentage, and the goals with AVX-512 and AVX2; None: no goal.
 GOALS = [("twobit:threshold=0.01", "pack", "floor", 90, 88),
          ("twobit:threshold=0.01", "unpack", "scale", 90, 90),
          ("8 frames of twobit together", "unpack", "scale", 60, None),
@@ -26,11 +26,13 @@ GOALS = [("twobit:threshold=0.01", "pack", "floor", 90, 88),
          ("alq:coding=entropy", "pack", "read", 26, None),
          ("topk:fraction=0.01", "pack", "floor", 42, None),
          ("topk:fraction=0.001", "pack", "floor", 65, None)]
-# Codecs without a goal, and the memory speed that their packing is compared with; a frame as long as the gradient is a copy.
-OTHERS = {"sign": "floor", "onebit": "floor", "seide": "floor", "local": "floor", "strom": "floor", "strom:threshold=0.01": "floor",
-          "topk": "floor", "topk:value=exact": "floor", "qsgd": "read", "nuqsgd": "read", "natural": "read", "amq": "read",
-          "zipml": "read", "terngrad:coding=bits": "read", "terngrad:coding=entropy": "read", "raw": "copy", "half": "copy"}
-L2_ELEMENTS = 1 << 14  # a gradient that fits L2, where memory does not count
+# Codecs without a goal, by the memory's speed that their packing is compared with; a frame as long as the gradient is a
+# copy.
+WITHOUT_GOAL = {"floor": "sign onebit seide local strom strom:threshold=0.01 topk topk:value=exact",
+                "read": "qsgd nuqsgd natural amq zipml terngrad:coding=bits terngrad:coding=entropy",
+                "copy": "raw half"}
+OTHERS = {what: floor for floor, names in WITHOUT_GOAL.items() for what in names.split()}
+L2_ELEMENTS = 1 << 14  # of a gradient that fits L2
 FLOORS = {"floor": "`r += g`", "read": "reading", "scale": "`acc *= s`", "copy": "copying"}
 
 
@@ -47,14 +49,14 @@ def judged(value, goal):
 
 
 def share_of(row, key, floor):
-    """In percent; of eight frames, whose elements are all counted, of what they are added to."""
+    """Returns a speed in percent of the memory's; the speed of eight frames counts the elements of all."""
     frames = 8 if row and row["what"].startswith("8 frames") else 1
     return 100 * float(row[f"{key}_gbps"]) / frames / float(row[f"{floor}_gbps"]) if row else None
 
 
 def against_goals(wanted, *elsewhere):
-    """A row a goal, as GOALS has them: reached with AVX-512 and AVX2, in percent of one of the memory's speeds; and on other CPUs,
-    each a name, an instruction set and a file."""
+    """A row a goal of GOALS: percentages reached with AVX-512 and AVX2, and on other CPUs, each a name, an instruction
+    set and a file."""
     by, more = made_up(), [(name, isa, made_up(file=file)) for name, isa, file in elsewhere]
     titles = {"avx512": "AVX-512", "avx2": "AVX2"}
 
@@ -68,24 +70,29 @@ def against_goals(wanted, *elsewhere):
         def reached(isa, rows):
             return judged(share_of(rows.get((what, isa)), key, floor), goals_of[isa])
 
-        lines.append([what if " " in what else f"`{what}`", key.replace("_", ", "), FLOORS[floor], goal(wide), reached("avx512", by),
-                      goal(narrow), reached("avx2", by), *(reached(isa, rows) for _, isa, rows in more)])
+        lines.append([what if " " in what else f"`{what}`", key.replace("_", ", "), FLOORS[floor],
+                      goal(wide), reached("avx512", by), goal(narrow), reached("avx2", by),
+                      *(reached(isa, rows) for _, isa, rows in more)])
     return table(["codec", "what", "percent of", "goal, AVX-512", "AVX-512", "goal, AVX2", "AVX2",
                   *(f"{titles[isa]}, {name}" for name, isa, _ in more)], lines)
 
 
 def goals():
-    return against_goals(GOALS, *((name, isa, f"codecs-{name.lower().replace(' ', '')}.csv") for name in ("Xeon", "Zen 4")
-                                  for isa in ("avx512", "avx2")))
+    return against_goals(GOALS, *((name, isa, f"codecs-{name.lower().replace(' ', '')}.csv")
+                                  for name in ("Xeon", "Zen 4") for isa in ("avx512", "avx2")))
 
 
 def others():
     """A row a codec without a goal: packing and adding, in percent of memory's speed."""
     by, lines = made_up(), []
+
+    def cells(what, key, floor):
+        return [judged(share_of(by.get((what, isa)), key, floor), None) for isa in ("avx512", "avx2")]
+
     for what, floor in OTHERS.items():
         adds = "floor" if floor == "copy" else "scale"
-        lines.append([f"`{what}`", FLOORS[floor], *(judged(share_of(by.get((what, isa)), "pack", floor), None) for isa in ("avx512", "avx2")),
-                      FLOORS[adds], *(judged(share_of(by.get((what, isa)), "unpack", adds), None) for isa in ("avx512", "avx2"))])
+        lines.append([f"`{what}`", FLOORS[floor], *cells(what, "pack", floor),
+                      FLOORS[adds], *cells(what, "unpack", adds)])
     return table(["codec", "pack, percent of", "AVX-512", "AVX2", "unpack, percent of", "AVX-512", "AVX2"], lines)
 
 
@@ -101,7 +108,7 @@ def cached():
 
 
 def safe_goal(what, goal):
-    """Of a pack that checks its input, if it reads it once more for that: reading takes 0.48 of the time of r += g."""
+    """Returns a pack's goal if it reads its input once more to check it: reading takes 0.48 of the time of r += g."""
     if what.split(":")[0] in ("twobit", "strom", "sign"):
         return 60
     return None if goal is None else round(100 / (100 / goal + 0.48))
@@ -116,7 +123,7 @@ def safe():
 
 
 def gains(row, other, key, floor):
-    """One thread's and two threads' speed, and how much of what two threads gain for the memory alone this is."""
+    """Returns one thread's and two threads' speed, and their gain in percent of the memory's gain."""
     one, two = float(row[f"{key}_gbps"]), float(other[f"{key}_gbps"])
     share = 100 * two / one / (float(other[f"{floor}_gbps"]) / float(row[f"{floor}_gbps"]))
     return [f"{one:.1f}", f"{two:.1f}", f"{share:.0f}" if round(share) >= 90 else f"**{share:.0f}**"]
@@ -126,7 +133,7 @@ THREADED = {"pack": "pack", "unpack": "unpack", "shared": "one frame shared", "s
 
 
 def threaded(file):
-    """By codec and what it does, the gains of a second thread on the longest gradient."""
+    """Returns by codec and kernel the gains of a second thread on the longest gradient."""
     rows = read(file, "bench")
     longest = max((int(row["n"]) for row in rows), default=0)
     by = {(row["what"], row["threads"]): row for row in rows if int(row["n"]) == longest}
@@ -135,30 +142,33 @@ def threaded(file):
     def floor_of(what, key):
         return "scale" if key != "pack" else "floor" if what.split(":")[0] in owes else "read"
 
-    return {(what, key): gains(by[what, "1"], by[what, "2"], key, floor_of(what, key)) for what in distinct(rows, "what") for key in THREADED}
+    return {(what, key): gains(by[what, "1"], by[what, "2"], key, floor_of(what, key))
+            for what in distinct(rows, "what") for key in THREADED}
 
 
 def threads():
     """A row a codec: GB/s with one thread and with two on the longest gradient, beside what the memory gains."""
     by = threaded("scaling.csv")
-    lines = [[f"`{what}`"] + [cell for key in THREADED for cell in by[what, key]] for what in dict.fromkeys(what for what, _ in by)]
-    return table(["codec"] + [title for name in THREADED.values() for title in (f"{name}, 1 thread", "2 threads", "of memory's gain, %")], lines)
+    lines = [[f"`{what}`"] + [cell for key in THREADED for cell in by[what, key]]
+             for what in dict.fromkeys(what for what, _ in by)]
+    titles = ((f"{name}, 1 thread", "2 threads", "of memory's gain, %") for name in THREADED.values())
+    return table(["codec", *(title for three in titles for title in three)], lines)
 
 
 def threads_again():
-    """A row for what gained too little from a second thread in any of three runs: the gains of all three."""
+    """A row for each kernel with too small a gain by a second thread in any of three runs: all three gains."""
     runs = [threaded(f"scaling{run}.csv") for run in ("", "-2", "-3")]
     lines = [[f"`{what}`", THREADED[key]] + [by[what, key][-1] for by in runs] for what, key in runs[0]]
     return table(["codec", "what", *(f"of memory's gain, %, run {run}" for run in (1, 2, 3))],
                  [line for line in lines if any("**" in cell for cell in line)])
 
 
-LINEAR = 10  # percent that costs an element may differ by
+LINEAR = 10  # most percent between costs by element
 
 
 def linear():
-    """The memory's rows, medians of all codecs' runs, and a row a codec: nanoseconds an element on one thread by length, and by how
-    much they differ."""
+    """The memory's rows, medians of all codecs' runs, and a row a codec: nanoseconds an element on one thread by
+    length, and their spread."""
     rows = [row for row in read("scaling.csv", "bench") if row["threads"] == "1"]
     sizes = sorted({int(row["n"]) for row in rows})
     by = {(row["what"], int(row["n"])): row for row in rows}
@@ -173,47 +183,55 @@ def linear():
     def memory(key):
         return cells([median(4 / float(row[f"{key}_gbps"]) for row in rows if int(row["n"]) == n) for n in sizes])
 
-    return table(["codec"] + [title for key in ("pack", "unpack") for title in [f"{key}, {n >> 20} Mi" for n in sizes] + ["differ by, %"]],
+    head = ["codec"]
+    for key in ("pack", "unpack"):
+        head += [*(f"{key}, {n >> 20} Mi" for n in sizes), "differ by, %"]
+    return table(head,
                  [["none: `r += g`; `acc *= s`"] + memory("floor") + memory("scale"),
                   ["none: `r += g`, then `r *= s`"] + memory("twice") + ["-"] * (len(sizes) + 1)] * bool(rows) +
                  [[f"`{what}`"] + costs("pack", what) + costs("unpack", what) for what in distinct(rows, "what")])
 
 
 def share():
-    """A row a network and codec: milliseconds of a learner's step, and the share of crumb's in what it computes."""
+    """A row a network and codec: milliseconds of a learner's step, and crumb's in percent of the computation's."""
     lines = []
     for row in read("share.csv", "bench"):
         crumb = float(row["crumb_s"])
         percent = 100 * crumb / float(row["compute_s"]) if row["compute_s"] else None
-        lines.append([row["model"], f"`{row['codec']}`", str(int(row["batch"]) // int(row["learners"])) if row["batch"] else "-",
+        lines.append([row["model"], f"`{row['codec']}`",
+                      str(int(row["batch"]) // int(row["learners"])) if row["batch"] else "-",
                       f"{1000 * float(row['compute_s']):.1f}" if row["compute_s"] else "-", f"{1000 * crumb:.2f}",
                       "-" if percent is None else f"{percent:.1f}"])
-    return table(["network", "codec", "batch of a learner", "compute, ms", "crumb, ms", "share, %"], lines, left=("codec",))
+    return table(["network", "codec", "batch of a learner", "compute, ms", "crumb, ms", "share, %"], lines,
+                 left=("codec",))
 
 
 def coders():
-    """A row a source of symbols: GB/s of f32 of both coders, and what that is of reading from memory."""
+    """A row a source of symbols: GB/s of f32 of both coders, and percent of reading from memory."""
     rows = [row for row in read("codecs.csv", "bench") if row["what"] in ("rANS", "Huffman")]
     by = {(row["data"], row["what"], row["isa"]): row for row in rows}
     reading = median(float(row["read_gbps"]) for row in made_up().values())
-    columns = [(coder, key, isa) for isa in ("avx512", "avx2") for coder in ("rANS", "Huffman") for key in ("pack", "unpack")]
+    columns = [(coder, key, isa)
+               for isa in ("avx512", "avx2") for coder in ("rANS", "Huffman") for key in ("pack", "unpack")]
 
     def cell(row, key):
         return f"{float(row[key + '_gbps']):.1f} ({100 * float(row[key + '_gbps']) / reading:.0f} %)" if row else "-"
 
     return table(["symbols"] + [f"{coder} {'en' if key == 'pack' else 'de'}code, {isa}" for coder, key, isa in columns],
-                 [[data] + [cell(by.get((data, coder, isa)), key) for coder, key, isa in columns] for data in distinct(rows, "data")])
+                 [[data] + [cell(by.get((data, coder, isa)), key) for coder, key, isa in columns]
+                  for data in distinct(rows, "data")])
 
 
 def rules():
-    """A row a rule: how often faster the codec of that rule is."""
+    """A row a rule: its speed, the codec's of that rule, and their ratio."""
     by = {what: row for (what, isa), row in made_up().items() if isa in ("plain", "avx512")}
-    pairs = [("the rule of MXNet 2-bit in plain C", "twobit:threshold=0.01"), ("the rule of BytePS onebit in plain C", "sign"),
+    pairs = [("the rule of MXNet 2-bit in plain C", "twobit:threshold=0.01"),
+             ("the rule of BytePS onebit in plain C", "sign"),
              ("plain top-k of 0.3 % in plain C", "topk:value=exact"), ("the rule of QSGD in plain C", "qsgd")]
     lines = []
     for plain, codec in pairs:
         speeds = [float(by[what][key]) for key in ("pack_gbps", "unpack_gbps") for what in (plain, codec)]
         lines.append([plain, f"`{codec}`"] + [cell for slow, fast in (speeds[:2], speeds[2:]) for cell in
                                               (f"{slow:.2f}", f"{fast:.2f}", f"{fast / slow:.1f}")])
-    return table(["in plain C", "codec", "pack, GB/s", "the codec's", "times", "unpack, GB/s", "the codec's", "times"], lines,
-                 left=("codec",))
+    return table(["in plain C", "codec", "pack, GB/s", "the codec's", "times", "unpack, GB/s", "the codec's", "times"],
+                 lines, left=("codec",))

@@ -1,4 +1,4 @@
-/* What the programs of this folder that measure codecs have in common: which codecs, on which machine.
+/* The codecs and the machine's name, for the programs of this folder that measure codecs.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SUBJECTS_H
@@ -6,11 +6,11 @@
 
 #include <stddef.h>
 
-/* The i-th spec: every codec at its defaults, then what the goals of speed are stated for, and settings of
- * note; NULL past the last. */
+/* Returns the i-th spec: every codec at its defaults, then the settings of speed goals, and others of note;
+ * NULL past the last. */
 const char *subject_spec(size_t i);
 
-/* The CPU's name, up to a comma, family and model; numbers are 0 where the machine does not tell. */
+/* Returns the CPU's name, up to a comma, family and model; numbers are 0 if unknown. */
 const char *subject_cpu(void);
 
 #endif

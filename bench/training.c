@@ -1,4 +1,4 @@
-/* What bench/emulated_exchange.c and bench/predict.c train alike.
+/* The training that bench/emulated_exchange.c and bench/predict.c share.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/training.h"

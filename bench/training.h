@@ -19,21 +19,21 @@ struct training {
 	float *param, *velocity, *grad, *mean;
 };
 
-/* 0, or -1 with a line in why. */
+/* Opens the network. 0, or -1 with a line in why. */
 int training_open(struct training *t, const char *model, char *why, size_t cap);
 void training_close(struct training *t);
 
-/* Of an exchange over net, a learner a rank; its plan and policies, and slices as the plan wants them cut,
- * are still to be said. */
+/* Returns an exchange's configuration over net, a learner a rank; plan, policies, and slices cut as the plan
+ * wants them, are for the caller to set. */
 struct crumb_exchange_config training_config(const struct training *t, struct transport *net);
 
-/* Parameters as at first. */
+/* Resets the parameters to their first values. */
 void training_begin(struct training *t);
 
-/* grad, of this rank's samples of the number-th step. 0, or -1: worker_why(t->worker). */
+/* Computes grad on this rank's samples of step `number`. 0, or -1: worker_why(t->worker). */
 int training_compute(struct training *t, const struct transport *net, size_t number);
 
-/* SGD with momentum. */
+/* Takes a step of SGD with momentum. */
 void training_move(struct training *t, const float *mean, double rate);
 
 #endif

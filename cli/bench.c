@@ -55,7 +55,7 @@ static void print_json(const char *spec, const double *gbps, size_t n)
 	fputs("}\n", stdout);
 }
 
-/* What the user asked for, in order. */
+/* The measurements that the user asked for, in order. */
 struct plan {
 	crumb_codec *codec; /* free() them */
 	const char **isa;
@@ -136,7 +136,7 @@ static int read_arguments(struct plan *plan, int argc, char **argv)
 	return STATUS_OK;
 }
 
-/* Where the user named none. */
+/* Fills in every codec and the best instruction set if the user named none. */
 static void fill_plan(struct plan *plan)
 {
 	const crumb_codec_info *info;
@@ -144,7 +144,7 @@ static void fill_plan(struct plan *plan)
 		for (size_t i = 0; (info = crumb_list(i)); i++)
 			crumb_parse(&plan->codec[plan->codecs++], info->name, NULL);
 	if (!plan->isas)
-		plan->isa[plan->isas++] = NULL; /* the best one */
+		plan->isa[plan->isas++] = NULL; /* NULL: the best one */
 }
 
 static int run(int argc, char **argv)

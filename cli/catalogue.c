@@ -1,4 +1,4 @@
-/* What one gradient costs under a policy.
+/* The cost of one gradient under a policy.
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/catalogue.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const struct price *catalogue_find(const struct catalogue *catalogue, const crumb_codec *codec)
+static const struct price *find(const struct catalogue *catalogue, const crumb_codec *codec)
 {
 	for (size_t i = 0; i < catalogue->count; i++)
 		if (!memcmp(&catalogue->priced[i].codec, codec, sizeof *codec))
@@ -18,9 +18,9 @@ const struct price *catalogue_find(const struct catalogue *catalogue, const crum
 	return NULL;
 }
 
-int catalogue_add(struct catalogue *catalogue, const crumb_codec *codec)
+static int add(struct catalogue *catalogue, const crumb_codec *codec)
 {
-	if (catalogue_find(catalogue, codec))
+	if (find(catalogue, codec))
 		return STATUS_OK;
 	struct priced *grown = realloc(catalogue->priced, (catalogue->count + 1) * sizeof *grown);
 	if (!grown)
@@ -45,7 +45,7 @@ int catalogue_add_policy(struct catalogue *catalogue, const struct policy *polic
 	for (size_t i = 0; i < sizes->count && !status; i++) {
 		const struct crumb_slice *slice = &sizes->tensor[i].slice;
 		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
-		status = catalogue_add(catalogue, &codec);
+		status = add(catalogue, &codec);
 	}
 	return status;
 }
@@ -64,24 +64,23 @@ struct crumb_cost_frames catalogue_weigh(const struct catalogue *catalogue, cons
 	for (size_t i = 0; i < sizes->count; i++) {
 		const struct crumb_slice *slice = &sizes->tensor[i].slice;
 		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
-		add_frame(&frames, catalogue_find(catalogue, &codec), slice->n);
+		add_frame(&frames, find(catalogue, &codec), slice->n);
 	}
 	return frames;
 }
 
 struct crumb_cost_frames catalogue_weigh_exact(const struct catalogue *catalogue, const struct policy *up,
-                                               const struct price *raw, const struct sizes *sizes,
-                                               size_t ranks)
+                                               const struct sizes *sizes, size_t ranks)
 {
-	enum { MOST_SUMMED = 256 }; /* crumb_sum's */
 	const double sum_bits = ceil(log2(2 * (double)ranks + 1));
 	struct crumb_cost_frames frames = {0};
 	for (size_t i = 0; i < sizes->count; i++) {
 		const struct crumb_slice *slice = &sizes->tensor[i].slice;
 		const crumb_codec codec = crumb_policy_choose(up, slice->kind, slice->n);
-		const struct price *price = catalogue_find(catalogue, &codec);
-		if (!price->sums || ranks > MOST_SUMMED) {
-			add_frame(&frames, raw, slice->n);
+		const struct price *price = find(catalogue, &codec);
+		if (!price->sums || ranks > CRUMB_MAX_FRAMES) {
+			const crumb_codec raw = crumb_policy_choose(NULL, slice->kind, slice->n);
+			add_frame(&frames, find(catalogue, &raw), slice->n);
 			continue;
 		}
 		frames.bytes += CRUMB_HEADER_BYTES + sum_bits / 8 * (double)slice->n;

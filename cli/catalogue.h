@@ -10,7 +10,7 @@
 #include "exchange/policy.h"
 #include "nets/sizes.h"
 
-/* Every codec once. Begin with zeros. */
+/* A list in which each codec is once. Begin with zeros. */
 struct catalogue {
 	struct priced *priced; /* free() it */
 	size_t count;
@@ -20,21 +20,17 @@ struct priced {
 	struct price price;
 };
 
-/* Measure what is new, and say so on a terminal. STATUS_OK, or STATUS_FAILED after a message. */
-int catalogue_add(struct catalogue *catalogue, const crumb_codec *codec);
+/* Measures the policy's codecs that are new, and says so on a terminal. NULL: raw. STATUS_OK, or
+ * STATUS_FAILED after a message. */
 int catalogue_add_policy(struct catalogue *catalogue, const struct policy *policy, const struct sizes *sizes);
 
-/* NULL: it was not added. */
-const struct price *catalogue_find(const struct catalogue *catalogue, const crumb_codec *codec);
-
-/* One gradient under a policy that was added. */
+/* Returns one gradient under a policy that was added. */
 struct crumb_cost_frames catalogue_weigh(const struct catalogue *catalogue, const struct policy *policy,
                                          const struct sizes *sizes);
 
-/* The mean of what so many ranks sent under this policy, exactly: sums of integers where the codec has them,
- * else at the price of raw. */
+/* Returns the exact mean of N ranks' frames under a policy: sums of integers if the codec has them and there
+ * are at most CRUMB_MAX_FRAMES ranks, else raw. Both policy and raw were added. */
 struct crumb_cost_frames catalogue_weigh_exact(const struct catalogue *catalogue, const struct policy *up,
-                                               const struct price *raw, const struct sizes *sizes,
-                                               size_t ranks);
+                                               const struct sizes *sizes, size_t ranks);
 
 #endif

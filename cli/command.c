@@ -27,7 +27,8 @@ static void print_help(const struct command *command)
 		printf("\n%s", command->notes);
 }
 
-/* letter: the option's id where it is known, a letter where an unknown one is short, else 0. */
+/* Reports an option that getopt refused. letter: its id if known; the letter if an unknown short one; else
+ * 0. */
 static void refuse_option(const struct command *command, const char *word, int letter, const char *shorts)
 {
 	if (!letter)

@@ -1,4 +1,4 @@
-/* What the commands of the crumb tool share: their option tables, messages and exit statuses.
+/* Option tables, messages and exit statuses, which the commands of the crumb tool share.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef COMMAND_H
@@ -9,9 +9,9 @@
 
 /* One row of a command's table; --help is printed from it. */
 struct option_info {
-	int id;            /* a lower-case letter is the short option too; others count from OPTION_LONG */
+	int id;            /* a lower-case letter is also the short option; others count from OPTION_LONG */
 	const char *name;  /* the long option, without its dashes; NULL ends the table */
-	const char *value; /* what the option takes, such as "SPEC"; NULL: nothing */
+	const char *value; /* the option's argument, such as "SPEC"; NULL: none */
 	const char *brief;
 };
 enum { OPTION_END = -1, OPTION_BAD = '?', OPTION_LONG = 256 };
@@ -28,15 +28,15 @@ struct command {
 extern const struct command list_command, pack_command, unpack_command, peek_command, compare_command,
         bench_command, plan_command;
 
-/* The next option's id, its value in *value; OPTION_END when only operands are left, argv[optind] the first
- * of them; OPTION_BAD after a message. --help prints the table and ends the program. */
+/* Returns the next option's id and its value in *value; OPTION_END when only operands are left, from
+ * argv[optind] on; OPTION_BAD after a message. --help prints the table and ends the program. */
 int command_option(const struct command *command, int argc, char **argv, const char **value);
 
 /* Prints "crumb COMMAND: ..." and where --help is to stderr. Returns STATUS_USAGE. */
 int command_usage(const struct command *command, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
 
-/* Parses a decimal number that an option takes. STATUS_OK, or STATUS_USAGE after a message. */
+/* Parses an option's decimal number. STATUS_OK, or STATUS_USAGE after a message. */
 int command_number(const struct command *command, const char *option, const char *text, uint64_t *number);
 
 #endif

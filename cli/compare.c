@@ -1,7 +1,9 @@
-/* crumb compare: what codecs make of a gradient: how many bits, how far from it, how fast.
+/* crumb compare: the bits, the error and the speed of codecs on given gradients.
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
+#include "exchange/policy.h"
+#include "exchange/seconds.h"
 #include "measure/json.h"
 #include "measure/learner.h"
 #include "measure/npy.h"
@@ -10,7 +12,6 @@
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
-#include "exchange/seconds.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static const struct option_info options[] = {
         {0, NULL, NULL, NULL},
 };
 
-/* Published ones, beside every codec's defaults. */
+/* Settings from papers, measured beside every codec's defaults. */
 static const char *const settings[] = {
         "half:type=f16",
         "terngrad:clip=0",
@@ -55,11 +56,11 @@ struct gradient {
 	const float *value;
 };
 
-/* What a codec makes of it: means over the seeds, NaN where there is no such number. */
+/* Measurements of one codec on one gradient: means over the seeds; NaN: no such number. */
 struct outcome {
 	size_t seeds;
-	double bits;   /* of the whole frame, an element */
-	double error;  /* squared, by the squared norm of the gradient */
+	double bits;   /* of the whole frame, by element */
+	double error;  /* squared distance, divided by the gradient's squared norm */
 	double cosine; /* of the angle between gradient and decoded frame */
 	double sent;   /* share of the elements */
 	double pack_gbps, unpack_gbps;
@@ -85,7 +86,7 @@ static void add_distance(struct outcome *outcome, const struct gradient *grad)
 	outcome->cosine += product / sqrt(squares * decoded_squares);
 }
 
-/* Packs and unpacks the gradient once. An error of crumb.h, or the length of the frame. */
+/* Packs and unpacks the gradient once. Returns the frame's length or an error of crumb.h. */
 static int64_t pack_once(struct outcome *outcome, const struct gradient *grad, struct learner *learner)
 {
 	crumb_frame_info frame;
@@ -104,7 +105,7 @@ static int64_t pack_once(struct outcome *outcome, const struct gradient *grad, s
 	return length;
 }
 
-/* Packs and unpacks it again and again. */
+/* Times repeated packing and unpacking. */
 static int64_t time_rounds(struct outcome *outcome, const struct gradient *grad, struct learner *learner)
 {
 	double pack[ROUNDS], unpack[ROUNDS];
@@ -127,7 +128,8 @@ static int64_t time_rounds(struct outcome *outcome, const struct gradient *grad,
 
 static int compare(struct outcome *outcome, const struct gradient *grad, const crumb_codec *codec)
 {
-	*outcome = (struct outcome){.seeds = program_codec(codec)->flags & CRUMB_CODEC_RANDOM ? SEEDS : 1};
+	*outcome =
+	        (struct outcome){.seeds = crumb_codec_info_of(codec)->flags & CRUMB_CODEC_RANDOM ? SEEDS : 1};
 	int status = STATUS_OK;
 	for (size_t seed = 1; seed <= outcome->seeds && !status; seed++) {
 		struct learner learner;
@@ -147,13 +149,12 @@ static int compare(struct outcome *outcome, const struct gradient *grad, const c
 
 /* ---- gradients ---- */
 
-/* The elements in f32, which is what raw frames hold. */
+/* Converts the elements to f32 through a raw frame. */
 static int widen(struct gradient *grad)
 {
-	crumb_codec raw;
 	struct learner learner;
 	const size_t n = grad->npy.n;
-	crumb_parse(&raw, "raw", NULL);
+	const crumb_codec raw = crumb_policy_choose(NULL, CRUMB_CONV, n);
 	int status = learner_open(&learner, &raw, n, 0);
 	if (!status && !(grad->widened = program_memory(n * sizeof *grad->widened)))
 		status = STATUS_FAILED;
@@ -190,7 +191,7 @@ static void close_gradient(struct gradient *grad)
 	free(grad->widened);
 }
 
-/* ---- what is shown ---- */
+/* ---- output ---- */
 
 static void print_head(const struct gradient *grad, bool first)
 {
@@ -286,7 +287,7 @@ static int read_arguments(struct request *request, int argc, char **argv)
 	return STATUS_OK;
 }
 
-/* Where the user named none. */
+/* Fills in every codec at its defaults and in its published settings. */
 static void fill_codecs(struct request *request)
 {
 	const crumb_codec_info *info;
@@ -326,8 +327,10 @@ const struct command compare_command = {
         "compare",
         "GRAD.npy... [-c SPEC]... [--dtype bf16] [--json]",
         "show what codecs make of gradients: size, error, speed",
-        "bits: of the whole frame, an element. error: squared, by the gradient's squared norm. cosine: of the angle between\n"
-        "the gradient and what is decoded. A codec with a residual is measured at its first step, with nothing owed; a random\n"
+        "bits: of the whole frame, an element. error: squared, by the gradient's squared norm. cosine: of the angle "
+        "between\n"
+        "the gradient and what is decoded. A codec with a residual is measured at its first step, with nothing owed; a "
+        "random\n"
         "one with the seeds 1, 2 and 3, of which the mean is shown; one that adapts, adapted to this gradient.\n"
         "pack, unpack: GB/s of f32 on one thread, packing the same gradient again and again; medians over CPU time.\n",
         options,

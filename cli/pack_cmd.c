@@ -39,7 +39,7 @@ struct packer {
 	size_t size;
 };
 
-/* The packer that the state file holds, when it is one for this codec and n. */
+/* Loads the state file's packer, and refuses one that is not for this codec and n. */
 static int load_packer(struct packer *packer, const struct request *request, size_t n)
 {
 	struct file file;

@@ -1,4 +1,4 @@
-/* crumb peek: what a frame is and carries.
+/* crumb peek: describes frames.
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
@@ -62,7 +62,7 @@ static int show_bad(const char *path, size_t at, const char *why, bool json)
 	return STATUS_FAILED;
 }
 
-/* Shows the frames of a file up to the first damaged one, whose length is not to be trusted. */
+/* Prints a file's frames up to the first damaged one, after which frame lengths cannot be trusted. */
 static int show(const char *path, bool json)
 {
 	struct file file;

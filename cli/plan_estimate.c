@@ -1,18 +1,18 @@
-/* Asking crumb-train.
+/* Runs crumb-train --estimate.
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/plan_estimate.h"
 #include "cli/command.h"
+#include "nets/model.h"
 
 #include <inttypes.h>
-#include "nets/model.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The program beside this one, or its name, to be looked for in PATH. */
+/* Writes the path of crumb-train: beside this program, else its name alone, which execvp looks up in PATH. */
 static void find_trainer(char *path, size_t cap)
 {
 	static const char name[] = "crumb-train";
@@ -26,7 +26,7 @@ static void find_trainer(char *path, size_t cap)
 		memcpy(path, name, sizeof name);
 }
 
-/* Starts it; what it prints can be read from the result. */
+/* Starts it. Returns a stream of its standard output, or NULL. */
 static int start(pid_t *child, const char *model, uint64_t batch)
 {
 	char path[4096], samples[32];

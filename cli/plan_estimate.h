@@ -1,4 +1,4 @@
-/* How fast a network computes here.
+/* The time that a network's batch takes on this machine.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PLAN_ESTIMATE_H
@@ -6,8 +6,8 @@
 
 #include <stdint.h>
 
-/* Seconds of a batch on one thread, as crumb-train --estimate times it, which stands beside this program or
- * in PATH. STATUS_OK, or STATUS_FAILED after a message. */
+/* Measures the seconds of a batch on one thread by crumb-train --estimate, which is beside this program or in
+ * PATH. STATUS_OK, or STATUS_FAILED after a message. */
 int estimate_compute(double *seconds, const char *model, uint64_t batch);
 
 #endif

@@ -5,15 +5,15 @@
 #define QUANTITY_H
 
 struct unit {
-	const char *name; /* what stands behind the number; NULL ends a table */
+	const char *name; /* follows the number; NULL ends a table */
 	double factor;
 };
 
-/* The unit of text in the table, and the number times its factor, finite and not below 0, in *value; NULL if
- * text is nothing of the kind. */
+/* Parses a number and a unit of the table. Returns the unit, and in *value the number in base units, finite
+ * and not negative; NULL if text is something else. */
 const struct unit *quantity_parse(double *value, const char *text, const struct unit *units);
 
-/* Three digits and the largest unit of the table, which ascends, that leaves a number of at least 1. dst: 32
+/* Prints three digits and the largest unit with which the number is at least 1. units ascend. dst: 32
  * bytes. */
 const char *quantity_print(char *dst, double value, const struct unit *units);
 

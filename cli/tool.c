@@ -13,7 +13,8 @@ enum { COMMANDS = sizeof commands / sizeof *commands };
 
 static void print_usage(FILE *to)
 {
-	fputs("usage: crumb COMMAND [OPTION]... [FILE]...\nsend less gradient: compress, expand and look at gradients\n\n",
+	fputs("usage: crumb COMMAND [OPTION]... [FILE]...\n"
+	      "send less gradient: compress, expand and look at gradients\n\n",
 	      to);
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(to, "  %-8s %s\n", commands[i]->name, commands[i]->brief);

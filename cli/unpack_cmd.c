@@ -18,8 +18,8 @@ static const struct option_info options[] = {
         {0, NULL, NULL, NULL},
 };
 
-/* Reads a file and counts its frames into *frames. *n is their number of elements: set by the first frame of
- * all. */
+/* Reads a file and counts its frames. *n: their number of elements, which the first frame of all files
+ * sets. */
 static int read_frames(struct file *file, const char *path, uint64_t *n, size_t *frames)
 {
 	if (file_read(file, path))

@@ -101,7 +101,10 @@ Row = namedtuple("Row", "task learners codec seed quick")
 
 
 def rows(task, learners, codecs, seeds=(1,), quick=False):
-    return [Row(task, learners, codec, seed, quick and seed == 1) for seed in seeds for codec in codecs]
+    """Rows of a number of learners, or of several one after another."""
+    return [Row(task, count, codec, seed, quick and seed == 1)
+            for count in (learners if isinstance(learners, tuple) else [learners])
+            for seed in seeds for codec in codecs]
 
 
 # A paper's number for a run here: test error in percent, or for LANGUAGE the loss in nats, without a codec and with it;
@@ -149,26 +152,20 @@ EXPERIMENTS = {
         rows("mnist-mlp", 8, ["raw", ADACOMP]) +
         rows("cifar10-cnn, 20 epochs, half the rate", 8, ["raw", ADACOMP], seeds=(1, 2, 3)) +
         rows("cifar10-cnn, 20 epochs, half the rate", 1, [ADACOMP]) +
-        [row for learners in (8, 1) for row in rows("speech-dnn, 13 epochs", learners, [ADACOMP])] +
-        [row for learners in (1, 8) for row in rows("speech-dnn, 3 epochs", learners, [ADACOMP])] +
-        rows("char-lstm, 3 epochs", 8, [ADACOMP_LSTM]) +
-        [row for learners in (64, 16, 1) for row in rows("cifar10-cnn", learners, [ADACOMP])] +
+        rows("speech-dnn, 13 epochs", (8, 1), [ADACOMP]) + rows("speech-dnn, 3 epochs", (1, 8), [ADACOMP]) +
+        rows("char-lstm, 3 epochs", 8, [ADACOMP_LSTM]) + rows("cifar10-cnn", (64, 16, 1), [ADACOMP]) +
         rows("speech-dnn, 13 epochs", 4, ["raw"], seeds=(2, 3)) +
-        [row for learners in (1, 8) for row in rows("speech-dnn, 13 epochs", learners, [ADACOMP], seeds=(2, 3))] +
+        rows("speech-dnn, 13 epochs", (1, 8), [ADACOMP], seeds=(2, 3)) +
         rows("speech-dnn, 13 epochs, half the rate", 8, ["raw", ADACOMP]) +
-        [row for learners in (1, 4) for row in rows("speech-dnn, 13 epochs, half the rate", learners, [ADACOMP])],
+        rows("speech-dnn, 13 epochs, half the rate", (1, 4), [ADACOMP]),
         claims=[near("mnist-cnn", 8, ADACOMP, points=0.5, ratio=40),
                 near("cifar10-cnn", 8, ADACOMP, points=0.5, ratio=30),
-                *(near("cifar10-cnn", learners, ADACOMP, points=0.5, ratio=40, quick=False)
-                  for learners in (1, 16, 64, 128)),
-                near("cifar10-cnn, 20 epochs", 8, ADACOMP, points=0.5, ratio=40, quick=False),
-                *(near("cifar10-cnn, 20 epochs, half the rate", learners, ADACOMP, points=0.5, ratio=40, quick=False)
-                  for learners in (1, 8)),
+                *(near(f"cifar10-cnn{length}", learners, ADACOMP, points=0.5, ratio=40, quick=False)
+                  for length, many in (("", (1, 16, 64, 128)), (", 20 epochs", (8,)),
+                                       (", 20 epochs, half the rate", (1, 8))) for learners in many),
                 near("speech-dnn", 4, ADACOMP, points=0.5, ratio=50),
-                *(near("speech-dnn, 13 epochs", learners, ADACOMP, points=0.5, ratio=150, quick=False)
-                  for learners in (1, 4, 8)),
-                *(near("speech-dnn, 13 epochs, half the rate", learners, ADACOMP, points=0.5, ratio=150, quick=False)
-                  for learners in (1, 4, 8)),
+                *(near(f"speech-dnn, 13 epochs{rate}", learners, ADACOMP, points=0.5, ratio=150, quick=False)
+                  for rate in ("", ", half the rate") for learners in (1, 4, 8)),
                 near("char-lstm", 2, ADACOMP_LSTM, nats=0.05, ratio=50, quick=False),
                 *(near("char-lstm, 3 epochs", learners, ADACOMP_LSTM, nats=0.05, ratio=150, quick=False)
                   for learners in (2, 8)),
@@ -375,10 +372,9 @@ EXPERIMENTS = {
         figure=("epoch", "error")),
     "terngrad-fig3": Experiment(
         "TernGrad, figure 3: LeNet on MNIST by 2 to 64 workers, two optimizers",
-        rows("mnist-cnn, short", 8, ["raw", "terngrad"], quick=True) + rows("mnist-cnn, short", 2, ["terngrad"]) +
-        rows("mnist-cnn, short", 32, ["terngrad"]) + rows("mnist-cnn, short, no momentum", 8, ["raw", "terngrad"]) +
-        rows("mnist-cnn, short", 64, ["terngrad"]) + rows("mnist-cnn, short", 4, ["terngrad"]) +
-        rows("mnist-cnn, short", 16, ["terngrad"]),
+        rows("mnist-cnn, short", 8, ["raw", "terngrad"], quick=True) + rows("mnist-cnn, short", (2, 32), ["terngrad"]) +
+        rows("mnist-cnn, short, no momentum", 8, ["raw", "terngrad"]) +
+        rows("mnist-cnn, short", (64, 4, 16), ["terngrad"]),
         claims=[near("mnist-cnn, short", 8, "terngrad", points=0.5, ratio=15),
                 *(near("mnist-cnn, short", workers, "terngrad", points=0.5, ratio=15, quick=False)
                   for workers in (2, 4, 16, 32, 64)),
@@ -399,7 +395,7 @@ EXPERIMENTS = {
         figure=("epoch", "error")),
     "adacomp-fig7": Experiment(
         "AdaComp, figure 7: the rate falls with the mini-batch and rises with the number of learners",
-        [row for learners in (1, 64) for row in rows(ONE_EPOCH[128], learners, [ADACOMP], quick=True)] +
+        rows(ONE_EPOCH[128], (1, 64), [ADACOMP], quick=True) +
         [row for batch in (128, 512, 2048) for row in rows(ONE_EPOCH[batch], 8, [ADACOMP])],
         claims=[rising("ratio", ADACOMP, "the number of learners", [(ONE_EPOCH[128], 1), (ONE_EPOCH[128], 64)],
                        quick=True),

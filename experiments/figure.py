@@ -1,4 +1,5 @@
-"""A figure of results, as SVG that depends on them alone: lines over epochs, or a point a run. SPDX-License-Identifier: MIT"""
+"""Figures of results, as SVG that depends on them alone: lines over epochs, or a point a run.
+SPDX-License-Identifier: MIT"""
 import math
 
 # Okabe and Ito's colours, which most people can tell apart.
@@ -7,10 +8,10 @@ WIDTH, HEIGHT, LEFT, TOP, ROW = 560, 240, 60, 28, 16  # of a panel
 
 
 def ticks(low, high, log):
-    """Round values from low to high, at least two."""
+    """Returns round values from low to high, at least two."""
     if log:
-        there = [m * 10.0 ** e for e in range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1) for m in (1, 2, 5)
-                 if low * 0.999 <= m * 10.0 ** e <= high * 1.001]
+        decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+        there = [m * 10.0 ** e for e in decades for m in (1, 2, 5) if low * 0.999 <= m * 10.0 ** e <= high * 1.001]
         if len(there) > 1:
             return there
     step = 10.0 ** math.floor(math.log10((high - low) / 2))
@@ -20,7 +21,7 @@ def ticks(low, high, log):
 
 
 class Axis:
-    """From values to pixels."""
+    """Maps values to pixels."""
 
     def __init__(self, values, log, first, last):
         low, high = min(values), max(values)
@@ -53,7 +54,8 @@ def panel(title, y_title, curves, x_title, x_log, y_log):
         yield f'<path d="M{LEFT} {at:.1f}H{WIDTH - 16}" stroke="#dddddd"/>'
         yield f'<text x="{LEFT - 4}" y="{at + 4:.1f}" text-anchor="end">{text}</text>'
     yield f'<text x="{middle:.0f}" y="{TOP + HEIGHT + 30}" text-anchor="middle">{escape(x_title)}</text>'
-    yield f'<text transform="translate(14 {TOP + HEIGHT / 2:.0f}) rotate(-90)" text-anchor="middle">{escape(y_title)}</text>'
+    yield (f'<text transform="translate(14 {TOP + HEIGHT / 2:.0f}) rotate(-90)" text-anchor="middle">'
+           f'{escape(y_title)}</text>')
     for i, (label, curve) in enumerate(curves.items()):
         colour, again = COLOURS[i % len(COLOURS)], i >= len(COLOURS)
         line = f'fill="none" stroke="{colour}" stroke-width="1.5"' + (' stroke-dasharray="6 3"' if again else "")
@@ -68,11 +70,13 @@ def panel(title, y_title, curves, x_title, x_log, y_log):
 
 
 def draw(panels, x_title, x_log=False, y_log=False):
-    """panels, two beside each other: by their title and y's, lists of points by label. A curve of one point is a dot."""
+    """Returns a figure of panels in pairs: by their title and y's, lists of points by label; one point is a dot."""
     drawn, width, height, panels = [], WIDTH * min(len(panels), 2), 0, list(panels.items())
     for pair in (panels[i:i + 2] for i in range(0, len(panels), 2)):
         for i, (titles, curves) in enumerate(pair):
-            drawn += [f'<g transform="translate({i * WIDTH} {height})">', *panel(*titles, curves, x_title, x_log, y_log), "</g>"]
+            drawn += [f'<g transform="translate({i * WIDTH} {height})">',
+                      *panel(*titles, curves, x_title, x_log, y_log), "</g>"]
         height += TOP + HEIGHT + 44 + ROW * max(len(curves) for _, curves in pair)
-    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" font-family="sans-serif" font-size="11">',
+    return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+                      'font-family="sans-serif" font-size="11">', 
                       f'<rect width="{width}" height="{height}" fill="white"/>', *drawn, "</svg>\n"])

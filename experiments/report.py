@@ -19,12 +19,12 @@ def percents(values, digits=2):
 
 
 def together(epochs, key):
-    """The ratio of dense to sent bytes over epochs, each of which has the same dense bytes."""
+    """Returns the ratio of dense to sent bytes over epochs of the same dense bytes."""
     return len(epochs) / sum(1 / float(epoch[key]) for epoch in epochs)
 
 
 def mnist():
-    """Of LeNet on MNIST, from the second epoch on."""
+    """A row a codec: LeNet on MNIST, ratios from the second epoch on."""
     rows, epochs, lines = read("mnist.csv"), read("mnist-epochs.csv"), []
     for codec in distinct(rows, "codec"):
         errors = [float(row["error"]) for row in rows if row["codec"] == codec]
@@ -41,7 +41,7 @@ def demo():
 
 
 def bin_of(codec, kind):
-    """The bin of AdaComp or of local selection on slices of a kind; None: neither is used there."""
+    """Returns the bin of AdaComp or of local selection on slices of a kind; None: neither codec."""
     for rule in codec.split(";"):
         kinds, spec = rule.split("=", 1) if re.match("[a-z,]+=", rule) else (kind, rule)
         found = re.fullmatch("(adacomp|local):bin=([0-9]+)(,.*)?", spec)
@@ -51,7 +51,7 @@ def bin_of(codec, kind):
 
 
 def as_the_paper_counts(row, kind):
-    """AdaComp's accounting: 8 bits an element sent where bins are shorter than 64, else 16, and nothing else."""
+    """Returns the ratio by AdaComp's accounting: 8 bits an element sent if bins are shorter than 64, else 16, only."""
     size, sent = bin_of(row["codec"], kind), row[f"{kind}_sent"]
     return 32 / ((8 if size < 64 else 16) * float(sent)) if size and sent and float(sent) else None
 
@@ -69,7 +69,7 @@ def judged(row):
 
 
 def by_codec(name, more=""):
-    """The rows of a task, number of learners and codec, or their epochs, in the catalogue's order."""
+    """Returns the rows by task, number of learners and codec, or their epochs, in the catalogue's order."""
     by = {}
     for row in read(name + more + ".csv"):
         for kind in KINDS:
@@ -79,16 +79,11 @@ def by_codec(name, more=""):
     return {at: by[at] for at in order if at in by}
 
 
-def beside_raw(by, at):
-    """The values by which raw and this codec are judged, over the seeds that both have been run with; raw's of as many
-    learners if there is such a run. None: there is nothing to compare."""
-    task, learners, codec = at
-    raw = by.get((task, learners, "raw")) or next((rows for (other, _, spec), rows in by.items()
-                                                   if (other, spec) == (task, "raw")), [])
-    seeds = {row["seed"] for row in raw} & {row["seed"] for row in by.get(at, [])}
-    if codec == "raw" or not seeds:
-        return None
-    return [mean([judged(row) for row in rows if row["seed"] in seeds]) for rows in (raw, by[at])]
+def beside_raw(name, at):
+    """Returns raw's value and the codec's, as judged() has them; None if there is nothing to compare."""
+    field, scale = ("test_loss", 1) if at[0] in catalogue.LANGUAGE else ("error", 100)
+    own, raw = claims.Results(read(name + ".csv"), False).beside_raw(field, *at)
+    return None if at[2] == "raw" or None in (own, raw) else [scale * raw, scale * own]
 
 
 def above(pair):
@@ -96,14 +91,13 @@ def above(pair):
 
 
 def beside_paper(name):
-    """Of each number of the paper's: the task and learners here, the paper, and raw's and the codec's here, or None."""
-    by = by_codec(name)
+    """Yields for each number of the paper: task, learners, the paper, and raw's and the codec's value here, or None."""
     for at, paper in catalogue.EXPERIMENTS[name].paper.items():
-        yield at[0], at[1], paper, beside_raw(by, at)
+        yield at[0], at[1], paper, beside_raw(name, at)
 
 
 def compared(name):
-    """A line for each number of the paper's: without and with the codec, there and here."""
+    """Yields a line for each number of the paper: without and with the codec, there and here."""
     for task, learners, paper, here in beside_paper(name):
         unit = "nats" if task in catalogue.LANGUAGE else "%"
         yield (f"{task}, {learners} learners: the paper {paper.raw:.2f} -> {paper.own:.2f} {unit} ({above(paper)}; "
@@ -111,17 +105,22 @@ def compared(name):
                (f"{here[0]:.2f} -> {here[1]:.2f} {unit} ({above(here)})" if here else "not run"))
 
 
+def used_columns(head, lines, left, always=0):
+    """The table without columns that are empty in all lines, but with the first `always` ones; "" without lines."""
+    used = [i for i in range(len(head)) if i < always or any(line[i] for line in lines)]
+    return table([head[i] for i in used], [[line[i] for i in used] for line in lines], left) if lines else ""
+
+
 def rows_of(name):
     """A row for each task, codec and number of learners: its error, alone and beside raw's, and the ratios."""
-    by, lines = by_codec(name), []
-    for at, rows in by.items():
+    lines = []
+    for at, rows in by_codec(name).items():
         lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows),
-                      above(beside_raw(by, at)),
+                      above(beside_raw(name, at)),
                       *(figures(rows, key) for key in ("ratio", *COUNTED, "residual_norm", "noise"))])
     head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", *COUNTED,
             "residual norm", "noise"]
-    used = [i for i in range(len(head)) if i < 5 or any(line[i] for line in lines)]
-    return table([head[i] for i in used], [[line[i] for i in used] for line in lines], ["codec"]) if lines else ""
+    return used_columns(head, lines, ["codec"], 5)
 
 
 def verdicts(name):
@@ -144,7 +143,7 @@ def value_of(row, field):
 
 
 def curve_of(row, x):
-    """The panel and the curve of a run: its task, learners and codec, less what x says of them."""
+    """Returns the panel and the curve of a run: its task, learners and codec without the part that x shows."""
     task, codec = re.sub(f", {x} [0-9]+", "", row["task"]), re.sub(f":{x}=[0-9.]+", "", row["codec"])
     return task, codec if x == "learners" else f"{row['learners']} learners, {codec}"
 
@@ -187,14 +186,14 @@ def layer_drawing(name):
 
 
 def densities(histogram, most, widest):
-    """Middles of bins, and the shares that they would have if they were as wide as those of the widest histogram."""
+    """Returns the middles of bins, and their shares scaled to the bins of the widest histogram."""
     counts = [int(count) for count in histogram.split()]
     return [(most * ((2 * i + 1) / len(counts) - 1), count / sum(counts) * widest / most)
             for i, count in enumerate(counts) if count]
 
 
 def drawings():
-    """Figures by file name; of those that cannot be drawn, nothing."""
+    """Returns figures by file name, without those that cannot be drawn."""
     figures = {name + more: draw(name) for name in PAPERS for more, draw in (("", drawing), ("-layers", layer_drawing))}
     return {f"experiments/figures/{name}.svg": drawn for name, drawn in figures.items() if drawn}
 
@@ -218,9 +217,7 @@ def layers_of(name):
     head = ["learners", "codec", "slice", "sent, %", "sent in a bin", "arrives as 0, %", "error of the codec",
             "variance of coordinates", "gradient, 95 %, at the end", "residual, 95 %, at the end",
             "clipped: shorter by %", "turned by degrees"]
-    used = [i for i in range(len(head)) if any(line[i] for line in lines)]
-    rows = [[line[i] for i in used] for line in lines]
-    return table([head[i] for i in used], rows, ["codec", "slice"]) if lines else ""
+    return used_columns(head, lines, ["codec", "slice"])
 
 
 def wrapped(text, bullet=""):
@@ -244,7 +241,7 @@ def experiments():
 
 
 def run_of(name):
-    """How many of the planned rows have been run, and how many there are."""
+    """Returns the numbers of rows that have been run, and of planned rows."""
     done = {(row["task"], row["learners"], row["codec"], row["seed"]) for row in read(name + ".csv")}
     planned = catalogue.EXPERIMENTS[name].rows
     return sum((row.task, str(row.learners), row.codec, str(row.seed)) in done for row in planned), len(planned)
@@ -264,7 +261,7 @@ def overview():
 
 
 def sizes():
-    """A row a network that is not trained: its gradient, and how many times smaller each codec makes it."""
+    """A row a network that is not trained: its gradient, and each codec's ratio."""
     rows = read("sizes.csv")
     by = {(row["model"], row["codec"]): row for row in rows}
     codecs = [codec for codec in distinct(rows, "codec") if codec != "raw"]

@@ -1,4 +1,4 @@
-/* Loops that do nothing but move memory. Each is written once and compiled twice on x86-64.
+/* Loops that only move memory. Each is written once and compiled twice on x86-64.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/baseline.h"
@@ -11,7 +11,7 @@ INLINE void add(float *restrict r, const float *restrict g, size_t n)
 		r[i] += g[i];
 }
 
-/* Sixty-four partial sums: enough that no addition waits for another. */
+/* Sixty-four partial sums: enough ILP to hide the latency of additions. */
 INLINE float sum(const float *g, size_t n)
 {
 	typedef float vector __attribute__((vector_size(32), aligned(4), may_alias));
@@ -45,21 +45,24 @@ AVX2 static float sum_avx2(const float *g, size_t n) { return sum(g, n); }
 
 AVX2 static void scale_avx2(float *acc, float s, size_t n) { scale(acc, s, n); }
 
-void floor_add(float *r, const float *g, size_t n)
+void baseline_add(float *r, const float *g, size_t n)
 {
 	(__builtin_cpu_supports("avx2") ? add_avx2 : add)(r, g, n);
 }
 
-float floor_sum(const float *g, size_t n) { return (__builtin_cpu_supports("avx2") ? sum_avx2 : sum)(g, n); }
+float baseline_sum(const float *g, size_t n)
+{
+	return (__builtin_cpu_supports("avx2") ? sum_avx2 : sum)(g, n);
+}
 
-void floor_scale(float *acc, float s, size_t n)
+void baseline_scale(float *acc, float s, size_t n)
 {
 	(__builtin_cpu_supports("avx2") ? scale_avx2 : scale)(acc, s, n);
 }
 #else
-void floor_add(float *r, const float *g, size_t n) { add(r, g, n); }
+void baseline_add(float *r, const float *g, size_t n) { add(r, g, n); }
 
-float floor_sum(const float *g, size_t n) { return sum(g, n); }
+float baseline_sum(const float *g, size_t n) { return sum(g, n); }
 
-void floor_scale(float *acc, float s, size_t n) { scale(acc, s, n); }
+void baseline_scale(float *acc, float s, size_t n) { scale(acc, s, n); }
 #endif

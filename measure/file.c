@@ -1,4 +1,4 @@
-/* Whole files in, and files out that appear whole or not at all.
+/* Reading whole files, and writing files that appear whole or not at all.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/file.h"
@@ -17,7 +17,7 @@ static int fail(const char *path)
 	return program_fail("%s: %s", strcmp(path, "-") ? path : "standard input or output", strerror(errno));
 }
 
-/* Doubles the room of a file that is being read. */
+/* Doubles the capacity of a file that is being read. */
 static int grow(struct file *file, size_t *room)
 {
 	uint8_t *larger = *room > SIZE_MAX / 2 ? NULL : program_memory(*room * 2);
@@ -106,7 +106,7 @@ int output_open(struct output *output, const char *path)
 	if (output->fd >= 0)
 		return STATUS_OK;
 	const int status = fail(path);
-	free(output->temporary); /* it is not ours to remove */
+	free(output->temporary); /* never created: do not remove what bears its name */
 	output->temporary = NULL;
 	return status;
 }
@@ -134,7 +134,7 @@ int output_settle(struct output *output)
 	return close(fd) ? fail(output->path) : STATUS_OK;
 }
 
-/* The directory's entry as well. A directory that cannot be opened for reading is left to the system. */
+/* Also syncs the directory's entry, unless the directory cannot be opened for reading. */
 static int settle_directory(const char *target)
 {
 	const char *slash = strrchr(target, '/');
@@ -143,7 +143,7 @@ static int settle_directory(const char *target)
 	free(folder);
 	if (fd < 0)
 		return 0;
-	const int failed = fsync(fd) && errno != EINVAL; /* EINVAL: a file system without such a thing */
+	const int failed = fsync(fd) && errno != EINVAL; /* EINVAL: the file system cannot sync */
 	close(fd);
 	return failed;
 }

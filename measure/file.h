@@ -1,5 +1,6 @@
-/* Whole files in, and files out that appear whole or not at all. A path of "-" is standard input or output.
- * Every function that returns int gives STATUS_OK, or STATUS_FAILED after a message that names the file.
+/* Reading whole files, and writing files that appear whole or not at all. A path of "-" is standard input or
+ * output. Every function that returns int gives STATUS_OK, or STATUS_FAILED after a message that names the
+ * file.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FILE_H
@@ -16,7 +17,7 @@ struct file {
 };
 int file_read(struct file *file, const char *path);
 
-/* Do both paths lead to one file? Neither need exist. */
+/* Returns true if both paths lead to one file. Neither need exist. */
 bool file_same(const char *a, const char *b);
 
 /* A file under a temporary name beside its own. A path that exists and is no regular file (a pipe, a device)
@@ -29,12 +30,11 @@ struct output {
 };
 int output_open(struct output *output, const char *path);
 int output_write(struct output *output, const void *data, size_t size);
-/* All bytes on the disk, so that nothing but the rename of output_commit is left to fail. */
+/* Writes all bytes to the disk, so that only output_commit's rename can still fail. */
 int output_settle(struct output *output);
-/* The file takes its name, on the disk too. */
+/* Renames the temporary file to its name, on the disk too. */
 int output_commit(struct output *output);
-/* After any of these has failed, or instead of output_commit: the temporary file goes. Also frees after a
- * commit. */
+/* Removes the temporary file if it was not committed, and frees. Follows any outcome. */
 void output_close(struct output *output);
 
 #endif

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 void json_string(FILE *to, const char *text);
-/* The shortest decimal that reads back as the same number; null when it is not finite. */
+/* Writes the shortest decimal that reads back as the same number; null if it is not finite. */
 void json_double(FILE *to, double value);
 void json_float(FILE *to, float value);
 void json_bool(FILE *to, bool value);

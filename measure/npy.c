@@ -1,4 +1,4 @@
-/* NumPy's .npy files: a magic, a version, and a Python dictionary that says what the bytes after it are.
+/* NumPy's .npy files: a magic, a version, and a Python dictionary that describes the bytes after it.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/npy.h"
@@ -18,7 +18,7 @@ struct header {
 	uint64_t n; /* the product of the shape; UINT64_MAX when it does not fit */
 };
 
-/* The rest of the dictionary's text, which ends in a zero byte. */
+/* A parser's position in the dictionary's text is *at; the text ends in a zero byte. */
 static void skip_spaces(const char **at) { *at += strspn(*at, " \t\n"); }
 
 static bool take(const char **at, char c)
@@ -55,7 +55,7 @@ static bool take_string(const char **at, char *dst, size_t cap)
 	return true;
 }
 
-/* "()", "(3,)", "(3, 4)" -> the product. */
+/* Parses a shape, "()", "(3,)" or "(3, 4)", into the product of its sizes. */
 static bool take_shape(const char **at, uint64_t *n)
 {
 	bool overflow = false, empty = false;
@@ -92,7 +92,7 @@ static bool parse_header(struct header *header, const char *at)
 		if (!strcmp(key, "descr") && !header->has_descr) {
 			header->has_descr = true;
 			skip_spaces(&at);
-			if (*at == '[') { /* of a structured array: no need to know more */
+			if (*at == '[') { /* a structured array, which is refused whatever follows */
 				strcpy(header->descr, "structured");
 				return true;
 			}
@@ -117,7 +117,7 @@ static bool parse_header(struct header *header, const char *at)
 	return !*at && header->has_descr && header->has_fortran && header->has_shape;
 }
 
-/* The element type that the header and the user agree on. */
+/* Sets the element type from the header and the user's word. */
 static int find_dtype(struct npy *npy, const struct header *header, const char *path, bool bf16)
 {
 	const char *descr = header->descr;
@@ -176,7 +176,7 @@ static int parse(struct npy *npy, const char *path, bool bf16)
 		                    left - (size_t)header.n * width);
 	npy->n = (size_t)header.n;
 	npy->data = bytes + start + length;
-	if ((start + length) % width) /* NumPy aligns its data, others need not */
+	if ((start + length) % width) /* NumPy aligns its data, other writers need not */
 		npy->data = memmove(bytes, npy->data, left);
 	return STATUS_OK;
 }

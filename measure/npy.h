@@ -1,12 +1,12 @@
-/* NumPy's .npy files: one array of floats in, one out.
+/* NumPy's .npy files: reads and writes one array of floats.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef NPY_H
 #define NPY_H
+#include "measure/file.h"
 
 #include <crumb.h>
 #include <stdbool.h>
-#include "measure/file.h"
 
 /* n elements of dtype, in memory order; free(file.data). */
 struct npy {
@@ -16,8 +16,8 @@ struct npy {
 	enum crumb_dtype dtype;
 };
 
-/* Reads little-endian f4 or f2 of any shape in C order; or, where the caller says bf16, u2 that holds
- * bfloat16, which NumPy has no name for. STATUS_OK, or STATUS_FAILED after a message that names the file. */
+/* Reads little-endian f4 or f2 of any shape in C order; or, with bf16, u2 that holds bfloat16, for which
+ * NumPy has no name. STATUS_OK, or STATUS_FAILED after a message that names the file. */
 int npy_read(struct npy *npy, const char *path, bool bf16);
 
 /* Writes a one-dimensional f4 array of n elements. */

@@ -1,4 +1,4 @@
-/* What a codec costs on this machine.
+/* The cost of a codec on this machine.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/price.h"
@@ -10,9 +10,9 @@
 #include "exchange/seconds.h"
 #include <stdlib.h>
 
-enum { ELEMENTS = 1 << 22, ROUNDS = 7, WARM_STEPS = 40 }; /* a residual settles in as many steps */
+enum { ELEMENTS = 1 << 22, ROUNDS = 7, WARM_STEPS = 40 }; /* steps until a residual settles */
 
-/* grad and acc have ELEMENTS. */
+/* grad and acc: ELEMENTS floats. */
 static int measure(struct price *price, struct learner *learner, const float *grad, float *acc)
 {
 	double pack_seconds[ROUNDS], unpack_seconds[ROUNDS];

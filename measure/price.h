@@ -1,5 +1,5 @@
-/* What a codec costs on this machine, an element: measured on one thread, over a gradient like crumb bench's
- * that caches do not hold.
+/* The cost of a codec on this machine by element, measured on one thread over a gradient like crumb bench's
+ * that is larger than the caches.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PRICE_H
@@ -10,7 +10,7 @@
 
 struct price {
 	double bytes;        /* of payload */
-	double pack, unpack; /* seconds; what packs has been told that the gradient is finite */
+	double pack, unpack; /* seconds; pack is with CRUMB_KNOWN_FINITE */
 	bool sums;           /* crumb_sum adds frames of different learners */
 };
 

@@ -22,23 +22,21 @@ int program_fail(const char *format, ...)
 	return STATUS_FAILED;
 }
 
-/* With a caret under the first offending character of spec. */
-static int refuse_spec(int error, const char *spec, const char *bad)
+void program_caret(const char *text, const char *bad)
 {
-	fprintf(stderr, "crumb: %s\n  %s\n  ", crumb_strerror(error), spec);
-	for (const char *c = spec; c < bad; c++)
+	fprintf(stderr, "  %s\n  ", text);
+	for (const char *c = text; c < bad; c++)
 		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
 			fputc(*c == '\t' ? '\t' : ' ', stderr);
-	fputs("^\n\"crumb list\" shows the codecs and their keys.\n", stderr);
-	return STATUS_USAGE;
+	fputs("^\n", stderr);
 }
 
-const crumb_codec_info *program_codec(const crumb_codec *codec)
+static int refuse_spec(int error, const char *spec, const char *bad)
 {
-	const crumb_codec_info *info;
-	for (size_t i = 0; (info = crumb_list(i)) && info->id != codec->id;)
-		i++;
-	return info;
+	fprintf(stderr, "crumb: %s\n", crumb_strerror(error));
+	program_caret(spec, bad);
+	fputs("\"crumb list\" shows the codecs and their keys.\n", stderr);
+	return STATUS_USAGE;
 }
 
 int program_spec(crumb_codec *codec, const char *spec)
@@ -64,7 +62,7 @@ void *program_memory(size_t size)
 	if (!memory)
 		program_fail("not enough memory for %zu bytes", size);
 	else if (alignment == HUGE_PAGE)
-		madvise(memory, padded, MADV_HUGEPAGE); /* a wish: nothing depends on it */
+		madvise(memory, padded, MADV_HUGEPAGE); /* a hint: nothing depends on it */
 	return memory;
 }
 

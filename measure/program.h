@@ -1,4 +1,4 @@
-/* What the crumb tool and the benchmarks share: messages, exit statuses, memory.
+/* Messages, exit statuses and memory, which the programs share.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PROGRAM_H
@@ -12,14 +12,14 @@ enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 /* Prints "crumb: ..." to stderr. Returns STATUS_FAILED. */
 int program_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Prints the text to stderr, and a caret under its first offending character. */
+void program_caret(const char *text, const char *bad);
+
 /* Parses a spec, or the rules of a policy (exchange/policy.h). On an error it prints the text with a caret
  * under the offending character. Returns STATUS_OK or STATUS_USAGE. */
 int program_spec(crumb_codec *codec, const char *spec);
 struct policy;
 int program_policy(struct policy *policy, const char *text);
-
-/* Returns what crumb_list says of a codec. */
-const crumb_codec_info *program_codec(const crumb_codec *codec);
 
 /* Allocates size bytes, 64-byte aligned, on huge pages where the system grants them; the caller frees them.
  * Never NULL for 0 bytes. NULL after a message. */

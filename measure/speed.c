@@ -1,4 +1,4 @@
-/* Speeds in turns.
+/* Speeds of kernels that alternate in one process.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/speed.h"
@@ -30,13 +30,13 @@ static int64_t run_kernel(struct speed *speed, const struct speed_subject *subje
 	case SPEED_UNPACK:
 		return subject->unpack(subject->self, speed->acc, speed->n);
 	case SPEED_READ:
-		speed->sink = floor_sum(grad, speed->n);
+		speed->sink = baseline_sum(grad, speed->n);
 		return 0;
 	case SPEED_ADD:
-		floor_add(speed->residual, grad, speed->n);
+		baseline_add(speed->residual, grad, speed->n);
 		return 0;
 	case SPEED_SCALE:
-		floor_scale(speed->scaled, 1.0f, speed->n);
+		baseline_scale(speed->scaled, 1.0f, speed->n);
 		return 0;
 	case SPEED_COPY:
 		memcpy(speed->copy, grad, speed->n * sizeof *grad);
@@ -83,7 +83,7 @@ int speed_codec(struct speed *speed, const crumb_codec *codec, double gbps[SPEED
 {
 	struct learner learner;
 	int status = learner_open(&learner, codec, speed->n, 1);
-	const bool owes = program_codec(codec)->flags & CRUMB_CODEC_RESIDUAL;
+	const bool owes = crumb_codec_info_of(codec)->flags & CRUMB_CODEC_RESIDUAL;
 	const struct speed_subject subject = {pack_frame, unpack_frame, &learner,
 	                                      owes ? WARM_STEPS_RESIDUAL : WARM_STEPS};
 	if (!status)
@@ -92,7 +92,7 @@ int speed_codec(struct speed *speed, const crumb_codec *codec, double gbps[SPEED
 	return status;
 }
 
-/* like, from another element on. */
+/* Copies like, rotated by some elements. */
 static void rotate(float *grad, const float *like, size_t n, size_t by)
 {
 	memcpy(grad, like + by, (n - by) * sizeof *grad);

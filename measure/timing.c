@@ -1,4 +1,4 @@
-/* What a speed is made of.
+/* CPU time and repetitions.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/timing.h"

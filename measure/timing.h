@@ -1,4 +1,4 @@
-/* What a speed is made of.
+/* CPU time and repetitions, of which speeds are made.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TIMING_H
@@ -6,11 +6,11 @@
 
 #include <stddef.h>
 
-/* This thread's CPU time in seconds. */
+/* Returns this thread's CPU time in seconds. */
 double timing_now(void);
 
-/* How often to repeat something on n elements within one timing, so that the clock's own cost does not show;
- * n >= 1. */
+/* Returns the repetitions on n elements within one timing that make the clock's own cost negligible. n >=
+ * 1. */
 size_t timing_repeats(size_t n);
 
 #endif

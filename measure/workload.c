@@ -1,5 +1,5 @@
-/* Gradients to measure with. Elements are products out of two tables of random draws, which is quick and
- * close enough.
+/* Gradients to measure with. Elements are products of two tables of random draws, which is fast and close
+ * enough.
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/workload.h"

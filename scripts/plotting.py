@@ -29,6 +29,12 @@ def line_style(i):
     return f"linecolor rgb '{COLOURS[i % len(COLOURS)]}' dashtype {dash} linewidth 2 pointtype 7 pointsize 0.6"
 
 
+def frame(grid=""):
+    """A panel's two axes, with grid lines at tics of one axis, or of both."""
+    return ("set border 3 linecolor rgb '#444444'\nset tics nomirror out\n"
+            f"set grid {grid} linetype 1 linecolor rgb '#dddddd'")
+
+
 class Figure:
     """A gnuplot script that grows from top to bottom."""
 
@@ -43,7 +49,8 @@ class Figure:
 
     def blank(self, top, commands):
         """A panel without axes."""
-        self.panel(0, top, WIDTH, LINE, "unset border\nunset tics\nunset key\nset xrange [0:1]\nset yrange [0:1]", *commands, "plot NaN")
+        unset = "unset border\nunset tics\nunset key\nset xrange [0:1]\nset yrange [0:1]"
+        self.panel(0, top, WIDTH, LINE, unset, *commands, "plot NaN")
 
     def at(self, left, top):
         return f"screen {left / WIDTH:.6f}, screen {1 - top / self.height:.6f}"

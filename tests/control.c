@@ -1,7 +1,7 @@
-/* Makes a crumb-train of which every assertion about codecs must fail: linked with
- * --wrap=crumb_unpack_add_all and --wrap=crumb_add_range, so that of compressed frames nothing arrives
- * (CRUMB_CONTROL=nothing), or all of it with wrong signs on one element of twenty (CRUMB_CONTROL=flip). Raw
- * frames, what others are measured against, arrive as they are.
+/* Makes a crumb-train with which every assertion about codecs must fail: linked with
+ * --wrap=crumb_unpack_add_all and --wrap=crumb_add_range, so that compressed frames arrive as nothing
+ * (CRUMB_CONTROL=nothing), or with wrong signs on one element of twenty (CRUMB_CONTROL=flip). Raw frames, the
+ * baseline, arrive unchanged.
  *
  * SPDX-License-Identifier: MIT */
 #include <crumb_parallel.h>

@@ -18,7 +18,7 @@ enum { CHANNELS = 3, SIDE = 10, DRAWS = 3000 };
 
 static const struct shape image = {CHANNELS, SIDE, SIDE};
 
-/* Every pixel is one of its kind, and none is black. */
+/* Returns an image in which every pixel is unique and none is black. */
 static const uint8_t *pixels(void)
 {
 	static uint8_t pixel[CHANNELS * SIDE * SIDE];
@@ -40,8 +40,8 @@ static struct augment parsed(const char *text)
 	return augment;
 }
 
-/* Is `seen`, of side x side, the part of the image that begins here, but for each channel's light? On success
- * light[c] is what a least-squares line makes of it: stretch and the mean's rise. */
+/* Returns true if `seen`, of side x side, is the part of the image that begins here, up to each channel's
+ * light; light[c] is then the least-squares line: slope and the mean's rise. */
 static bool is_part(const float *seen, int side, int row, int column, bool mirrored,
                     double light[CHANNELS][2])
 {
@@ -98,7 +98,7 @@ static void tests_take_the_middle(void **state)
 	assert_int_equal(augment_shape(&large, image).height, 0);
 }
 
-/* Counts are within 5 standard deviations of even ones. */
+/* Asserts that counts are within 5 standard deviations of even ones. */
 static void even(const int *count, int n)
 {
 	const double p = 1.0 / n;
@@ -168,7 +168,7 @@ static void wrong_texts(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		int bad; /* where */
+		int bad; /* offset of the first bad character */
 	} wrong[] = {
 	        {"", 0}, {"flip", 0}, {"shift:side=3", 6}, {"shift:pad=65", 10}, {"crop:contrast=2", 14}};
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {

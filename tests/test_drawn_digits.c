@@ -82,7 +82,7 @@ static size_t nearest(const double mean[10][28 * 28], const uint8_t *pixel)
 	return best;
 }
 
-/* The nearest mean image, the simplest of classifiers, does better than chance and far from well. */
+/* Classifies by the nearest mean image, the simplest of classifiers: better than chance and far from well. */
 static void neither_trivial_nor_hopeless(void **state)
 {
 	(void)state;
@@ -106,7 +106,8 @@ static void neither_trivial_nor_hopeless(void **state)
 	data_close(&data);
 }
 
-/* The digit of the same number, each channel from one level to another, with an edge of paper. */
+/* Compares with the grey digit of the same number: each channel goes from one level to another, with a border
+ * of paper. */
 static void colours_are_of_the_same_digits(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* MNIST's files, plain and gzipped, and files that are not what they should be: each refusal names its file.
+/* MNIST's files, plain and gzipped, and malformed files: each refusal names its file.
  *
  * SPDX-License-Identifier: MIT */
 #define _XOPEN_SOURCE 700
@@ -41,7 +41,7 @@ static void put(const char *name, bool gz, const uint8_t *bytes, size_t n)
 	assert_int_equal(gzclose(file), Z_OK);
 }
 
-/* An IDX file of `count` images or labels whose i-th byte is i % 10. */
+/* Writes an IDX file of `count` images or labels whose i-th byte is i % 10. */
 static size_t idx(uint8_t *to, bool images, size_t count)
 {
 	const uint8_t head[16] = {
@@ -107,7 +107,7 @@ static void plain_and_gzipped(void **state)
 	}
 }
 
-/* Loading fails with a line that names the file and has these words. */
+/* Asserts that loading fails with a line that names the file and has these words. */
 static void refuses(size_t which, const char *words)
 {
 	struct data data;
@@ -237,7 +237,7 @@ static void the_real_thing(void **state)
 
 /* ---- idx: ---- */
 
-/* [count] samples of these sizes; the i-th byte is i % 251. */
+/* Writes [count] samples of these sizes; the i-th byte is i % 251. */
 static void put_any(const char *name, const uint32_t *size, int dims, bool images)
 {
 	uint8_t head[4 + 4 * 4] = {0, 0, 8, (uint8_t)dims};
@@ -295,7 +295,7 @@ static void any_shape(void **state)
 	}
 }
 
-/* The test set is to be of the training set's shape and classes. */
+/* Refuses a test set of another shape or more classes than the training set. */
 static void sets_that_differ(void **state)
 {
 	(void)state;

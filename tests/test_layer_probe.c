@@ -1,4 +1,4 @@
-/* Probes against their definitions, written out: of frames that plain crumb calls made.
+/* Probes against their definitions, written out, on frames that plain crumb calls made.
  *
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static const struct crumb_slice slices[SLICES] = {{.at = 0, .n = 1001, .kind = C
                                                   {.at = 5110 + MOST, .n = 500, .kind = CRUMB_KIND_LAST}};
 enum { TOTAL = 5110 + MOST + 500 };
 
-/* Of tails heavier than a normal law's. */
+/* Makes a gradient with tails heavier than normal. */
 static void make_gradient(float *grad, uint64_t x)
 {
 	for (size_t i = 0; i < TOTAL; i++) {
@@ -37,8 +37,8 @@ static void make_gradient(float *grad, uint64_t x)
 	}
 }
 
-/* The first learner's frames of a layer, made by plain calls: what the last one decodes to, and what was owed
- * before it. */
+/* The first learner's frames of a layer by plain calls: the decoded last frame, and the residual before
+ * it. */
 struct plain {
 	float *arrived, *owed;
 	double sent, bins;
@@ -85,7 +85,7 @@ static void pack_plainly(struct plain *plain, const struct crumb_slice *slice, s
 	free(frame);
 }
 
-/* ---- what is held against what ---- */
+/* ---- comparisons ---- */
 
 static void near(double a, double b)
 {
@@ -122,7 +122,7 @@ static void check_spread(const struct spread *spread, const float *x, size_t n)
 	}
 }
 
-/* The gradient, clipped bucket by bucket of a slice at factor standard deviations. */
+/* Clips the gradient, bucket by bucket of a slice, at factor standard deviations. */
 static void clip_plainly(float *clipped, const float *grad, size_t n, size_t bucket, double factor)
 {
 	for (size_t first = 0; first < n; first += bucket) {
@@ -203,8 +203,8 @@ static void check_layer(const struct layer_probe *probe, const struct plain *pla
 
 struct part {
 	const char *spec;
-	size_t bucket; /* 0: all of a slice */
-	double factor; /* where it clips */
+	size_t bucket; /* 0: the whole slice */
+	double factor; /* of clipping, if the codec clips */
 };
 
 static void probe_with(const char *plan, const char *text, const struct part of_kind[CRUMB_KINDS])

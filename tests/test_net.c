@@ -1,5 +1,5 @@
 /* Networks: shapes and slices, the forward pass against plain loops, every layer's gradient against
- * differences, and gradients that are one thread's work, the same bits whoever computes them.
+ * differences, and gradients by any number of threads, whose bits are those of one.
  *
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
@@ -218,7 +218,7 @@ static double *lstm_by_hand(const struct net_layer *l, const float *param, const
 	return y;
 }
 
-/* 0 beyond the edges. */
+/* Returns a pixel; 0 beyond the edges. */
 static double pixel(const struct net_layer *l, const double *x, int c, int i, int j)
 {
 	const bool within = i >= 0 && i < l->in.height && j >= 0 && j < l->in.width;
@@ -315,7 +315,7 @@ static void batchnorm_by_hand(const struct net_layer *l, const float *param, siz
 	}
 }
 
-/* One sample; `from`: what the shortcut brings. */
+/* Computes one sample. `from`: the shortcut's input. */
 static void shortcut_by_hand(const struct net_layer *l, struct shape in, const double *x, const double *from,
                              double *y)
 {
@@ -332,7 +332,7 @@ static void shortcut_by_hand(const struct net_layer *l, struct shape in, const d
 
 static void check_forward(const struct layer *layers, size_t count, struct shape input)
 {
-	enum { BATCH = 3, MOST = 1000 }; /* MOST: outputs of a layer */
+	enum { BATCH = 3, MOST = 1000 }; /* MOST: most outputs of a */
 	const struct model model = {.name = "every layer", .layers = layers, .layer_count = count};
 	struct net net;
 	open_net(&net, &model, input);
@@ -342,7 +342,7 @@ static void check_forward(const struct layer *layers, size_t count, struct shape
 	const size_t pixels = shape_count(net.input);
 	fill(pass_input(pass), BATCH * pixels, 2, 1);
 	assert_int_equal(pass_forward(pass, param), 0);
-	static double value[16][BATCH * MOST]; /* value[l]: into layer l */
+	static double value[16][BATCH * MOST]; /* value[l]: input of layer */
 	for (size_t k = 0; k < BATCH * pixels; k++)
 		value[0][k] = pass_input(pass)[k];
 	for (size_t l = 0; l < net.layer_count; l++) {
@@ -384,7 +384,7 @@ static void forward_is_the_definition(void **state)
 	check_forward(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
 }
 
-/* With the statistics of a batch, a test of it gives what its training gave. */
+/* Tests a batch with its own statistics: the outputs equal those of its training. */
 static void a_test_takes_given_statistics(void **state)
 {
 	(void)state;
@@ -426,9 +426,9 @@ static double along(struct pass *pass, const float *param, const float *directio
 	return sum;
 }
 
-/* The gradient of sum(direction * logits), by every parameter. Between kinks of relu and pool that is linear
- * in each parameter: a difference is exact but for rounding, and the differences to both sides tell whether
- * there was a kink. Few parameters may have one. */
+/* Compares the gradient of sum(direction * logits) by every parameter with differences. Between kinks of relu
+ * and pool that sum is linear in each parameter: a difference is exact up to rounding, and the differences to
+ * both sides show a kink. Few parameters may have one. */
 static void check_dropped_gradient(const struct layer *layers, size_t count, struct shape input,
                                    float dropout)
 {
@@ -503,7 +503,7 @@ static void gradients_are_differences(void **state)
 	check_gradient(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
 }
 
-/* Of inputs that are 1, through a layer that changes nothing, the logits are what dropout multiplied by. */
+/* Passes inputs of 1 through a layer that changes nothing: the logits are dropout's factors. */
 static void dropout_is_fair(void **state)
 {
 	(void)state;
@@ -627,7 +627,7 @@ static void crowd_task(void *arg, size_t l, unsigned thread)
 		crowd->grad[l][0] = NAN;
 }
 
-/* Fills `grad`, 8 gradients one after another, on so many threads. */
+/* Computes 8 gradients into `grad`, one after another, on so many threads. */
 static void gradients_on(unsigned threads, const struct net *net, const struct data *data, const float *param,
                          float *grad)
 {
@@ -705,7 +705,7 @@ static void micro_batches_add_up(void **state)
 	data_close(&data);
 }
 
-/* All that a run reports, which is exact to the last bit of every parameter's history: loss and residual are
+/* Returns a run's report, which depends on the last bit of every parameter's history: loss and residual are
  * sums over everything. */
 static struct report run_on(unsigned threads, const char *policy, const struct data *data,
                             const struct net *net)

@@ -17,7 +17,7 @@ enum { N = 37, STEPS = 25 };
 
 static const struct optimizer_step setting = {.rate = 0.01, .momentum = 0.9, .decay = 0.1};
 
-/* One parameter: what it remembers, and what it becomes with gradient g in step t. */
+/* One parameter: its moments, and its value after gradient g in step t. */
 struct by_hand {
 	double p, a, b;
 };
@@ -71,7 +71,7 @@ static const struct {
         {"rmsprop:decay=0.5,epsilon=0.25", 1, other_rmsprop},
 };
 
-/* In two parts, as threads do it. */
+/* Steps in two parts, as threads do. */
 static void steps_are_the_papers(void **state)
 {
 	(void)state;
@@ -113,7 +113,7 @@ static void wrong_texts(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		int bad; /* where */
+		int bad; /* offset of the first bad character */
 	} wrong[] = {{"", 0},
 	             {"sdg", 0},
 	             {"sgd:momentum=1", 4},

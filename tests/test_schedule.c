@@ -46,7 +46,7 @@ static void wrong_texts(void **state)
 	(void)state;
 	static const struct {
 		const char *text;
-		int bad; /* where */
+		int bad; /* offset of the first bad character */
 	} wrong[] = {{"", 0},
 	             {"stairs", 0},
 	             {"constant:", 9},

@@ -1,5 +1,5 @@
-/* Text as pieces: what follows a character is its label, files that cannot be used say why, and the program's
- * own is the same everywhere.
+/* Text as pieces: the label of a character is the next one; refusals of unusable files say why; and the
+ * program's own text is the same everywhere.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L

@@ -20,7 +20,7 @@
 static const struct layer one_layer[] = {{.type = LAYER_FC, .units = 10}};
 static const struct model model = {.name = "one", .layers = one_layer, .layer_count = 1};
 
-enum { TESTED = WORKER_MOST + 3 }; /* samples, of another micro-batch too */
+enum { TESTED = WORKER_MOST + 3 }; /* samples: one micro-batch and part of another */
 
 struct problem {
 	struct data data;
@@ -37,7 +37,7 @@ static void problem_open(struct problem *p, size_t samples)
 	assert_int_equal(net_open(&p->net, &model, p->data.shape, why, sizeof why), 0);
 }
 
-/* The loss of the last epoch, before its steps. */
+/* Trains. Returns the last epoch's loss, before its steps. */
 static double train(const struct problem *p, struct options *options)
 {
 	char why[256] = "";
@@ -55,7 +55,7 @@ static double train(const struct problem *p, struct options *options)
 	return run.loss;
 }
 
-/* The same of descent over all samples at once, an epoch a step. */
+/* Descends by all samples at once, an epoch a step. Returns the last loss. */
 static double descend(const struct problem *p, const struct options *options)
 {
 	const size_t n = p->net.parameters, samples = p->data.train.count;
@@ -86,7 +86,7 @@ static double descend(const struct problem *p, const struct options *options)
 	return loss;
 }
 
-/* Five samples among three learners: two of them have twice the third's share. */
+/* Splits five samples among three learners: two of them have twice the third's share. */
 static void training_is_descent(void **state)
 {
 	(void)state;
@@ -102,7 +102,7 @@ static void training_is_descent(void **state)
 	data_close(&p.data);
 }
 
-/* At a rate of almost nothing the loss tells which samples an epoch took: one step of most of them. */
+/* Trains at a rate near 0: the loss then shows which samples an epoch took in its one step. */
 static void epochs_are_shuffled(void **state)
 {
 	(void)state;
@@ -114,13 +114,13 @@ static void epochs_are_shuffled(void **state)
 	for (options.seed = 1; options.seed <= 2; options.seed++)
 		for (options.epochs = 1; options.epochs <= 2; options.epochs++)
 			loss[2 * (options.seed - 1) + options.epochs - 1] = train(&p, &options);
-	assert_true(fabs(loss[0] - loss[1]) > 1e-3); /* of one seed: the same weights */
+	assert_true(fabs(loss[0] - loss[1]) > 1e-3); /* both begin with the same weights */
 	assert_true(fabs(loss[2] - loss[3]) > 1e-3);
 	data_close(&p.data);
 }
 
-/* A batch's loss and gradient are the means of its samples', so that it does not matter which learner has a
- * sample. */
+/* Compares a batch's loss and gradient with the means of its samples'; so it does not matter which learner
+ * has a sample. */
 static double is_mean_of_samples(struct worker *worker, const struct net *net, const float *param,
                                  const uint32_t *index, size_t samples)
 {
@@ -169,7 +169,7 @@ static void a_samples_dropout_is_its_own(void **state)
 	data_close(&p.data);
 }
 
-/* More samples than a micro-batch has are worth what they are worth one by one, in training and in a test. */
+/* Compares more samples than a micro-batch has with the same ones one by one, in training and in a test. */
 static void micro_batches_are_added_up(void **state)
 {
 	(void)state;
@@ -215,7 +215,7 @@ static void parts_are_even(void **state)
 		}
 }
 
-/* Chi-square over the six orders of three samples, 5 degrees of freedom: within 5 standard deviations. */
+/* Tests the six orders of three samples by chi-square, 5 degrees of freedom: within 5 standard deviations. */
 static void orders_are_equally_likely(void **state)
 {
 	(void)state;

@@ -7,7 +7,8 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay average dropout schedule warmup seed codec flat compression-params plan down timeout \
+for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay average \
+	dropout schedule warmup seed codec flat compression-params plan down timeout \
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
@@ -78,11 +79,13 @@ for threads in 1 3; do
 	check "a script, $threads threads" $small --epochs 1 --threads $threads --codec "$script" --log log
 	grep -o '"loss": [^,]*, "error": [^,]*' log >numbers$threads
 	holds "has so many choices" test "$(grep -c '"event": "choice"' log)" = 3
-	holds "and tells its script" grep -qF '"script": "auto|2 shard conv,fc,last=strom:threshold=auto;bias=raw conv' log
+	holds "and tells its script" \
+		grep -qF '"script": "auto|2 shard conv,fc,last=strom:threshold=auto;bias=raw conv' log
 done
 holds "the same numbers" cmp numbers1 numbers3
 carets --down 'half:type=f8' 'not understood' 11
-for pair in '{"type":"2bit","threshold":0.25}=twobit:threshold=0.25' '{ "threshold" : 0.25, "type" : "1bit" }=onebit:threshold=0.25' \
+for pair in '{"type":"2bit","threshold":0.25}=twobit:threshold=0.25' \
+	'{ "threshold" : 0.25, "type" : "1bit" }=onebit:threshold=0.25' \
 	'{"type":"none"}=raw' '{"type":"2bit"}=twobit' '{"type":"2bit","threshold":"auto"}=twobit:threshold=auto'; do
 	check "--compression-params ${pair%%\}*}}" $small --epochs 1 --compression-params "${pair%%\}*}}"
 	holds "is ${pair#*\}=}" grep -q "^${pair#*\}=} " stdout
@@ -142,7 +145,8 @@ mkdir same
 for what in images-idx3 labels-idx1; do
 	cp small/train-$what-ubyte same && cp small/train-$what-ubyte same/t10k-$what-ubyte
 done
-check "a test on the training set, which changes nothing" "$CRUMB_TRAIN" --data mnist:same --batch 50 --epochs 1 --learners 7 --lr 0 --log log
+check "a test on the training set, which changes nothing" \
+	"$CRUMB_TRAIN" --data mnist:same --batch 50 --epochs 1 --learners 7 --lr 0 --log log
 holds "has the training's loss" python3 -c 'import json, math
 e = json.loads(open("log").readline())
 assert math.isclose(e["loss"], e["test_loss"], rel_tol=1e-6), (e["loss"], e["test_loss"])'
@@ -166,7 +170,9 @@ END
 python3 make_more.py
 while read -r model data lr more; do
 	# shellcheck disable=SC2086 # a list
-	check "$model" "$CRUMB_TRAIN" --model "$model" --data "$data" --batch 20 --learners 2 --epochs 3 --lr "$lr" $more --log log
+	check "$model" \
+		"$CRUMB_TRAIN" --model "$model" --data "$data" --batch 20 --learners 2 --epochs 3 --lr "$lr" $more \
+		--log log
 	holds "$model trains" python3 -c 'import json
 loss = [json.loads(line)["loss"] for line in open("log")]
 assert loss[2] < 0.95 * loss[0], loss'
@@ -197,14 +203,19 @@ for name in "down", "log":
         e = json.loads(line)
         if e["event"] != "probe":
             continue
-        assert [f"{layer['slice']} {layer['kind']}" for layer in e["layers"]] == ["0 conv", "2 conv", "4 fc", "6 last"], e
+        slices = [f"{layer['slice']} {layer['kind']}" for layer in e["layers"]]
+        assert slices == ["0 conv", "2 conv", "4 fc", "6 last"], e
         for layer in e["layers"]:
-            keys = {"raw": set(), "half": set(), "adacomp:bin=50": {"residual"}, "terngrad:clip=0": {"clipped", "clip_length", "clip_cosine"}}
-            assert layer["codec"] == (e["codec"] if layer["kind"] != "last" or "terngrad" not in e["codec"] else "raw"), layer
-            assert layer.keys() - {"slice", "kind", "codec", "sent", "bin_sent", "error", "variance", "gradient", "arrived"} == keys[layer["codec"]], layer
+            keys = {"raw": set(), "half": set(), "adacomp:bin=50": {"residual"},
+                    "terngrad:clip=0": {"clipped", "clip_length", "clip_cosine"}}
+            raw = layer["kind"] == "last" and "terngrad" in e["codec"]
+            assert layer["codec"] == ("raw" if raw else e["codec"]), layer
+            common = {"slice", "kind", "codec", "sent", "bin_sent", "error", "variance", "gradient", "arrived"}
+            assert layer.keys() - common == keys[layer["codec"]], layer
             for part in layer.keys() & {"gradient", "arrived", "residual", "clipped"}:
                 sizes = [layer[part][key] for key in ("p50", "p90", "p95", "p99", "p99.9", "max")]
-                assert sizes == sorted(sizes) and len(layer[part]["histogram"]) == 41 and 0 <= layer[part]["zeros"] <= 1, layer
+                assert sizes == sorted(sizes) and len(layer[part]["histogram"]) == 41, layer
+                assert 0 <= layer[part]["zeros"] <= 1, layer
         slope, cosine, drift = (e["arrived"][key] for key in ("slope", "cosine", "drift"))
         kept = e["codec"] not in ("half", "terngrad:clip=0")
         assert e["step"] % 5 == 0 and e["epoch"] == 1 + (e["step"] - 1) // 12, e
@@ -275,7 +286,8 @@ def read(name):
     assert head == {"descr": "<f4", "fortran_order": False, "shape": (len(data) // 4 - 32,)}, head
     return data[128:]
 
-slices = (500, "00-conv"), (20, ""), (25000, "02-conv"), (50, ""), (400000, "04-fc"), (500, ""), (5000, "06-last"), (10, "")
+slices = ((500, "00-conv"), (20, ""), (25000, "02-conv"), (50, ""), (400000, "04-fc"), (500, ""),
+          (5000, "06-last"), (10, ""))
 flats = [read(f"step{step:07}-flat") for step in (1, 12, 24)]
 assert len(set(flats)) == 3
 for step, flat in zip((1, 12, 24), flats):

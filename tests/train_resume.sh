@@ -12,7 +12,7 @@ import json, sys
 for line in open(sys.argv[1]):
     print({key: value for key, value in json.loads(line).items() if key != "seconds"})
 END
-# The same blocks: all but the report, in which there are seconds, and the checksum.
+# Compares the blocks, except for the report, which has seconds, and the checksum.
 cat >blocks.py <<'END'
 import struct, sys
 def blocks(path):
@@ -74,7 +74,8 @@ holds "the log stays" cmp got want
 refused 1 'of another run' "$CRUMB_TRAIN" "$@" --lr 0.01 --checkpoint whole --resume
 refused 1 'whole.log: shorter than' sh -c ': >whole.log; exec "$0" "$@" --checkpoint whole --resume --log whole.log' \
 	"$CRUMB_TRAIN" "$@"
-for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' 'del data[20:]' 'data[-2000000] ^= 64'; do
+for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' \
+	'del data[20:]' 'data[-2000000] ^= 64'; do
 	python3 -c "
 data = bytearray(open('parts/epoch0000040-rank0', 'rb').read())
 $damage

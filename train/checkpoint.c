@@ -35,7 +35,7 @@ static int failed(const struct stream *s, const char *what)
 	return -1;
 }
 
-/* folder/name; 0, or -1 after a message. */
+/* Sets the path to folder/name. 0, or -1 after a message. */
 static int set_path(struct stream *s, const char *folder, const char *name)
 {
 	const int length = snprintf(s->path, sizeof s->path, "%s/%s", folder, name);
@@ -47,7 +47,7 @@ static void file_name(char name[64], size_t epoch, unsigned rank)
 	snprintf(name, 64, "epoch%07zu-rank%u", epoch, rank);
 }
 
-/* The epoch of a file of this rank; 0 if it is none. */
+/* Returns the epoch of this rank's checkpoint file; 0 if the name is no such file's. */
 static size_t epoch_of(const char *name, unsigned rank)
 {
 	size_t epoch = 0;
@@ -58,8 +58,7 @@ static size_t epoch_of(const char *name, unsigned rank)
 	return strcmp(name, same) == 0 ? epoch : 0;
 }
 
-/* The newest epoch below `before` that this rank has a file of, 0 if there is none; -1 where the folder
- * cannot be read. */
+/* Finds this rank's newest epoch below `before`, 0 if there is none. -1 if the folder cannot be read. */
 static int find_newest(const struct checkpoint *c, size_t before, size_t *newest)
 {
 	DIR *folder = opendir(c->folder);
@@ -109,7 +108,7 @@ static bool put_all(struct stream *s, const struct checkpoint *c, const struct c
 	return well && put(s, &sum, sizeof sum) && fflush(s->file) == 0 && fsync(fileno(s->file)) == 0;
 }
 
-/* The folder's entries on the disk; a file system without such a thing is left to itself. */
+/* Syncs the folder's entries; ignores a file system that cannot. */
 static void settle(const char *folder)
 {
 	const int fd = open(folder, O_RDONLY);
@@ -119,7 +118,7 @@ static void settle(const char *folder)
 	}
 }
 
-/* Removes what is older than the newest before this epoch. */
+/* Removes files older than the newest one before this epoch. */
 static void remove_older(struct stream *s, const struct checkpoint *c, size_t epoch)
 {
 	size_t kept, older;
@@ -178,7 +177,7 @@ static bool get_sized(struct stream *s, void *data, size_t size)
 	return get(s, &length, sizeof length) && length == size && get(s, data, size);
 }
 
-/* Is it of this run? */
+/* Reads the head and refuses another run's file. */
 static int read_head(struct stream *s, const struct checkpoint *c)
 {
 	char begin[sizeof magic], text[4096];

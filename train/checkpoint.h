@@ -1,9 +1,9 @@
-/* What a rank has to remember between two epochs, in files: DIR/epoch0000012-rank0.
+/* A rank's state between two epochs, in files: DIR/epoch0000012-rank0.
  *
- * A file is written under another name and takes its own when it is on the disk, so that one that is there is
- * whole, whenever the program was killed. The two newest of a rank stay: another rank may be one epoch
- * behind. A file begins with a text that says what run it is of, and is of no use to another one, nor to a
- * machine or a version that lays its blocks out otherwise; it ends with a checksum.
+ * A file is written under a temporary name and renamed when it is on the disk, so that a checkpoint is whole
+ * whenever the program was killed. A rank's two newest stay, because another rank may be one epoch behind. A
+ * file begins with a text that identifies the run, and is of no use to another run, nor to a machine or a
+ * version with another layout of blocks; it ends with a checksum.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CHECKPOINT_H
@@ -15,7 +15,7 @@
 struct checkpoint {
 	const char *folder;
 	unsigned rank;
-	const char *run; /* which this is: options, versions */
+	const char *run; /* identifies the run: options, versions */
 };
 
 struct checkpoint_block {
@@ -23,8 +23,8 @@ struct checkpoint_block {
 	size_t size;
 };
 
-/* Makes the folder where there is none; *newest is the epoch of this rank's newest file, 0 if it has none.
- * All return 0, or -1 with a line in why, which names the file. */
+/* Makes the folder if there is none. *newest: the epoch of this rank's newest file, 0 if it has none. All
+ * return 0, or -1 with a line in why, which names the file. */
 int checkpoint_open(const struct checkpoint *checkpoint, size_t *newest, char *why, size_t cap);
 int checkpoint_write(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                      size_t blocks, char *why, size_t cap);

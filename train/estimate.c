@@ -2,20 +2,20 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/estimate.h"
-#include "train/layers/init.h"
-#include "train/worker.h"
-
 #include "exchange/auto/probe.h"
 #include "exchange/seconds.h"
+#include "exchange/transport.h"
+#include "train/layers/init.h"
 #include "train/split.h"
+#include "train/worker.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/transport.h"
 
-enum { STEPS = 9 }; /* one more comes first: it is slow */
+enum { STEPS = 9 }; /* after one that warms up */
 
-/* The median step of n samples; -1: it fails, and worker_why says why. */
+/* Returns the median seconds of a step of n samples; -1 on failure, and worker_why says why. */
 static double time_steps(const struct options *o, struct worker *worker, const struct data *data,
                          const struct net *net, float *param, float *grad, size_t n)
 {
@@ -43,7 +43,7 @@ static double time_steps(const struct options *o, struct worker *worker, const s
 	return failed ? -1 : crumb_seconds_median(seconds, STEPS);
 }
 
-/* The greatest of all ranks' seconds. */
+/* Replaces *seconds by the maximum over the ranks. */
 static int slowest(struct transport *ranks, double *seconds)
 {
 	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
@@ -71,7 +71,7 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	float *param = calloc(net->parameters, sizeof *param), *grad = calloc(net->parameters, sizeof *grad);
 	const size_t n = split_size(o->batch, o->learners, 0);
 	double seconds = -1;
-	const double dense = 4.0 * (double)net->parameters; /* what a rank sends at most in plan shard */
+	const double dense = 4.0 * (double)net->parameters; /* most bytes that a rank sends in plan shard */
 	struct crumb_link link;
 
 	snprintf(why, cap, "out of memory");

@@ -1,4 +1,4 @@
-/* What crumb plan wants to know of a machine and its network.
+/* Measurements of a machine and its network for crumb plan.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ESTIMATE_H
@@ -10,9 +10,9 @@
 
 struct transport;
 
-/* Times one learner's part of a batch on one thread, optimizer and all, on every rank at once, and the link
- * between them; rank 0 prints options of crumb plan in a line: --batch and --compute, of the slowest rank;
- * with more ranks than one, --nodes, --link and --latency. 0, or -1 with a line in why. */
+/* Times one learner's part of a batch on one thread, the optimizer included, on every rank at once, and the
+ * link between ranks. Rank 0 prints a line of options of crumb plan: --batch and --compute, of the slowest
+ * rank; and with several ranks --nodes, --link and --latency. 0, or -1 with a line in why. */
 int estimate_print(const struct options *options, const struct data *data, const struct net *net,
                    struct transport *ranks, char *why, size_t cap);
 

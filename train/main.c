@@ -2,11 +2,13 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
+#include "exchange/team.h"
+#include "exchange/transport.h"
+#include "nets/net.h"
 #include "train/data/data.h"
 #include "train/estimate.h"
-#include "train/report/log.h"
-#include "nets/net.h"
 #include "train/options/options.h"
+#include "train/report/log.h"
 #include "train/report/table.h"
 #include "train/train.h"
 
@@ -14,12 +16,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "exchange/team.h"
-#include "exchange/transport.h"
 
 enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
-#define START_SECONDS 60 /* for MPI to begin: options are not read yet */
+#define START_SECONDS 60 /* for MPI to start, before options are read */
 
 static bool drops(const struct net *net)
 {
@@ -59,14 +59,14 @@ static int load(const struct options *o, struct data *data, struct net *net, cha
 	return 0;
 }
 
-/* The CPUs of this process, which ranks of one machine share. */
+/* Returns this rank's share of the CPUs, which ranks of one machine divide. */
 static size_t share_of_cpus(const struct transport *ranks)
 {
 	const size_t cpus = options_cpus(), share = ranks ? cpus / ranks->local : cpus;
 	return share > 0 ? share : 1;
 }
 
-/* Runs all codecs one after another; *done of them came to their end. */
+/* Runs all codecs one after another. *done: those that finished. */
 static int train_all(const struct train_setting *setting, struct report *run, size_t *done, char *why,
                      size_t cap)
 {
@@ -135,8 +135,8 @@ static int start_ranks(struct transport **ranks)
 	return -1;
 }
 
-/* All ranks notice most failures at the same time, and whichever tells first ends them all: so the others
- * hold back what they have to say, rank by rank. */
+/* Buffers the message of a rank above 0, which end_ranks prints rank by rank: all ranks notice most failures
+ * at once, and the first one that aborts ends them all. */
 static void hold_back(const struct transport *ranks)
 {
 	static char held[1 << 16];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/resume.h"
+#include "exchange/transport.h"
 #include "train/checkpoint.h"
 
 #include <stdlib.h>
-#include "exchange/transport.h"
 
-/* What a run has to remember beside its arrays. */
+/* The run's state that is no array. */
 struct past {
 	struct report run;
 	size_t step;
@@ -29,8 +29,8 @@ static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_pac
 		          crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer)));
 }
 
-/* All that the next epoch depends on: weights, optimizer, and, from *packers on, this rank's packers; block
- * may be NULL, to count. */
+/* Lists the blocks on which the next epoch depends: weights, optimizer, and, from *packers on, this rank's
+ * packers; block may be NULL, to count. */
 static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block,
                           size_t *packers)
 {
@@ -88,7 +88,7 @@ int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 	return with_blocks(t, checkpoint_write, run->epoch, &past, why, cap);
 }
 
-/* The epoch that the slowest rank has reached. */
+/* Finds the epoch that the slowest rank has reached. */
 static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
 {
 	const size_t learners = t->setting->options->learners;

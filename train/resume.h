@@ -6,11 +6,11 @@
 
 #include "train/state.h"
 
-/* Writes one where the options say so, after the last epoch of *run. 0, or a negative error and a reason in
- * why. */
+/* Writes a checkpoint if the options want one after the last epoch of *run. 0, or a negative error and a
+ * reason in why. */
 int train_save(struct train *t, const struct report *run, char *why, size_t cap);
 
-/* Goes back to the newest one where the options say so, and *run to what it was then. Errors as above. */
+/* Restores the newest checkpoint if the options say so, and *run. Errors as above. */
 int train_resume(struct train *t, struct report *run, char *why, size_t cap);
 
 #endif

@@ -1,4 +1,4 @@
-/* n things in parts whose sizes differ by at most one, the larger parts first.
+/* Splits n things into parts whose sizes differ by at most one, larger parts first.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SPLIT_H

@@ -1,4 +1,4 @@
-/* What training a network with one codec holds.
+/* The state of training a network with one codec.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef STATE_H
@@ -10,15 +10,28 @@
 
 #include <stdbool.h>
 
-struct told;
+enum {
+	TEST_CHUNK = 256, /* test samples a task */
+	STATISTICS_CHUNKS =
+	        8 /* most tasks whose samples give batch normalisation its statistics for a test */
+};
+
+/* One learner's part of an epoch's report, sent to all ranks; the first learner of a rank reports for the
+ * rank. */
+struct told {
+	double loss, owed; /* loss: sum over its steps; owed: squared norm of its residuals */
+	double test_loss;  /* sum over its part of the test set */
+	uint64_t errors;
+	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
+};
 
 struct train {
 	const struct train_setting *setting;
 	const char *codec;
-	char run[4096];         /* which run this is, in words */
+	char run[4096];         /* identifies the run, in words */
 	struct worker **worker; /* one a thread */
 	size_t workers;
-	struct crumb_slice *slice; /* the network's, cut as the plan wants them */
+	struct crumb_slice *slice; /* the network's slices, cut as the plan wants */
 	size_t slices;
 	struct crumb_exchange *exchange;
 	struct crumb_tuner *tuner; /* of the exchange, with --codec auto; NULL otherwise */
@@ -26,7 +39,7 @@ struct train {
 	float *param, *mean;
 	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
 	float *average;                        /* of the parameters; NULL: none is wanted */
-	float *tested;                         /* parameters and statistics that a test takes */
+	float *tested;                         /* a test's parameters and statistics */
 	float *statistics;                     /* by chunk */
 	float **grad;                          /* by own learner */
 	float *share;                          /* of a batch, by learner of all */
@@ -45,5 +58,16 @@ struct train {
 	struct worker_score *score; /* by chunk of the test set */
 	bool *failed;               /* by thread */
 };
+
+/* Returns the steps of an epoch. */
+size_t train_steps(const struct train_setting *setting);
+
+/* Returns the tasks of a test. */
+size_t train_test_chunks(const struct train_setting *setting);
+
+/* Opens the exchange, allocates, and initialises the parameters. 0, or -1 with a line in why. On any outcome
+ * train_close may follow. */
+int train_open(struct train *train, const struct train_setting *setting, size_t codec, char *why, size_t cap);
+void train_close(struct train *train);
 
 #endif

@@ -2,191 +2,29 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/train.h"
+#include "exchange/auto/tuner.h"
+#include "exchange/seconds.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
+#include "train/data/random.h"
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
-#include "train/layers/init.h"
 #include "train/report/layer_probe.h"
-#include "train/update/optimizer.h"
-#include "train/data/random.h"
 #include "train/resume.h"
 #include "train/split.h"
 #include "train/state.h"
+#include "train/update/optimizer.h"
 #include "train/worker.h"
 
 #include <math.h>
-#include "exchange/seconds.h"
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "exchange/team.h"
-#include "exchange/transport.h"
-#include "exchange/auto/tuner.h"
 
 enum {
-	TEST_CHUNK = 256,        /* test samples a task */
-	STATISTICS_CHUNK = 128,  /* training samples a task */
-	STATISTICS_CHUNKS = 8,   /* from which batch normalisation gets its statistics for a test, at most */
-	OPTIMIZER_CHUNK = 65536, /* parameters a task */
-	LINE = 64
+	STATISTICS_CHUNK = 128, /* training samples a task */
+	OPTIMIZER_CHUNK = 65536 /* parameters a task */
 };
-
-/* What one learner tells all ranks after an epoch; what is the rank's own, its first learner tells. */
-struct told {
-	double loss, owed; /* the sum over its steps; squared */
-	double test_loss;  /* the sum over its part of the test set */
-	uint64_t errors;
-	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
-};
-
-static size_t steps_per_epoch(const struct train_setting *s)
-{
-	return s->data->train.count / s->options->batch;
-}
-
-static size_t test_chunks(const struct train_setting *s)
-{
-	return (s->data->test.count + TEST_CHUNK - 1) / TEST_CHUNK;
-}
-
-/* ---- memory ---- */
-
-static float *floats(size_t n)
-{
-	if (n > (SIZE_MAX - LINE) / sizeof(float))
-		return NULL;
-	float *memory = aligned_alloc(LINE, (n * sizeof(float) + LINE - 1) / LINE * LINE);
-	if (memory)
-		memset(memory, 0, n * sizeof(float));
-	return memory;
-}
-
-static void train_close(struct train *t)
-{
-	for (size_t i = 0; t->worker && i < t->workers; i++)
-		worker_close(t->worker[i]);
-	for (size_t l = 0; t->grad && l < t->own; l++)
-		free(t->grad[l]);
-	crumb_tuner_close(t->tuner);
-	arrival_close(t->arrival);
-	free(t->probe);
-	crumb_exchange_close(t->exchange);
-	free(t->worker);
-	free(t->param);
-	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
-		free(t->moment[i]);
-	free(t->average);
-	free(t->tested);
-	free(t->statistics);
-	free(t->mean);
-	free(t->grad);
-	free(t->share);
-	free(t->loss);
-	free(t->mine);
-	free(t->all);
-	free(t->slice);
-	free(t->order);
-	free(t->score);
-	free(t->failed);
-}
-
-static bool allocate(struct train *t)
-{
-	const struct train_setting *s = t->setting;
-	const size_t learners = s->options->learners, n = s->net->parameters;
-	t->workers = crumb_team_threads(s->team);
-	t->worker = calloc(t->workers, sizeof *t->worker);
-	t->failed = calloc(t->workers, sizeof *t->failed);
-	t->grad = calloc(t->own + 1, sizeof *t->grad);
-	t->share = calloc(learners, sizeof *t->share);
-	t->loss = calloc(t->own + 1, sizeof *t->loss);
-	t->mine = calloc(t->own + 1, sizeof *t->mine);
-	t->all = calloc(learners, sizeof *t->all);
-	t->order = calloc(s->data->train.count, sizeof *t->order);
-	t->score = calloc(test_chunks(s), sizeof *t->score);
-	t->param = floats(n);
-	t->mean = floats(n);
-	if (!t->worker || !t->failed || !t->grad || !t->share || !t->loss || !t->mine || !t->all ||
-	    !t->order || !t->score || !t->param || !t->mean)
-		return false;
-	for (size_t i = 0; i < optimizer_moments(&s->options->optimizer); i++)
-		if (!(t->moment[i] = floats(n)))
-			return false;
-	t->tested = floats(n + s->net->statistics);
-	t->statistics = floats(STATISTICS_CHUNKS * s->net->statistics);
-	if (!t->tested || !t->statistics)
-		return false;
-	if (s->options->average > 0 && !(t->average = floats(n)))
-		return false;
-	for (size_t i = 0; i < t->workers; i++)
-		if (!(t->worker[i] = worker_open(s->net, s->data)))
-			return false;
-	for (size_t l = 0; l < t->own; l++)
-		if (!(t->grad[l] = floats(n)))
-			return false;
-	return true;
-}
-
-static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
-{
-	const struct train_setting *s = t->setting;
-	const struct options *o = s->options;
-	const struct net *net = s->net;
-	t->slices = crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, NULL);
-	t->slice = calloc(t->slices + 1, sizeof *t->slice);
-	if (!t->slice) {
-		snprintf(why, cap, "out of memory");
-		return -1;
-	}
-	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
-	const bool tuned = crumb_script_meant(t->codec);
-	const struct crumb_exchange_config config = {
-	        .slices = tuned ? net->slice : t->slice,
-	        .slice_count = tuned ? net->slice_count : t->slices,
-	        .policy = &o->codec[codec].policy,
-	        .down = o->down_exact ? NULL : &o->down,
-	        .plan = o->plan,
-	        .model = t->run,
-	        .learners = o->learners,
-	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
-	        .net = s->ranks,
-	        .team = s->team,
-	};
-	static struct crumb_script script;
-	const char *bad;
-	if (tuned)
-		crumb_script_parse(&script, t->codec, &bad); /* as the options did */
-	if ((tuned ? crumb_tuner_open(&t->tuner, &t->exchange, &config, &script, why, cap)
-	           : crumb_exchange_open(&t->exchange, &config, why, cap)) < 0)
-		return -1;
-	crumb_exchange_learners(t->exchange, &t->first, &t->own);
-	return 0;
-}
-
-static int train_open(struct train *t, const struct train_setting *s, size_t codec, char *why, size_t cap)
-{
-	const struct options *o = s->options;
-	*t = (struct train){.setting = s, .codec = o->codec[codec].text};
-	const int length = snprintf(t->run, sizeof t->run, "%zu training samples, %zu test samples, ",
-	                            s->data->train.count, s->data->test.count);
-	options_describe(o, codec, t->run + length, sizeof t->run - (size_t)length);
-	if (open_exchange(t, codec, why, cap) < 0)
-		return -1;
-	if (!allocate(t)) {
-		snprintf(why, cap, "out of memory for %zu learners of %zu parameters", t->own,
-		         s->net->parameters);
-		return -1;
-	}
-	for (size_t l = 0; l < o->learners; l++)
-		t->share[l] = (float)((double)split_size(o->batch, o->learners, l) / (double)o->batch);
-	if (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0)
-		return -1;
-	init_parameters(s->net, o->seed, t->param);
-	if (t->average)
-		memcpy(t->average, t->param, s->net->parameters * sizeof *t->param);
-	progress_begin(&t->progress, s->ranks && s->ranks->rank > 0, t->codec, o->batch, o->epochs,
-	               steps_per_epoch(s));
-	return 0;
-}
 
 /* ---- tasks: what the team's threads do ---- */
 
@@ -213,10 +51,10 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 		optimizer_average(t->average + at, t->param + at, n, (float)o->average);
 }
 
-/* The chunks of the test set that learners before this one test. */
+/* Returns the number of test chunks that belong to learners before this one. */
 static size_t chunks_before(const struct train *t, size_t learner)
 {
-	return split_first(test_chunks(t->setting), t->setting->options->learners, learner);
+	return split_first(train_test_chunks(t->setting), t->setting->options->learners, learner);
 }
 
 static void test_task(void *arg, size_t i, unsigned thread)
@@ -251,7 +89,7 @@ static int run_tasks(struct train *t, void (*task)(void *, size_t, unsigned), si
 
 /* ---- step, epoch, run ---- */
 
-/* Lets the tuner look at this step, and change how it is exchanged. */
+/* Shows the tuner this step's gradients; it may change the exchange. */
 static int tune(struct train *t, char *why, size_t cap)
 {
 	char reason[CRUMB_WHY_MAX];
@@ -266,7 +104,7 @@ static int tune(struct train *t, char *why, size_t cap)
 	return log_choice(t->setting->log, t->codec, crumb_tuner_tell(t->tuner), why, cap);
 }
 
-/* One step on the batch at t->batch. */
+/* Takes one step on the batch at t->batch. */
 static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
@@ -287,7 +125,7 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 	if (t->arrival)
 		arrival_step(t->arrival, (const float *const *)t->grad, t->mean);
 	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs) *
-	          schedule_warmup(o->warmup, epoch + 1 / (double)steps_per_epoch(t->setting));
+	          schedule_warmup(o->warmup, epoch + 1 / (double)train_steps(t->setting));
 	t->moves++;
 	if (run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
@@ -297,17 +135,17 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 	return 0;
 }
 
-/* The first learner's gradient, where the options want it: of the first step, and of an epoch's last. */
+/* Dumps the first learner's gradient, if the options want it: of the first step, and of an epoch's last. */
 static int dump(const struct train *t, size_t step, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	const char *folder = s->options->dump_gradients;
-	if (!folder || t->first > 0 || (step > 1 && step % steps_per_epoch(s) > 0))
+	if (!folder || t->first > 0 || (step > 1 && step % train_steps(s) > 0))
 		return 0;
 	return dump_gradient(folder, s->net, t->grad[0], step, why, cap);
 }
 
-/* To the log, what is seen of the last steps and, where it was not skipped, of the last one. */
+/* Logs the probes of the last steps, and of the layers if the last step was not skipped. */
 static int probe(struct train *t, size_t epoch, bool skipped, char *why, size_t cap)
 {
 	const struct net *net = t->setting->net;
@@ -333,8 +171,8 @@ static int probe(struct train *t, size_t epoch, bool skipped, char *why, size_t 
 	                 layers, why, cap);
 }
 
-/* What a test takes: the parameters or their average, and the statistics of batch normalisation that these
- * have on the samples with which the epoch began. */
+/* Prepares a test's parameters, or their average, and batch normalisation's statistics with these on the
+ * samples with which the epoch began. */
 static int prepare_test(struct train *t, char *why, size_t cap)
 {
 	const struct net *net = t->setting->net;
@@ -359,7 +197,7 @@ static int prepare_test(struct train *t, char *why, size_t cap)
 	return 0;
 }
 
-/* Tests this rank's part of the test set; by learner, so that sums do not depend on ranks. */
+/* Tests this rank's part of the test set; sums are by learner, so that they do not depend on ranks. */
 static int test(struct train *t, char *why, size_t cap)
 {
 	const size_t first = chunks_before(t, t->first), end = chunks_before(t, t->first + t->own);
@@ -379,7 +217,7 @@ static void add(uint64_t *total, const uint64_t *part)
 		total[kind] += part[kind];
 }
 
-/* Brings together what ranks know of an epoch. */
+/* Exchanges the ranks' reports of an epoch and adds them up. */
 static int tell(struct train *t, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
@@ -412,7 +250,7 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		add(stats->elements, told->elements);
 		add(stats->sent, told->sent);
 	}
-	report->loss = loss / (double)stats->steps; /* 0 / 0 where all were skipped */
+	report->loss = loss / (double)stats->steps; /* 0 / 0 if all were skipped */
 	const double judged = (double)s->data->test.count * s->net->places;
 	report->error = (double)errors / judged;
 	report->test_loss = test_loss / judged;
@@ -423,7 +261,7 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 static int train_epoch(struct train *t, size_t epoch, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
-	const size_t steps = steps_per_epoch(s);
+	const size_t steps = train_steps(s);
 	const double begin = crumb_seconds();
 	*report = (struct report){.epoch = epoch};
 	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
@@ -495,10 +333,10 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0 || train_save(t, run, why, cap) < 0)
 			return -1;
 		if (epoch.stats.steps == 0) {
-			snprintf(
-			        why, cap,
-			        "%s: every step of epoch %zu was skipped, as no gradient was finite; try a smaller --lr",
-			        t->codec, e);
+			snprintf(why, cap,
+			         "%s: every step of epoch %zu was skipped, as no gradient was finite; "
+			         "try a smaller --lr",
+			         t->codec, e);
 			return -1;
 		}
 	}

@@ -13,7 +13,7 @@
 struct team;
 struct transport;
 
-/* What the runs of all codecs share; the caller's. */
+/* The caller's objects, which the runs of all codecs share. */
 struct train_setting {
 	const struct options *options;
 	const struct data *data;
@@ -23,9 +23,9 @@ struct train_setting {
 	struct log *log;
 };
 
-/* Trains with the options' codec of this index. Everything but its seconds and its link is a pure function of
- * the options and the data, whatever the threads and ranks (but with --codec auto, which measures time); a
- * rank trains its own learners. 0 and *run, or -1 with a line in why. */
+/* Trains with the options' codec of this index. Everything but seconds and link is a pure function of the
+ * options and the data, for any threads and ranks (but with --codec auto, which measures time); a rank trains
+ * its own learners. 0 and *run, or -1 with a line in why. */
 int train_run(const struct train_setting *setting, size_t codec, struct report *run, char *why, size_t cap);
 
 #endif

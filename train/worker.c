@@ -61,7 +61,7 @@ void worker_epoch(struct worker *worker, uint64_t seed, uint64_t epoch)
 
 const char *worker_why(const struct worker *worker) { return worker->why; }
 
-/* Where nothing depends on the use, one pass serves both. */
+/* Returns the pass, opened when first needed; one pass serves both uses if nothing depends on the use. */
 static struct pass *pass_for(struct worker *worker, size_t batch, enum pass_use use)
 {
 	const bool differ = worker->net->statistics > 0 || worker->net->dropout > 0;

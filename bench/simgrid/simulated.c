@@ -13,13 +13,14 @@
 enum { GROUP = 16, AT_ONCE = 64, LONGEST = 1 << 28 };
 
 struct simulated {
-	struct transport net;    /* first: a rank's transport is its simulated */
+	struct transport net;    /* first member: a rank's transport is its simulated */
 	struct simulated **peer; /* [rank] */
-	crumb_span *sent[2]; /* [rank], of this swap and of the one before: others may be one swap behind */
+	crumb_span *sent[2];     /* [rank], of this swap and of the one before, because others may be one swap
+	                            behind */
 	unsigned turn;
 	double end;
 	MPI_Request request[2 * AT_ONCE];
-	uint8_t *sink; /* where the simulated network delivers */
+	uint8_t *sink; /* destination of the simulated network's bytes */
 };
 
 static void fail(const char *what)

@@ -1,9 +1,9 @@
-/* Ranks that SimGrid simulates, in one process: SMPI has neither the MPI_Improbe nor the threads that
- * exchange/transports/mpi.c asks for.
+/* Ranks that SimGrid simulates, in one process: SMPI has neither MPI_Improbe nor threads, which
+ * exchange/transports/mpi.c uses.
  *
- * Messages have their true lengths on the simulated network, but what arrives is read where the sender has
- * it: 512 ranks would not find room for copies. Beyond 64 ranks a rank sends its messages in groups, each of
- * which waits for the one before, or the simulation would take hours.
+ * Messages have their true lengths on the simulated network, but the receiver reads the sender's memory:
+ * copies for 512 ranks would not fit. Beyond 64 ranks a rank sends its messages in groups, each of which
+ * waits for the one before, or the simulation would take hours.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef SIMULATED_H
@@ -11,13 +11,14 @@
 
 #include "exchange/transport.h"
 
-/* Starts MPI and opens this rank's transport, for as long as the process lives. */
+/* Starts MPI and opens this rank's transport, for the life of the process. */
 struct transport *simulated_open(void);
 
-/* How many groups that are. */
+/* Returns the number of groups. */
 unsigned simulated_groups(unsigned ranks);
 
-/* The simulated time at the end of the last swap that was not empty: empty ones stand for shared memory. */
+/* Returns the simulated time at the end of the last swap that was not empty; empty ones represent shared
+ * memory. */
 double simulated_end(const struct transport *net);
 
 #endif

@@ -2,20 +2,20 @@
  * LATENCY
  *
  * DOWN: a policy, or exact. PLAN: one of exchange/plan.h's, or all-reduce, which is MPI's own on f32. RATE:
- * bytes a second of a rank's port, LATENCY: seconds from rank to rank, as the closed form shall take them.
- * Rank 0 prints, in CSV: ranks, bytes up, bytes down, the busiest owner's share, simulated seconds, predicted
+ * bytes a second of a rank's port, LATENCY: seconds from rank to rank, both for the closed form. Rank 0
+ * prints, in CSV: ranks, bytes up, bytes down, the busiest owner's share, simulated seconds, predicted
  * seconds. Gradients are the same everywhere, and so are means: all ranks keep them in the same memory.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/simgrid/simulated.h"
-
 #include "exchange/auto/cost.h"
 #include "exchange/exchange.h"
-#include <math.h>
-#include <mpi.h>
 #include "exchange/plan.h"
 #include "exchange/policy.h"
 #include "nets/sizes.h"
+
+#include <math.h>
+#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-# Arrays, frames and states that are not what they should be: a line each, and nothing is touched. SPDX-License-Identifier: MIT
+# Arrays, frames and states that are not what they should be: a line each, and nothing is touched.
+# SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 need_numpy
 "$PYTHON" - <<'END'
@@ -42,8 +43,10 @@ raw("digits.npy", b"{'descr': '<f4', 'fortran_order': False, 'shape': (999999999
 raw("hollow.npy", b"{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999999999999, 0), }")
 for i, header in enumerate((
         b"", b"{", b"{}", b"nonsense", b"{'descr': '<f4'}", b"{'descr': '<f4', 'fortran_order': False}",
-        b"{'descr': '<f4', 'fortran_order': False, 'shape': (12,)", b"{'descr': '<f4', 'fortran_order': False, 'shape': 12}",
-        b"{'descr': '<f4', 'fortran_order': False, 'shape': (-12,)}", b"{'descr': '<f4', 'fortran_order': 0, 'shape': (12,)}",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (12,)",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': 12}",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (-12,)}",
+        b"{'descr': '<f4', 'fortran_order': 0, 'shape': (12,)}",
         b"{'descr': '<f4, 'fortran_order': False, 'shape': (12,)}", b"{'descr': '<f4', 'descr': '<f4', 'shape': (12,)}",
         b"{'descr': '<f4', 'fortran_order': False, 'shape': (12,), 'more': 1}",
         b"{'descr': '<f4', 'fortran_order': False, 'shape': (12 3)}",
@@ -101,7 +104,8 @@ refused 1 "--dtype bf16 wants <u2" "$CRUMB" pack -c raw --dtype bf16 good.npy -o
 # States.
 array "state is the state of 12 elements, and short.npy has 5" short.npy
 refused 1 "state is the state of adacomp, not of twobit" "$CRUMB" pack -c twobit --state state good.npy -o out
-refused 1 "state is the state of adacomp, not of adacomp:bin=50" "$CRUMB" pack -c adacomp:bin=50 --state state good.npy -o out
+refused 1 "state is the state of adacomp, not of adacomp:bin=50" \
+	"$CRUMB" pack -c adacomp:bin=50 --state state good.npy -o out
 head -c 100 state >cut.state
 : >empty.state
 { cat state && echo; } >long.state

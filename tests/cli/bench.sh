@@ -23,7 +23,8 @@ for row in rows + load("all") + load("one"):
     assert all(row[key] > 0 for key in keys if key.endswith("_gbps")), row
     assert row["threads"] == 1
 assert all(row["n"] == 1000 for row in rows)
-assert [(row["codec"], row["isa"]) for row in load("all")] == [(codec, isa) for codec in ("twobit", "raw") for isa in isas]
+assert [(row["codec"], row["isa"]) for row in load("all")] == \
+    [(codec, isa) for codec in ("twobit", "raw") for isa in isas]
 assert load("one")[0]["isa"] == "portable"
 END
 finish

@@ -1,4 +1,4 @@
-# What the shell tests share; read with ".". SPDX-License-Identifier: MIT
+# Shared functions of the shell tests; read with ".". SPDX-License-Identifier: MIT
 #
 # Each test runs in an empty folder of its own, ends with "N passed, N failed" and fails when one of its checks does.
 # $CRUMB: the tool, $LIBRARY_RUN: library_run.c built, $PYTHON: one that has numpy, $SOURCE: the repository.

@@ -42,7 +42,8 @@ def by_hand(spec, path, values, seeds, options):
     for seed in seeds:
         run("pack", "-c", spec, "--seed", seed, *options, path, "-o", "frame")
         run("unpack", "frame", "-o", "back.npy")
-        frame, back, exact = json.loads(run("peek", "--json", "frame")), np.load("back.npy").astype("f8"), values.astype("f8")
+        frame = json.loads(run("peek", "--json", "frame"))
+        back, exact = np.load("back.npy").astype("f8"), values.astype("f8")
         square = exact @ exact
         with np.errstate(invalid="ignore", divide="ignore"):
             each.append({"bits_per_element": 8 * frame["bytes"] / frame["n"], "sent": frame["sent"] / frame["n"],
@@ -62,7 +63,8 @@ def compare(path, values, codecs, options=()):
     for row in shown:
         seeds = (1, 2, 3) if codecs[row["codec"].split(":")[0]]["random"] else (1,)
         want = by_hand(row["codec"], path, values, seeds, options)
-        check(row["file"] == path and row["n"] == len(values) and row["seeds"] == len(seeds), f"{path}, {row}: what it is of")
+        check(row["file"] == path and row["n"] == len(values) and row["seeds"] == len(seeds),
+              f"{path}, {row}: what it is of")
         check(row["pack_gbps"] > 0 and row["unpack_gbps"] > 0, f"{path}, {row}: speeds")
         for key, value in want.items():
             check(same(row[key], value), f"{path}, {row['codec']}: {key} is {row[key]}, not {value}")

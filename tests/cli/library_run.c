@@ -1,8 +1,8 @@
-/* What the crumb tool has to agree with: the same steps by direct calls of the library.
+/* The crumb tool's reference: the same steps by direct calls of the library.
  *
  * library_run SPEC SEED TYPE PREFIX IN...: packs the raw arrays IN (all of one length; TYPE is f32, f16 or
- * bf16) one after another, and writes PREFIX.frames, PREFIX.packer and PREFIX.sum (f32, what the frames add
- * up to).
+ * bf16) one after another, and writes PREFIX.frames, PREFIX.packer and PREFIX.sum (f32, the sum of the
+ * frames).
  *
  * SPDX-License-Identifier: MIT */
 #include <crumb.h>

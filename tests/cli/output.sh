@@ -1,11 +1,11 @@
-# Where output goes, and that a failed write loses nothing. SPDX-License-Identifier: MIT
+# Output goes where it should, and a failed write loses nothing. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 need_numpy
 "$PYTHON" -c 'import numpy as np
 for i in range(3): np.save(f"g{i}.npy", np.random.default_rng(i).standard_normal(2000).astype("f4"))'
 spec=adacomp:bin=50
 
-# What every other way has to give.
+# The reference for all other ways.
 for i in 0 1 2; do
 	check "step $i" "$CRUMB" pack -c $spec --state want.state "g$i.npy" -o "want$i"
 done

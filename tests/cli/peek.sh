@@ -1,4 +1,4 @@
-# What peek says of good and damaged frames. SPDX-License-Identifier: MIT
+# peek describes good and damaged frames. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 need_numpy
 "$PYTHON" -c 'import numpy as np
@@ -9,7 +9,8 @@ size=$(wc -c <good)
 cat good bad good >both
 
 "$CRUMB" peek good >shown
-holds "text" grep -q "^good: twobit:threshold=0.25, 8 elements in $size bytes ([0-9.]* bits each), 62.5 % sent, threshold 0.25$" shown
+about="8 elements in $size bytes ([0-9.]* bits each), 62.5 % sent, threshold 0.25"
+holds "text" grep -q "^good: twobit:threshold=0.25, $about\$" shown
 "$CRUMB" peek bad good >shown 2>stderr
 holds "status of a damaged frame" test $? = 1
 holds "its message" grep -q "^crumb: bad: at byte 0: " stderr
@@ -27,8 +28,8 @@ holds "JSON" "$PYTHON" - "$size" <<'END'
 import json, sys
 size = int(sys.argv[1])
 rows = [json.loads(row) for row in open("rows")]
-good = {"file": "good", "at": 0, "codec": "twobit:threshold=0.25", "n": 8, "bytes": size, "bits_per_element": float(size),
-        "sent": 5, "ok": True, "threshold": 0.25}
+good = {"file": "good", "at": 0, "codec": "twobit:threshold=0.25", "n": 8, "bytes": size,
+        "bits_per_element": float(size), "sent": 5, "ok": True, "threshold": 0.25}
 assert rows[0] == good, rows[0]
 assert rows[1] == {**good, "file": "both"}, rows[1]
 assert rows[2]["ok"] is False and rows[2]["at"] == size and rows[2]["error"], rows[2]

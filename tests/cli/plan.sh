@@ -34,7 +34,7 @@ for line in open(sys.argv[1]):
     assert seconds[row["binds"]] == max(seconds.values())
     assert (seconds["codec"] > 0) == (plan != "all-reduce")
 
-    # Where it begins or ceases to pay, both take the same time.
+    # At the rate where a codec begins or ceases to pay, both take equal time.
     above, below = row["pays_above"], row["pays_below"]
     def step_at(rate, row):
         return row["step"] - row["seconds"]["wire"] + 8 * row["port_bytes"] / rate
@@ -74,7 +74,8 @@ holds "the fastest plan: shard" test "$(field plan)" = shard
 holds "the wire binds" test "$(field binds)" = wire
 check "down" $CRUMB plan -m vgg-a --nodes 16 --link 1G --compute 1s -c twobit --down twobit --plan shard --json
 holds "the mean comes down as its spec says" test "$(field up_bytes)" = "$(field down_bytes)"
-check "a time for a batch" $CRUMB plan -m lenet --nodes 2 --link 1G --compute 125ms --batch 16 --latency 1ms -c raw --plan server --json
+check "a time for a batch" \
+	$CRUMB plan -m lenet --nodes 2 --link 1G --compute 125ms --batch 16 --latency 1ms -c raw --plan server --json
 holds "is a speed" test "$(field compute)" = 0.125
 holds "three messages" test "$(field latency)" = 0.003
 check "one node" $CRUMB plan -m resnet50 --nodes 1 --gpus 8 --link 1G --inside 8G --compute 1s -c half --json
@@ -126,8 +127,10 @@ END
 chmod +x bin/crumb-train
 ASKED=$PWD/asked
 export ASKED
-PATH=$PWD/bin:$PATH check "--compute measure" $CRUMB plan -m lenet --nodes 2 --link 1G --batch 48 --compute measure -c half --json
+PATH=$PWD/bin:$PATH check "--compute measure" \
+	$CRUMB plan -m lenet --nodes 2 --link 1G --batch 48 --compute measure -c half --json
 holds "asks crumb-train" grep -qx -e '--estimate --learners 1 --model lenet --batch 48 --data digits' asked
 holds "and takes what it says" grep -q '"seconds": {"compute": 0.0125,' stdout
-PATH=$PWD/bin:$PATH refused 1 'crumb-train cannot time alexnet here' $CRUMB plan -m alexnet --nodes 2 --link 1G --compute measure -c half
+PATH=$PWD/bin:$PATH refused 1 'crumb-train cannot time alexnet here' \
+	$CRUMB plan -m alexnet --nodes 2 --link 1G --compute measure -c half
 finish

@@ -1,4 +1,4 @@
-/* Training images that are never twice the same.
+/* Random variations of training images.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/data/augment.h"
@@ -39,7 +39,7 @@ struct shape augment_shape(const struct augment *augment, struct shape image)
 	return fits ? (struct shape){image.channels, side, side} : (struct shape){image.channels, 0, 0};
 }
 
-/* The part of an image that begins in this row and column, which may lie outside; there it is black. */
+/* A part of an image. row and column, its first, may be outside; pixels outside are black. */
 struct part {
 	int row, column;
 	bool mirrored;
@@ -58,7 +58,7 @@ static void take(struct shape image, struct shape seen, const uint8_t *pixel, st
 			}
 }
 
-/* Adds to every pixel, and then stretches each channel around its mean. */
+/* Adds brightness to every pixel, then scales each channel around its mean. */
 static void light(struct shape seen, float brightness, float contrast, float *to)
 {
 	const size_t side = (size_t)seen.height * (size_t)seen.width;

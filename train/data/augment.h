@@ -1,19 +1,19 @@
-/* Training images that are never twice the same: shifted, mirrored, in other light. What is drawn for a
- * sample is a pure function of seed, epoch and the sample's number.
+/* Random variations of training images: shifted, mirrored, in other light. A sample's are a pure function of
+ * seed, epoch and the sample's number.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef AUGMENT_H
 #define AUGMENT_H
-
-#include <stdint.h>
 #include "nets/shape.h"
 
+#include <stdint.h>
+
 /* - none
- * - shift (He et al., CVPR 2016, section 4.2): `pad` black pixels around the image, of which a part of its
- * own size is taken anywhere; every other one is mirrored. A test takes the image as it is.
- * - crop (the program of TernGrad's authors, NeurIPS 2017): a part of side x side pixels from anywhere, every
- * other one mirrored; plus up to +-brightness (of 255), and contrast around each channel's mean times 1 -
- * contrast to 1 + contrast. A test takes the middle as it is. */
+ * - shift (He et al., CVPR 2016, section 4.2): a random part of the image's own size out of the image with a
+ *   border of `pad` black pixels; mirrored with probability 1/2. A test takes the image unchanged.
+ * - crop (the program of TernGrad's authors, NeurIPS 2017): a random part of side x side pixels, mirrored
+ *   with probability 1/2; plus up to +-brightness (of 255), and contrast around each channel's mean times 1 -
+ *   contrast to 1 + contrast. A test takes the middle part unchanged. */
 enum augment_type { AUGMENT_NONE, AUGMENT_SHIFT, AUGMENT_CROP };
 
 struct augment {
@@ -25,11 +25,11 @@ struct augment {
  * defaults. 0, or -1 with *bad at the first offending character. */
 int augment_parse(struct augment *augment, const char *text, const char **bad);
 
-/* The shape of what a network sees of images of this shape; of height 0 where they are too small. */
+/* Returns the shape of a network's input from images of this shape; of height 0 if they are too small. */
 struct shape augment_shape(const struct augment *augment, struct shape image);
 
-/* Writes what a network sees of an image, in pixel values from 0 to 255: for a test, or of this sample number
- * in this epoch. */
+/* Writes a network's input from an image, in pixel values from 0 to 255: for a test, or for this sample's
+ * number in this epoch. */
 void augment_test(const struct augment *augment, struct shape image, const uint8_t *pixel, float *to);
 void augment_train(const struct augment *augment, struct shape image, const uint8_t *pixel, uint64_t seed,
                    uint64_t epoch, uint32_t sample, float *to);

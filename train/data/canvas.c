@@ -1,4 +1,4 @@
-/* Strokes by distance: a pixel is as dark as it is near to the line.
+/* Strokes by distance: a pixel is the darker the nearer the line.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/data/canvas.h"
@@ -7,7 +7,7 @@
 
 static float clamp(float x, float low, float high) { return x < low ? low : x > high ? high : x; }
 
-/* The rows or columns that lie within reach of both ends. */
+/* Writes the range of rows or columns within reach of both ends. */
 static void extent(float a, float b, float reach, int *first, int *end)
 {
 	*first = (int)clamp((a < b ? a : b) - reach, 0, CANVAS_SIDE);

@@ -18,11 +18,12 @@ struct canvas {
 	float ink[CANVAS_SIDE][CANVAS_SIDE]; /* 0 is paper, 1 is black */
 };
 
-/* Draws the line through these points, round and soft at its edges; where lines cross, the darker counts. */
+/* Draws the line through these points, round and soft at its edges; overlapping lines take the darker
+ * value. */
 void canvas_line(struct canvas *canvas, const struct point *point, size_t points, float half_width,
                  float ink);
 
-/* The image as bytes, 255 for ink 1, everything beyond paper and black cut. */
+/* Writes the image as bytes, 255 for ink 1; clamps to 0 and 255. */
 void canvas_bytes(const struct canvas *canvas, uint8_t *pixel);
 
 #endif

@@ -10,7 +10,7 @@
 
 struct choice_key {
 	const char *name; /* NULL ends the keys */
-	size_t offset;    /* of a double in what is filled in */
+	size_t offset;    /* of a double in the struct that is filled in */
 	double fallback, min, max;
 };
 
@@ -19,8 +19,8 @@ struct choice {
 	struct choice_key key[CHOICE_MOST_KEYS];
 };
 
-/* Finds the text's name in the table, writes the number of its row to *row and its keys' values, defaults
- * where the text has none, into the struct at `into`. 0, or -1 with *bad (may be NULL) at the first offending
+/* Finds the text's name in the table, writes the number of its row to *row, and the values of its keys, or
+ * their defaults, into the struct at `into`. 0, or -1 with *bad (may be NULL) at the first offending
  * character, and nothing written. */
 int choice_parse(const struct choice *table, size_t rows, const char *text, size_t *row, void *into,
                  const char **bad);

@@ -10,7 +10,7 @@
 
 #define CLASSES 10
 #define PIXELS  ((size_t)3 * 32 * 32)
-#define ROWS    10000 /* of a file */
+#define ROWS    10000 /* in a file */
 
 static int read_rows(struct reader *r, struct samples *to)
 {

@@ -7,7 +7,7 @@
 #include "train/data/data.h"
 
 /* Loads data_batch_{1,2,3,4,5}.bin and test_batch.bin from folder: rows of a label and 3 x 32 x 32 bytes. 0,
- * or -1 with a line in why that names the file; what was allocated until then is data_close's. */
+ * or -1 with a line in why that names the file; data_close frees a part that was loaded. */
 int cifar_load(struct data *data, const char *folder, char *why, size_t cap);
 
 #endif

@@ -1,4 +1,4 @@
-/* From the text of --data to samples in memory.
+/* Loading the source that --data names.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/data/data.h"
@@ -27,7 +27,8 @@ static void normalise(struct data *data)
 
 typedef int digits_maker(struct data *, size_t, size_t, char *, size_t);
 
-/* As many as the text says, and a quarter of them to test on; or as many as there are by default. */
+/* Draws the number of images that the text gives, and a quarter as many to test on; or the default
+ * numbers. */
 static int drawn(struct data *data, const char *text, digits_maker *make, char *why, size_t cap)
 {
 	char *end;
@@ -58,7 +59,7 @@ static int written(struct data *data, const char *text, char *why, size_t cap)
 	return text_make(data, why, cap);
 }
 
-/* A name that ends in a colon wants text after it: a folder or file, or how many. */
+/* A name that ends in a colon takes a text after it: a folder, a file or a number. */
 static const struct {
 	const char *name;
 	int (*load)(struct data *data, const char *text, char *why, size_t cap);
@@ -143,7 +144,7 @@ static void normalised(const struct data *data, size_t n, float *input)
 		input[i] = (input[i] - data->mean) * data->scale;
 }
 
-/* A 1 in the channel of each character. */
+/* Writes one-hot characters: a 1 in the channel of each. */
 static void characters(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
                        float *input)
 {

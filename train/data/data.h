@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #ifndef DATA_H
 #define DATA_H
+#include "nets/shape.h"
+#include "train/data/augment.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "train/data/augment.h"
-#include "nets/shape.h"
 
 struct samples {
 	size_t count;
@@ -17,29 +17,28 @@ struct samples {
 };
 
 struct data {
-	struct shape image, shape; /* in memory; as a network sees it */
+	struct shape image, shape; /* image: in memory; shape: a network's input */
 	struct augment augment;
 	int classes, places; /* places: labels of a sample */
-	bool text; /* of an image's pixels each is a class: a network sees a 1 in the channel of that number
-	            */
-	float mean, scale; /* a network sees (pixel - mean) * scale: mean 0 and variance 1 over the training
-	                      set */
+	bool text;         /* a network's input is one-hot: each pixel is the number of a class, and 1 in that
+	                    * channel */
+	float mean, scale; /* a network's input is (pixel - mean) * scale: mean 0 and variance 1 over the
+	                      training set */
 	struct samples train, test;
 };
 
-/* Whether this is the form of a source: "digits", "digits:N", "colour-digits", "colour-digits:N",
+/* Returns true if the source has one of the forms "digits", "digits:N", "colour-digits", "colour-digits:N",
  * "mnist:DIR", "idx:DIR", "cifar10:DIR", "text" or "text:FILE". */
 bool data_is_source(const char *source);
 
-/* 0, or -1 with a line in why. On any outcome data_close may follow. */
+/* Loads a source. 0, or -1 with a line in why. On any outcome data_close may follow. */
 int data_open(struct data *data, const char *source, char *why, size_t cap);
 void data_close(struct data *data);
 
-/* From here on, training samples are augmented. 0, or -1 with a line in why where they are too small for it.
- */
+/* Augments training samples from here on. 0, or -1 with a line in why if they are too small for it. */
 int data_augment(struct data *data, const struct augment *augment, char *why, size_t cap);
 
-/* Writes what a network sees of these n samples of the test set, and of the training set in this epoch. */
+/* Write a network's input from n samples of the test set, or of the training set in this epoch. */
 void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input);
 void data_train_batch(const struct data *data, const uint32_t *index, size_t n, uint64_t seed, uint64_t epoch,
                       float *input);

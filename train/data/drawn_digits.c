@@ -40,24 +40,25 @@ static const struct glyph glyphs[] = {
 	{4, {{3, {{62, 5}, {14, 65}, {90, 65}}}, {2, {{66, 36}, {64, 96}}}}},
 	{4, {{3, {{22, 8}, {18, 54}, {84, 52}}}, {2, {{76, 6}, {70, 96}}}}},
 	{5, {{8, {{82, 6}, {28, 6}, {22, 45}, {55, 37}, {82, 55}, {80, 82}, {50, 96}, {17, 86}}}}},
-	{6, {{10, {{72, 6}, {40, 22}, {20, 58}, {26, 88}, {52, 96}, {78, 84}, {78, 62}, {55, 50}, {28, 60}, {22, 72}}}}},
+	{6, {{10, {{72, 6}, {40, 22}, {20, 58}, {26, 88}, {52, 96}, {78, 84}, {78, 62}, {55, 50}, {28, 60},
+		   {22, 72}}}}},
 	{7, {{3, {{14, 8}, {86, 8}, {42, 96}}}}},
 	{7, {{3, {{14, 8}, {86, 8}, {42, 96}}}, {2, {{34, 50}, {78, 50}}}}},
-	{8, {{13, {{50, 48}, {22, 34}, {26, 10}, {50, 4}, {74, 10}, {78, 34}, {50, 48}, {18, 66}, {22, 90}, {50, 96}, {78, 90},
-		   {82, 66}, {50, 48}}}}},
+	{8, {{13, {{50, 48}, {22, 34}, {26, 10}, {50, 4}, {74, 10}, {78, 34}, {50, 48}, {18, 66}, {22, 90},
+		   {50, 96}, {78, 90}, {82, 66}, {50, 48}}}}},
 	{9, {{9, {{78, 34}, {55, 50}, {26, 42}, {22, 20}, {48, 4}, {76, 14}, {80, 40}, {74, 70}, {60, 96}}}}},
 };
 /* clang-format on */
 
-/* How one writer bends, sizes, tilts and places a digit. */
+/* The bend, size, tilt and place of a digit by one writer. */
 struct hand {
 	float bend_x, bend_y; /* parabolas across and along */
-	float xx, xy, yx, yy; /* then this matrix, */
-	float x, y;           /* and this place, in pixels */
-	float wobble;         /* of every corner, in boxes */
+	float xx, xy, yx, yy; /* then a matrix, */
+	float x, y;           /* and a translation, in pixels */
+	float wobble;         /* random shift of every corner, in boxes */
 };
 
-/* Cosine and sine of an angle near 2 * half, without libm. */
+/* Writes cosine and sine of an angle near 2 * half, without libm. */
 static void turn(float half, float *cosine, float *sine)
 {
 	const float norm = 1 / (1 + half * half);
@@ -127,11 +128,12 @@ static void write_digit(struct canvas *canvas, const struct glyph *glyph, struct
 	}
 }
 
-/* Stray strokes, as of neighbouring letters and ruled paper. */
+/* Draws stray strokes, such as neighbouring letters and ruled paper. */
 static void clutter(struct canvas *canvas, struct random *r)
 {
 	for (uint64_t n = random_below(r, 4); n > 0; n--) {
-		struct point from, to; /* one number a statement: C leaves the order within one open */
+		struct point from,
+		        to; /* one draw a statement: the order of evaluation within one is unspecified */
 		from.x = random_between(r, 0, CANVAS_SIDE);
 		from.y = random_between(r, 0, CANVAS_SIDE);
 		to.x = from.x + random_between(r, -9, 9);
@@ -160,15 +162,15 @@ static const struct glyph *random_glyph(int digit, struct random *r)
 	return form[random_below(r, forms)];
 }
 
-/* The canvas in its plainest form. */
+/* Writes the canvas in grey. */
 static void develop_grey(const struct canvas *canvas, struct random *r, uint8_t *pixel)
 {
 	(void)r;
 	canvas_bytes(canvas, pixel);
 }
 
-/* Paper and ink differ in every channel, by at least 60 of 255, and the paper's edge is as wide as it takes.
- */
+/* Writes the canvas in colour. Paper and ink differ by at least 60 of 255 in every channel; the border of
+ * paper fills the larger image. */
 static void develop_colour(const struct canvas *canvas, struct random *r, uint8_t *pixel)
 {
 	enum { EDGE = (COLOUR_SIDE - CANVAS_SIDE) / 2 };

@@ -1,4 +1,4 @@
-/* Ten digits drawn by a program: data to train on where there is none to download.
+/* Ten digits drawn by a program: training data without a download.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DRAWN_DIGITS_H
@@ -8,14 +8,14 @@
 
 #define DIGITS_TRAIN 12000
 #define DIGITS_TEST  2000
-#define DIGITS_LEAST 40 /* that may be asked for */
+#define DIGITS_LEAST 40 /* the least and the most of a set */
 #define DIGITS_MOST  1000000
 
 /* Draws the sets: 28 x 28, ten classes in equal numbers. The i-th image of either set is always the same. 0,
- * or -1 with a line in why; what was allocated until then is data_close's. */
+ * or -1 with a line in why; data_close frees a part that was drawn. */
 int digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap);
 
-/* The same, each in a colour of its own on paper of another: 3 x 32 x 32. */
+/* Draws the sets in colour, each digit and its paper in one of their own: 3 x 32 x 32. */
 int digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap);
 
 #endif

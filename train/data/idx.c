@@ -12,7 +12,7 @@
 #define MOST_DIMS     4
 #define MOST_PIXELS   (1 << 24) /* of one sample */
 
-/* Reads the header: `dims` sizes. */
+/* Reads the header: dims sizes. */
 static int read_header(struct reader *r, int dims, uint32_t *size)
 {
 	uint8_t head[4 + 4 * MOST_DIMS];
@@ -28,7 +28,7 @@ static int read_header(struct reader *r, int dims, uint32_t *size)
 	return 0;
 }
 
-/* What a set has to be like; of 0: whatever the training set is like, which comes first. */
+/* The required shape and classes of a set; 0: any, which the training set, read first, then fills in. */
 struct wanted {
 	struct shape shape;
 	int classes;
@@ -98,7 +98,7 @@ static int check_labels(struct reader *r, const struct wanted *wanted, const str
 	return reader_complain(r, text);
 }
 
-/* The name of a set's images, in `name`, and its dimensions; "idx3" where none is there. */
+/* Writes the file name of a set's images, "idx3" if there is none, and returns its dimensions. */
 static int find_images(const char *folder, const char *set, char name[64])
 {
 	static const char *const what[] = {"images", "features"};
@@ -112,7 +112,7 @@ static int find_images(const char *folder, const char *set, char name[64])
 	return 3;
 }
 
-/* Loads a set, and fills in what was wanted of it. */
+/* Loads a set, and fills in the zeros of wanted. */
 static int load_set(struct samples *to, const char *folder, const char *set, struct wanted *wanted, char *why,
                     size_t cap)
 {

@@ -1,5 +1,5 @@
-/* Random numbers as a pure function of a seed and of what they are for: a counter behind a 64-bit mixer.
- * No libm, so that a seed gives the same numbers on every machine.
+/* Random numbers as a pure function of a seed and a purpose: a counter and a 64-bit mixer. No libm, so that a
+ * seed gives the same numbers on every machine.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RANDOM_H
@@ -29,7 +29,7 @@ enum random_purpose {
 	RANDOM_DROPOUT
 };
 
-/* The stream number `index` of those for this purpose. */
+/* Returns the stream number `index` for this purpose. */
 static inline struct random random_stream(uint64_t seed, enum random_purpose purpose, uint64_t index)
 {
 	const uint64_t golden = 0x9e3779b97f4a7c15u;
@@ -38,13 +38,13 @@ static inline struct random random_stream(uint64_t seed, enum random_purpose pur
 
 static inline uint64_t random_next(struct random *r) { return random_mix(r->counter += 0x9e3779b97f4a7c15u); }
 
-/* 0 to n - 1; n below 2^32. */
+/* Returns a number from 0 to n - 1; n < 2^32. */
 static inline uint64_t random_below(struct random *r, uint64_t n)
 {
 	return ((random_next(r) >> 32) * n) >> 32;
 }
 
-/* The numbers 0 to n - 1 in an order of which all are equally likely; n below 2^32. */
+/* Writes the numbers 0 to n - 1 in random order, all orders equally likely; n < 2^32. */
 static inline void random_order(struct random *r, uint32_t *order, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -57,13 +57,13 @@ static inline void random_order(struct random *r, uint32_t *order, size_t n)
 	}
 }
 
-/* Uniform in [low, high). */
+/* Returns a uniform number in [low, high). */
 static inline float random_between(struct random *r, float low, float high)
 {
 	return low + (high - low) * ((float)(random_next(r) >> 40) * 0x1p-24f);
 }
 
-/* Near enough to a standard normal for noise: the centred sum of four uniforms, at most 3.5 from zero. */
+/* Returns a number close to standard normal: the centred sum of four uniform ones, at most 3.5 from zero. */
 static inline float random_bell(struct random *r)
 {
 	const uint64_t bits = random_next(r);

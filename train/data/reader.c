@@ -1,4 +1,4 @@
-/* Files of data; zlib reads plain ones, too.
+/* Files of data; zlib also reads plain ones.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L

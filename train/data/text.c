@@ -10,11 +10,11 @@
 #include <string.h>
 
 #define SENTENCES       600
-#define SENTENCE        64   /* its most bytes, with the zero */
-#define SEED            1234 /* of the sentences; --seed does not change them */
+#define SENTENCE        64   /* most bytes of a sentence and its zero */
+#define SEED            1234 /* the sentences' seed, which --seed does not change */
 #define PIECES_AT_LEAST 20
 
-/* The number of each byte that occurs; how many there are. */
+/* Numbers each byte that occurs. Returns how many there are. */
 static int number_bytes(const uint8_t *text, size_t n, uint8_t number[256])
 {
 	int seen[256] = {0}, count = 0;
@@ -66,7 +66,7 @@ static int from_text(struct data *data, const char *name, const uint8_t *text, s
 	return -1;
 }
 
-/* All bytes of a file, *n of them; NULL with errno. */
+/* Returns all bytes of a file, *n of them; NULL with errno. */
 static uint8_t *read_all(FILE *file, size_t *n)
 {
 	size_t room = 1 << 16;

@@ -9,11 +9,11 @@
 #define TEXT_LENGTH  50
 #define TEXT_CLASSES 67 /* different characters at most: as many as char-lstm has inputs */
 
-/* The first nine tenths of the file's pieces to train on, the rest to test. 0, or -1 with a line in why; what
- * was allocated until then is data_close's. */
+/* Loads the first nine tenths of the file's pieces to train on, the rest to test. 0, or -1 with a line in
+ * why; data_close frees a part that was loaded. */
 int text_load(struct data *data, const char *path, char *why, size_t cap);
 
-/* The same of sums in words, which the program writes: "forty-two and seven is forty-nine." */
+/* Makes a text of sums in words: "forty-two and seven is forty-nine." */
 int text_make(struct data *data, char *why, size_t cap);
 
 #endif

@@ -7,7 +7,7 @@
 static const float epsilon = 1e-5f;
 
 struct layouts {
-	dnnl_memory_desc_t x, pair, one; /* pair: scale and shift, as they lie; one: means, or variances */
+	dnnl_memory_desc_t x, pair, one; /* pair: scale and shift, as stored; one: means, or variances */
 };
 
 static struct layouts layouts(struct tape *tape, const struct stage *stage)
@@ -50,7 +50,7 @@ void batchnorm_forward(struct tape *tape, struct stage *stage)
 
 dnnl_memory_t batchnorm_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx)
 {
-	(void)want_dx; /* oneDNN computes both together */
+	(void)want_dx; /* oneDNN always computes dx too */
 	const struct layouts m = layouts(tape, stage);
 	dnnl_batch_normalization_desc_t norm;
 	const dnnl_status_t status = dnnl_batch_normalization_backward_desc_init(

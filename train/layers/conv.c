@@ -6,7 +6,7 @@
 struct layouts {
 	dnnl_dims_t stride, pad;
 	dnnl_memory_desc_t x, y, b;
-	dnnl_memory_desc_t w, any_w; /* weights as they lie, and as oneDNN wants them */
+	dnnl_memory_desc_t w, any_w; /* weights as stored, and as oneDNN prefers them */
 };
 
 static struct layouts layouts(struct tape *tape, const struct stage *stage)
@@ -26,13 +26,13 @@ static struct layouts layouts(struct tape *tape, const struct stage *stage)
 	return m;
 }
 
-/* NULL where there is none. */
+/* Returns the bias's layout; NULL if the layer has none. */
 static const dnnl_memory_desc_t *bias(const struct stage *stage, const struct layouts *m)
 {
 	return stage->l->bias > 0 ? &m->b : NULL;
 }
 
-/* The weights in the layout that a described operation wants. */
+/* Returns the weights in the layout that a described operation wants. */
 static dnnl_memory_t weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
                              dnnl_primitive_desc_t described)
 {

@@ -1,5 +1,5 @@
-/* Dropout (Srivastava et al., JMLR 2014): training leaves out a share of a layer's inputs and stretches the
- * others, so that a test, which takes all, sees the same on average.
+/* Dropout (Srivastava et al., JMLR 2014): training zeroes a share of a layer's inputs and scales the others
+ * up, so that the mean equals a test's, which takes all of them.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/layers/layers.h"
@@ -10,7 +10,7 @@ static dnnl_memory_desc_t tensor(struct tape *tape, const struct stage *stage)
 	return tape_tensor(tape, stage->batch, stage->l->in);
 }
 
-/* Element by element. */
+/* Records the product by element. */
 static dnnl_memory_t product(struct tape *tape, const dnnl_memory_desc_t *md, dnnl_memory_t a,
                              dnnl_memory_t b)
 {

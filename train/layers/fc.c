@@ -6,7 +6,7 @@
 
 struct layouts {
 	dnnl_memory_desc_t tensor_x, tensor_y; /* outside */
-	dnnl_memory_desc_t image_x;            /* the input as plain images */
+	dnnl_memory_desc_t image_x;            /* the input, as images in plain layout */
 	dnnl_memory_desc_t x, w, b, y;         /* inside: matrices */
 };
 

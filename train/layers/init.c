@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Uniform in 1 / sqrt(units) of zero; a forget gate begins open. */
+/* Draws weights uniformly within 1 / sqrt(units) of 0; the forget gate's biases are 1, the others 0. */
 static void init_lstm(const struct net_layer *l, uint64_t seed, size_t i, float *param)
 {
 	const size_t units = (size_t)l->layer.units;

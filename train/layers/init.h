@@ -1,13 +1,13 @@
-/* What a network's parameters are before the first step.
+/* A network's parameters before the first step.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef INIT_H
 #define INIT_H
-
-#include <stdint.h>
 #include "nets/net.h"
 
-/* param: net->parameters floats. Weights are uniform in He's range before a relu, in Glorot's elsewhere;
+#include <stdint.h>
+
+/* Initialises net->parameters floats. Weights are uniform in He's range before a relu, in Glorot's elsewhere;
  * biases are 0. */
 void init_parameters(const struct net *net, uint64_t seed, float *param);
 

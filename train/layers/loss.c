@@ -1,4 +1,4 @@
-/* Softmax and cross-entropy, in double: ten classes cost nothing.
+/* Softmax and cross-entropy in double precision, whose cost is negligible.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/layers/loss.h"

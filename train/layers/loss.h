@@ -7,11 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* logits: [n][classes]. Returns the sum of the n losses; NaN where logits are. *errors (may be NULL): how
- * many samples' largest logit is not their label's, ties and NaNs counted as errors. */
+/* Returns the sum of the n losses; NaN if a logit is. logits: [n][classes]. *errors (may be NULL): the
+ * samples whose largest logit is not their label's, ties and NaNs included. */
 double loss_sum(const float *logits, const uint8_t *label, size_t n, size_t classes, size_t *errors);
 
-/* gradient: [n][classes], of weight * loss_sum by the logits. */
+/* Writes the gradient, [n][classes], of weight * loss_sum by the logits. */
 void loss_gradient(const float *logits, const uint8_t *label, size_t n, size_t classes, float weight,
                    float *gradient);
 

@@ -1,5 +1,5 @@
-/* Long short-term memory over the rows of an image, which are steps in time; it begins each sample with a
- * state of zeros. Weights are [gate][unit][input], gates in the order input, forget, candidate, output.
+/* Long short-term memory over the rows of an image as steps in time, with a first state of zeros. Weights are
+ * [gate][unit][input], gates in the order input, forget, candidate, output.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/layers/layers.h"
@@ -8,9 +8,9 @@ enum { GATES = 4 };
 
 struct layouts {
 	dnnl_memory_desc_t tensor_x, tensor_y; /* outside */
-	dnnl_memory_desc_t seen_x, seen_y;     /* the same memory as [time][batch][channels] */
-	dnnl_memory_desc_t x, y, state;        /* inside: plain; state: at the start */
-	dnnl_memory_desc_t w, u, b; /* weights of the input, of the state, and biases, as they lie */
+	dnnl_memory_desc_t seen_x, seen_y;     /* its memory as [time][batch][channels] */
+	dnnl_memory_desc_t x, y, state;        /* inside: plain; state: the first one */
+	dnnl_memory_desc_t w, u, b; /* weights of the input and of the state, and biases, as stored */
 	dnnl_memory_desc_t any_w, any_u;
 };
 
@@ -83,7 +83,7 @@ void lstm_forward(struct tape *tape, struct stage *stage)
 	tape_copy(tape, stage->out, tape_view(tape, stage->y, &m.seen_y));
 }
 
-/* Memory for a gradient that oneDNN adds to: zeros, each time. */
+/* Returns memory for a gradient to which oneDNN adds, zeroed each time. */
 static dnnl_memory_t from_zero(struct tape *tape, const dnnl_memory_desc_t *md)
 {
 	dnnl_memory_t memory = tape_memory(tape, md);

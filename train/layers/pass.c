@@ -30,7 +30,7 @@ static const struct {
         [LAYER_SHORTCUT] = {shortcut_forward, shortcut_backward},
 };
 
-/* Plain, as the caller of pass_input sees it. */
+/* Returns the plain layout, that of pass_input. */
 static dnnl_memory_desc_t plain(struct tape *tape, size_t batch, struct shape s)
 {
 	return tape_plain(tape, 4, (const int[]){(int)batch, s.channels, s.height, s.width});
@@ -65,7 +65,7 @@ static void record_backward(struct pass *pass, size_t batch)
 	const struct shape out = net->layer[net->layer_count - 1].out;
 	const dnnl_memory_desc_t gradient = tape_tensor(tape, (int)batch, out);
 	struct {
-		const struct stage *stage; /* the shortcut that comes from here */
+		const struct stage *stage; /* the shortcut that starts here */
 		dnnl_memory_t dy;
 	} taken[NET_MAX_LAYERS] = {{NULL, NULL}};
 	dnnl_memory_t dy = pass->logits_gradient = tape_memory(tape, &gradient);

@@ -1,4 +1,4 @@
-/* Pooling: the greatest, or the mean, of what of each window lies within the image.
+/* Pooling: the maximum or the mean of a window's pixels inside the image.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/layers/layers.h"
@@ -6,7 +6,7 @@
 struct windows {
 	dnnl_alg_kind_t kind;
 	dnnl_memory_desc_t x, y;
-	dnnl_dims_t size, stride, before, after; /* after: how far the last window hangs over the edge */
+	dnnl_dims_t size, stride, before, after; /* after: columns of the last window beyond the edge */
 };
 
 static struct windows windows(struct tape *tape, const struct stage *stage)

@@ -1,10 +1,10 @@
-/* The sum of a residual block (He et al., CVPR 2016, their option A): where the block halves the image and
- * doubles the channels, the shortcut takes every second pixel, and the channels that it has not are zeros.
+/* The sum of a residual block (He et al., CVPR 2016, their option A): if the block halves the image and
+ * doubles the channels, the shortcut takes every second pixel, and its missing channels are zeros.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/layers/layers.h"
 
-/* Those elements of the block's input, and of its output, that the shortcut joins. */
+/* The elements of the block's input and output that the shortcut joins. */
 struct joint {
 	dnnl_memory_desc_t of_input, of_output;
 };

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* oneDNN's OpenMP. Declared here because clang comes without omp.h; linked as the gomp that oneDNN runs on.
- */
+/* oneDNN's OpenMP. Declared here because clang comes without omp.h; linked as the gomp that oneDNN runs
+ * on. */
 void omp_set_num_threads(int threads);
 
 #define MOST_MEMORIES   4096
@@ -32,7 +32,7 @@ struct tape {
 	dnnl_stream_t stream;
 	dnnl_primitive_attr_t attr;
 	dnnl_status_t status;
-	const char *what; /* failed */
+	const char *what; /* the step that failed */
 	dnnl_memory_t memory[MOST_MEMORIES];
 	size_t memories;
 	dnnl_primitive_desc_t described[MOST_PRIMITIVES];
@@ -41,16 +41,16 @@ struct tape {
 	size_t steps, turn;
 	struct bound bound[MOST_BOUND];
 	size_t bounds;
-	dnnl_memory_t scratch[MOST_PRIMITIVES]; /* all in one buffer, as steps run one at a time */
+	dnnl_memory_t scratch[MOST_PRIMITIVES]; /* all in one buffer, because steps run one at a time */
 	size_t scratches, scratch_bytes;
 	void *scratch_buffer;
 };
 
-/* Every thread that comes here is held to itself: a gradient is one thread's work, so that its sums are
- * always made in the same order and the trainer's own threads are the only ones. */
+/* Limits oneDNN to the calling thread: a gradient's sums then always have the same order, and the trainer's
+ * own threads are the only ones. */
 static void stay_one_thread(void) { omp_set_num_threads(1); }
 
-/* Notes the first failure; true while all is well. */
+/* Records the first failure. Returns true if there has been none. */
 static bool well(struct tape *tape, dnnl_status_t status, const char *what)
 {
 	if (tape->status == dnnl_success && status != dnnl_success) {
@@ -338,7 +338,7 @@ static int run(struct tape *tape, size_t from, size_t to)
 
 int tape_forward(struct tape *tape, const float *param)
 {
-	bind(tape, TAPE_PARAM, (float *)param); /* oneDNN has no const memory; no step writes here */
+	bind(tape, TAPE_PARAM, (float *)param); /* oneDNN has no const memory, but no step writes here */
 	return run(tape, 0, tape->turn);
 }
 

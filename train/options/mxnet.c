@@ -26,7 +26,7 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* A string without escapes; *at stays where it is if there is none. */
+/* Parses a string without escapes; leaves *at if there is none. */
 static bool take_string(const char **at, const char **text, size_t *length)
 {
 	skip_blanks(at);
@@ -45,7 +45,7 @@ static bool equals(const char *text, size_t length, const char *name)
 }
 
 struct params {
-	int type; /* TYPES: not named yet */
+	int type; /* TYPES: not given yet */
 	const char *threshold;
 	size_t length;
 };

@@ -1,14 +1,15 @@
-/* One table of options: parsing, defaults and --help all come from it.
+/* The table of options, from which parsing, defaults and --help come.
  *
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "train/options/options.h"
+#include "exchange/auto/script.h"
+#include "measure/program.h"
 #include "train/data/data.h"
 
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include "exchange/auto/script.h"
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ enum type {
 struct option {
 	const char *name, *value, *brief, *fallback;
 	enum type type;
-	size_t offset; /* of the field in struct options */
+	size_t offset; /* of a field of struct options */
 	double min, max;
 };
 
@@ -93,7 +94,8 @@ static const struct option table[] = {
          "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
          FILE_NAME, FIELD(log), 0, 0},
         {"probe", "STEPS",
-         "every so many steps the log says what of the gradient has arrived, and of each layer what its codec does to it",
+         "every so many steps the log says what of the gradient has arrived, and of each layer what its codec "
+         "does to it",
          NULL, COUNT, FIELD(probe), 1, 1e9},
         {"dump-gradients", "DIR",
          "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
@@ -105,7 +107,8 @@ static const struct option table[] = {
         {"resume", NULL, "goes on from the newest checkpoint, and cuts the log back to it", NULL, FLAG,
          FIELD(resume), 0, 0},
         {"estimate", NULL,
-         "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and --latency, too, and ends",
+         "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and "
+         "--latency, too, and ends",
          NULL, FLAG, FIELD(estimate), 0, 0},
         {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
         {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
@@ -116,7 +119,8 @@ static const struct option table[] = {
 static void print_help(void)
 {
 	printf("Usage: crumb-train [OPTION]...\n"
-	       "Trains a network on the mean of its learners' compressed gradients, and says what was sent for it.\n\n");
+	       "Trains a network on the mean of its learners' compressed gradients, and says what was sent "
+	       "for it.\n\n");
 	for (size_t i = 0; i < OPTIONS; i++) {
 		const struct option *o = &table[i];
 		const int used = printf("  --%s%s%s", o->name, o->value ? " " : "", o->value ? o->value : "");
@@ -157,15 +161,10 @@ static int wrong(const struct option *o, const char *text)
 	return -1;
 }
 
-/* Shows the text with a caret under its first offending character. */
 static int wrong_at(const struct option *o, const char *text, const char *bad)
 {
-	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n  %s\n  ", o->name,
-	        text);
-	for (const char *c = text; c < bad; c++)
-		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
-			fputc(*c == '\t' ? '\t' : ' ', stderr);
-	fprintf(stderr, "^\n");
+	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n", o->name);
+	program_caret(text, bad);
 	return -1;
 }
 
@@ -281,7 +280,7 @@ static int set(struct options *options, const struct option *o, const char *text
 	return 0;
 }
 
-/* No number that comes out depends on these. */
+/* Returns true for options on which no result depends. */
 static bool is_free(size_t offset)
 {
 	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every) ||

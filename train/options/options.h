@@ -3,27 +3,27 @@
  * SPDX-License-Identifier: MIT */
 #ifndef OPTIONS_H
 #define OPTIONS_H
+#include "exchange/plan.h"
+#include "exchange/policy.h"
+#include "nets/model.h"
+#include "train/data/augment.h"
+#include "train/options/mxnet.h"
+#include "train/update/optimizer.h"
+#include "train/update/schedule.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "exchange/plan.h"
-#include "exchange/policy.h"
-#include "train/data/augment.h"
-#include "nets/model.h"
-#include "train/update/optimizer.h"
-#include "train/options/mxnet.h"
-#include "train/update/schedule.h"
 
 #define OPTIONS_MOST_CODECS 64
 
 struct options {
 	const struct model *model;
-	const char *data; /* texts point into argv */
+	const char *data; /* texts are argv's */
 	struct augment augment;
 	size_t learners;
-	size_t batch;         /* over all learners */
-	size_t learner_batch; /* where each learner's is given, and batch follows from it; else 0 */
+	size_t batch;         /* of all learners */
+	size_t learner_batch; /* 0, or each learner's batch, from which batch follows */
 	size_t epochs;
 	struct optimizer optimizer;
 	double lr, momentum, weight_decay, average, dropout;
@@ -33,7 +33,7 @@ struct options {
 	struct {
 		const char *text;
 		struct policy policy;
-		char translated[MXNET_SPEC_MAX]; /* text, where it is from --compression-params */
+		char translated[MXNET_SPEC_MAX]; /* the text of a codec from --compression-params */
 	} codec[OPTIONS_MOST_CODECS];
 	size_t codec_count;
 	const struct plan *plan;
@@ -41,29 +41,28 @@ struct options {
 	struct policy down;
 	bool down_exact;
 	double timeout;             /* seconds */
-	size_t threads;             /* 0: one a CPU, which ranks of one machine share */
+	size_t threads;             /* 0: one a CPU, divided among a machine's ranks */
 	const char *log;            /* NULL: none */
-	size_t probe;               /* steps from one reading to the next; 0: there is none */
+	size_t probe;               /* steps from one probe to the next; 0: no probes */
 	const char *dump_gradients; /* a folder; NULL: none are written */
 	const char *checkpoint;     /* a folder; NULL: none are written */
-	size_t every;               /* so many epochs one is */
+	size_t every;               /* epochs from one checkpoint to the next */
 	bool resume;
 	bool flat;     /* the whole gradient is one slice */
-	bool estimate; /* nothing is trained */
+	bool estimate; /* measure only */
 };
 
 enum options_result {
 	OPTIONS_RUN,  /* options are complete and within their ranges */
-	OPTIONS_DONE, /* --help or --version was asked for, and answered if this rank answers */
-	OPTIONS_WRONG /* standard error says what is wrong */
+	OPTIONS_DONE, /* --help or --version, answered if this rank prints */
+	OPTIONS_WRONG /* standard error has a message */
 };
 enum options_result options_parse(struct options *options, int argc, char **argv, bool answer);
 
-/* The CPUs that this process may use. */
+/* Returns the number of CPUs that this process may use. */
 size_t options_cpus(void);
 
-/* Writes the options that decide what numbers come out: two runs of the same text (but for --codec) are the
- * same run. */
+/* Writes the options on which results depend: runs of equal texts (but for --codec) are equal. */
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap);
 
 #endif

@@ -11,12 +11,12 @@ struct arrival {
 	const struct crumb_slice *slice;
 	size_t slices, learners, n;
 	const float *share;
-	double *computed, *arrived; /* since the start */
+	double *computed, *arrived; /* since the start, n floats each */
 	double *owed;
-	double product, of_computed, of_arrived; /* since the last reading */
+	double product, of_computed, of_arrived; /* since the last arrival_read */
 };
 
-/* Adds what all learners owe, weighted as their gradients are, and what is owed of the mean. */
+/* Adds all learners' residuals, weighted as their gradients are, and the mean's residual. */
 static void add_owed(const struct arrival *p, double *to)
 {
 	for (size_t s = 0; s < p->slices; s++)

@@ -20,7 +20,7 @@ int dump_open(const char *folder, char *why, size_t cap)
 	return mkdir(folder, 0777) < 0 && errno != EEXIST ? failed(folder, why, cap) : 0;
 }
 
-/* A file that could not be written whole is removed. */
+/* Writes a file, and removes one that could not be written whole. */
 static int write_floats(const char *path, const float *data, size_t n, char *why, size_t cap)
 {
 	char header[NPY_HEADER];
@@ -37,7 +37,7 @@ static int write_floats(const char *path, const float *data, size_t n, char *why
 	return result;
 }
 
-/* One file of the step: part of a gradient. */
+/* Writes one file of the step: a part of a gradient. */
 static int write_part(const char *folder, size_t step, const char *part, const float *data, size_t n,
                       char *why, size_t cap)
 {

@@ -1,6 +1,6 @@
-/* Gradients in files, as crumb pack and crumb compare read them: before compression, a flat file of the whole
- * network and a file for each slice of weights (biases, which go raw, are in the flat file only). The names
- * sort by step: step0000120-flat.npy, step0000120-slice02-conv.npy; slices are counted from 0, biases too.
+/* Gradients in files for crumb pack and crumb compare, before compression: a flat file of the whole network
+ * and a file for each slice of weights (biases, which go raw, are in the flat file only). The names sort by
+ * step: step0000120-flat.npy, step0000120-slice02-conv.npy; slices are counted from 0, biases included.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef DUMP_H
@@ -8,7 +8,7 @@
 
 #include "nets/net.h"
 
-/* Makes the folder where there is none. Both: 0, or -1 with a line in why, which names the file. */
+/* Makes the folder if there is none. Both: 0, or -1 with a line in why, which names the file. */
 int dump_open(const char *folder, char *why, size_t cap);
 int dump_gradient(const char *folder, const struct net *net, const float *grad, size_t step, char *why,
                   size_t cap);

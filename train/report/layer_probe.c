@@ -13,8 +13,8 @@ const unsigned spread_permille[SPREAD_PERCENTILES] = {500, 900, 950, 990, 999, 1
 
 enum { DIGIT = 11, DIGITS = 3, RADIX = 1 << DIGIT };
 
-/* |x|, the least first: sizes of floats order as their bits do. room: twice n; returns the half of it that
- * has them. */
+/* Radix-sorts |x| in ascending order: magnitudes of floats order as their bits do. room: 2 n floats. Returns
+ * the half of it with the result. */
 static const float *sorted(const float *x, size_t n, float *room)
 {
 	float *from = room, *to = room + n;
@@ -57,30 +57,22 @@ static void spread_of(struct spread *spread, const float *x, size_t n, float *ro
 	spread->zeros /= (double)n;
 }
 
-/* ---- what a codec says of itself ---- */
+/* ---- a codec's settings ---- */
 
-/* NULL: it has no such key. */
+/* Returns the codec's value of this key; NULL if it has no such key. */
 static float *key(crumb_codec *codec, const char *name)
 {
-	const crumb_codec_info *info;
-	for (size_t i = 0; (info = crumb_list(i)); i++)
-		for (size_t k = 0; k < info->keys && info->id == codec->id; k++)
-			if (strcmp(info->key[k].name, name) == 0)
-				return &codec->value[k];
+	const crumb_codec_info *info = crumb_codec_info_of(codec);
+	for (size_t k = 0; k < info->keys; k++)
+		if (strcmp(info->key[k].name, name) == 0)
+			return &codec->value[k];
 	return NULL;
 }
 
-/* Elements of one bucket, of n. */
-static size_t bucket_of(crumb_codec *codec, size_t n)
+/* Clips by the codec's own rule: with shared=1 crumb_measure gives the largest |g| of each bucket after
+ * clipping. */
+static int clip(crumb_codec codec, const float *grad, size_t n, size_t bucket, float *clipped)
 {
-	const float *bucket = key(codec, "bucket");
-	return bucket && *bucket > 0 ? (size_t)*bucket : n;
-}
-
-/* By the codec's own rule: the scaler that it measures for others to agree on is the greatest |g| then. */
-static int clip(crumb_codec codec, const float *grad, size_t n, float *clipped)
-{
-	const size_t bucket = bucket_of(&codec, n);
 	*key(&codec, "shared") = 1;
 	crumb_packer *packer = malloc(crumb_packer_size(&codec, n));
 	float *most = malloc(((n - 1) / bucket + 1) * sizeof *most);
@@ -96,7 +88,7 @@ static int clip(crumb_codec codec, const float *grad, size_t n, float *clipped)
 
 /* ---- layer ---- */
 
-/* A layer's elements; room: as many twice. */
+/* A layer's elements; room: twice as many. */
 struct view {
 	const float *grad;
 	float *arrived, *residual, *clipped, *room;
@@ -104,7 +96,7 @@ struct view {
 
 struct sums {
 	double sent, bins;
-	double normal, squares; /* of |g| / |bucket| */
+	double normal, squares; /* sums of |g| / |bucket| and of its squares */
 };
 
 static void add_buckets(struct sums *sums, const float *grad, size_t n, size_t bucket)
@@ -121,13 +113,15 @@ static void add_buckets(struct sums *sums, const float *grad, size_t n, size_t b
 	}
 }
 
-/* Slice s of the exchange, n elements of the layer from number at on. */
+/* Adds slice s of the exchange: n elements of the layer from number `at` on. */
 static int add_part(struct layer_probe *probe, struct sums *sums, const struct view *view,
                     struct crumb_exchange *exchange, size_t s, size_t at, size_t n)
 {
 	const crumb_span frame = crumb_exchange_frame(exchange, 0, s);
 	const float *owed = crumb_packer_residual(crumb_exchange_packer(exchange, 0, s));
 	crumb_codec codec = *crumb_exchange_codec(exchange, s);
+	const float *bin = key(&codec, "bin"), *length = key(&codec, "bucket");
+	const size_t bucket = length && *length > 0 ? (size_t)*length : n;
 	crumb_frame_info about;
 	int64_t error = crumb_peek(&about, frame.data, frame.len);
 	if (error >= 0)
@@ -135,15 +129,15 @@ static int add_part(struct layer_probe *probe, struct sums *sums, const struct v
 	if (error < 0)
 		return (int)error;
 	sums->sent += (double)about.sent;
-	sums->bins += key(&codec, "bin") ? ceil((double)n / (double)*key(&codec, "bin")) : 0;
-	add_buckets(sums, view->grad + at, n, bucket_of(&codec, n));
+	sums->bins += bin ? ceil((double)n / (double)*bin) : 0;
+	add_buckets(sums, view->grad + at, n, bucket);
 	if (owed)
 		memcpy(view->residual + at, owed, n * sizeof *owed);
 	probe->owes = probe->owes || owed;
 	probe->codec = codec;
 	if (key(&codec, "clip")) {
 		probe->clips = true;
-		return clip(codec, view->grad + at, n, view->clipped + at);
+		return clip(codec, view->grad + at, n, bucket, view->clipped + at);
 	}
 	memcpy(view->clipped + at, view->grad + at, n * sizeof *view->clipped);
 	return 0;

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "train/report/log.h"
+#include "exchange/auto/tuner.h"
+#include "measure/json.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "exchange/auto/tuner.h"
-#include "measure/json.h"
 #include <unistd.h>
 
 static int failed(const struct log *log, char *why, size_t cap)
@@ -29,7 +29,7 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 	else
 		snprintf(path, sizeof path, "%s.%u", options->log, rank);
 	errno = 0;
-	if (options->checkpoint) /* what stands there may be what is to be resumed: log_resume decides */
+	if (options->checkpoint) /* log_resume decides what stays of an older log */
 		log->file = fopen(path, "r+");
 	if (!log->file)
 		log->file = fopen(path, "w");
@@ -56,7 +56,7 @@ int log_resume(struct log *log, long end, char *why, size_t cap)
 	               : 0;
 }
 
-/* Writes "key": value, ... of an object. */
+/* Writes an object's members, "key": value, ... */
 static void put_numbers(FILE *to, size_t count, const char *const *key, const double *value)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -138,7 +138,7 @@ static int end_line(struct log *log, char *why, size_t cap)
 	return 0;
 }
 
-/* A line that the next one replaces: all that follow it are at least as long. */
+/* Writes a line that the next event overwrites; all later lines are at least as long. */
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap)
 {
 	if (!log->file || log->end < 0)

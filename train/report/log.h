@@ -1,68 +1,67 @@
 /* The trainer's log: one JSON object a line, flushed line by line. An "epoch" event an epoch, and a "done"
  * event at the end of a codec's run, with the same keys but epoch_bytes; with --codec auto a "choice" event
- * for each. Each rank has its own:
+ * for each choice. Each rank has its own:
  *
  * - event, codec (as on the command line), model, data, learners, batch, seed, epoch (from 1)
- * - loss: mean over the epoch's samples, each as its step found it; done: of the last epoch; null: none
+ * - loss: mean over the epoch's samples, each before its step; done: of the last epoch; null: none
  * - error: on the test set after the epoch, as a fraction; test_loss: its mean loss
  * - ranks, rank, plan, down (as on the command line)
- * - bytes: of whole frames, sent by one learner since the start of the run; down_bytes: that came down from
- * where the mean is taken
- * - epoch_bytes: the same, in this epoch
+ * - bytes: of whole frames, sent by one learner since the start of the run; down_bytes: received from the
+ *   mean's owner
+ * - epoch_bytes: bytes of this epoch
  * - ratio: dense f32 bytes by bytes of whole frames, in this epoch; done: in the run
  * - sent: share of the elements that were sent; counted on every tenth step
- * - ratio_by_kind, sent_by_kind: the same, for each kind of slice that there is
- * - residual_norm: what a learner owes: root of the mean over learners of the squared norm
- * - link: what this rank swapped with others in this epoch (done: in the run): out, in: bytes; messages: sent
- * - steps, skipped: taken, and left out as a gradient was not finite
- * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests too
+ * - ratio_by_kind, sent_by_kind: ratio and sent for each kind of slice that there is
+ * - residual_norm: root of the mean over learners of their residual's squared norm
+ * - link: this rank's traffic with others in this epoch (done: in the run): out, in: bytes; messages: sent
+ * - steps, skipped: taken, and skipped because a gradient was not finite
+ * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests included
  *
- * Between them, "probe" events every so many steps where they are asked for, in the log of the rank that has
- * the first learner, with epoch and step (since the start of the run) and
+ * With --probe also "probe" events, in the log of the rank that has the first learner, with epoch and step
+ * (since the start of the run) and
  *
- * - arrived: what arrival.h says of slope, cosine and drift, over the steps since the last probe; where there
- * is one rank only
- * - layers: of each slice of weights what layer_probe.h says, of the first learner and this step; none where
- * it was skipped. slice (counted from 0, biases too), kind, codec; sent: share of the elements; bin_sent:
- * elements sent a bin, null: the codec has none; error: of what the codec made of it, squared distance by
- * squared length; variance: of normalised coordinates; and of gradient, arrived (the frame, decoded),
- * residual (where the codec keeps one) and clipped (where it clips: TernGrad) p50, p90, p95, p99, p99.9 and
- * max of the absolute values, zeros (their share), and histogram: 41 counts from -max to max, equally wide.
- * clip_length: of clipped, by the gradient's; clip_cosine: of the angle between the two
+ * - arrived: arrival.h's slope, cosine and drift, over the steps since the last probe; with one rank only
+ * - layers: layer_probe.h's statistics of each slice of weights, for the first learner and this step; none if
+ *   it was skipped. slice (counted from 0, biases included), kind, codec; sent: share of the elements;
+ *   bin_sent: elements sent by bin, null: the codec has none; error: squared distance of the decoded frame by
+ *   squared length; variance: of normalised coordinates; and of gradient, arrived (the frame, decoded),
+ *   residual (if the codec keeps one) and clipped (if it clips: TernGrad) p50, p90, p95, p99, p99.9 and max
+ *   of the absolute values, zeros (their share), and histogram: 41 counts from -max to max, equally wide.
+ *   clip_length: clipped's length by the gradient's; clip_cosine: of the angle between the two
  *
- * While a run is under way the last line is a "step" event, in place of the one before, with epoch and step:
- * the one that this rank has begun (from 0, since the start of the run). A run that fails leaves a "failed"
- * event instead, which also says why. A pipe has "failed" events only.
+ * During a run the last line is a "step" event, which the next event overwrites, with epoch and step: the one
+ * that this rank has begun (from 0, since the start of the run). A run that fails leaves a "failed" event
+ * instead, with the reason. A pipe has "failed" events only.
  *
- * A "choice" event has step (the first that goes so, from 0), chosen (plan, down, up), seconds of a step:
- * measured (with the choice before), predicted, raw (predicted, without a codec), compute (of measured);
- * link: rate in bits a second and latency in seconds, null: none; and script, a --codec that takes the run's
- * steps as they were until now.
+ * A "choice" event has step (its first, from 0), chosen (plan, down, up), seconds of a step: measured (with
+ * the choice before), predicted, raw (predicted, without a codec), compute (of measured); link: rate in bits
+ * a second and latency in seconds, null: none; and script, a --codec that takes the run's steps as they were
+ * until now.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LOG_H
 #define LOG_H
-
-#include <stdio.h>
 #include "train/options/options.h"
 #include "train/report/arrival.h"
 #include "train/report/layer_probe.h"
 #include "train/report/report.h"
 
+#include <stdio.h>
+
 struct crumb_tuned; /* tuner.h */
 
-/* What all events of one codec's run have in common. */
+/* The file, and the fields that all events of one codec's run share. */
 struct log {
-	FILE *file; /* NULL: no log is wanted, and all calls succeed */
+	FILE *file; /* NULL: no log, and all calls succeed */
 	const struct options *options;
 	unsigned rank, ranks;
-	long end; /* of the last line that stays; -1: the file cannot be written in place */
+	long end; /* end of the last permanent line; -1: the file cannot be written in place */
 };
 
 /* All return 0, or -1 with a line in why, which names the file. */
 int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
              size_t cap);
-/* Goes on where the log once ended (0: from its start): cuts off what was written since. */
+/* Truncates the log to where it once ended (0: its start), and goes on there. */
 int log_resume(struct log *log, long end, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
 /* arrived may be NULL. */
@@ -71,7 +70,7 @@ int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, con
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap);
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);
 int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap);
-/* The run has ended at this step; errors are kept to itself. */
+/* Logs that the run ended at this step; ignores errors. */
 void log_failed(struct log *log, const char *codec, size_t step, const char *reason);
 int log_close(struct log *log, char *why, size_t cap);
 

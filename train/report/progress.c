@@ -1,4 +1,4 @@
-/* The bar is drawn over itself with a carriage return, ten times a second at most.
+/* A bar that redraws itself with a carriage return, at most ten times a second.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #define BAR  20
-#define NAME 20 /* most of a codec that leaves the line within 80 columns */
+#define NAME 20 /* longest codec name that fits within 80 columns */
 
 void progress_begin(struct progress *p, bool quiet, const char *codec, size_t batch, size_t epochs,
                     size_t steps)

@@ -1,18 +1,18 @@
-/* What a person sees on standard error while a network trains: a line an epoch and, on a terminal, a bar.
+/* Progress on standard error: a line an epoch and, on a terminal, a bar.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PROGRESS_H
 #define PROGRESS_H
+#include "train/report/report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-#include "train/report/report.h"
 
 struct progress {
-	bool terminal, quiet; /* quiet: another rank tells */
+	bool terminal, quiet; /* quiet: another rank prints */
 	const char *codec;
-	size_t batch, epochs, steps; /* steps an epoch */
-	size_t done;                 /* steps, of all epochs */
+	size_t batch, epochs, steps; /* steps: of an epoch */
+	size_t done;                 /* steps so far, over all epochs */
 	double began, drawn;
 };
 
@@ -21,7 +21,7 @@ void progress_begin(struct progress *progress, bool quiet, const char *codec, si
 void progress_step(struct progress *progress);
 void progress_epoch(struct progress *progress, const struct report *epoch);
 
-/* A line of its own, which leaves the bar whole. */
+/* Prints a line of its own, and redraws the bar. */
 void progress_note(struct progress *progress, const char *line);
 
 #endif

@@ -1,4 +1,4 @@
-/* Sums and ratios of what the exchange has counted.
+/* Sums and ratios of the exchange's counters.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/report/report.h"

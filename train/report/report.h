@@ -1,4 +1,4 @@
-/* What is known of an epoch, or of a whole run, of one codec.
+/* The results of an epoch, or of a whole run, of one codec.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef REPORT_H
@@ -7,31 +7,32 @@
 #include "exchange/exchange.h"
 
 struct report {
-	size_t epoch; /* counted from 1; of a run: the last one */
+	size_t epoch; /* counted from 1; of a run the last one */
 	double loss;  /* mean over the samples of the last epoch's steps, before each step; NaN if all were
 	                 skipped */
-	double error, test_loss;    /* on the test set, at the end: share misjudged, mean loss */
-	uint64_t bytes, down_bytes; /* sent by one learner, and come down, since the start of the run */
+	double error, test_loss;    /* on the test set, at the end: share of errors, mean loss */
+	uint64_t bytes, down_bytes; /* of one learner since the start of the run: sent, and received from the
+	                               mean's owner */
 	double residual_norm;
 	struct crumb_exchange_stats
-	        stats;          /* of the epoch, or of the run; what counts learners, over all of them */
-	double compute_seconds; /* gradients and optimizer */
-	double wall_seconds;    /* everything, tests too */
+	        stats;          /* of the epoch, or of the run; counts of learners are over all of them */
+	double compute_seconds; /* of gradients and optimizer */
+	double wall_seconds;    /* of everything, tests included */
 };
 
-/* Dense f32 bytes by the bytes of whole frames, of one kind and over all; 0 when nothing of the kind was
- * sent. */
+/* Return dense f32 bytes divided by the bytes of whole frames, for one kind and over all; 0 when nothing of
+ * the kind was sent. */
 double report_kind_ratio(const struct crumb_exchange_stats *stats, enum crumb_kind kind);
 double report_ratio(const struct crumb_exchange_stats *stats);
 
-/* Bytes that one of so many learners has sent, that came down to it; the share of its elements that were
- * sent. */
+/* Return the bytes that one learner has sent, those that it has received of means, and the share of its
+ * elements that were sent. */
 uint64_t report_bytes(const struct crumb_exchange_stats *stats, size_t learners);
 uint64_t report_down_bytes(const struct crumb_exchange_stats *stats);
 double report_kind_sent(const struct crumb_exchange_stats *stats, enum crumb_kind kind);
 double report_sent(const struct crumb_exchange_stats *stats);
 
-/* total += part. */
+/* Adds part to total. */
 void report_add(struct crumb_exchange_stats *total, const struct crumb_exchange_stats *part);
 
 #endif

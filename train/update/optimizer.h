@@ -1,4 +1,4 @@
-/* What is done with the mean of the gradients: one step of an optimizer.
+/* One step of an optimizer with the mean of the gradients.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef OPTIMIZER_H
@@ -23,7 +23,7 @@ struct optimizer {
  * take these defaults. 0, or -1 with *bad at the first offending character. */
 int optimizer_parse(struct optimizer *optimizer, const char *text, const char **bad);
 
-/* How many arrays of as many floats as there are parameters it remembers, zeros at first. */
+/* Returns the number of arrays, each as long as the parameters and zeros at first, that it remembers. */
 #define OPTIMIZER_MOST_MOMENTS 2
 size_t optimizer_moments(const struct optimizer *optimizer);
 

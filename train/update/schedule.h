@@ -8,7 +8,7 @@ enum schedule_type { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_POLY, SCHEDULE_C
 
 struct schedule {
 	enum schedule_type type;
-	double every, factor; /* step: times factor every so many epochs */
+	double every, factor; /* step: multiplied by factor every `every` epochs */
 	double power;         /* poly: (1 - progress) to this power */
 };
 
@@ -16,10 +16,10 @@ struct schedule {
  * 0, or -1 with *bad at the first offending character. */
 int schedule_parse(struct schedule *schedule, const char *text, const char **bad);
 
-/* The rate at `epoch` (0 at the start, with a fraction within an epoch) of `epochs`. */
+/* Returns the rate at `epoch` (0 at the start, with a fraction within an epoch) of `epochs`. */
 double schedule_rate(const struct schedule *schedule, double initial, double epoch, double epochs);
 
-/* What the rate is multiplied by while it warms up (Goyal et al., arXiv 1706.02677): the part of so many
+/* Returns the factor of the rate during warm-up (Goyal et al., arXiv 1706.02677): the share of the warm-up
  * epochs that are over at the end of the step. */
 double schedule_warmup(double warmup, double epoch);
 

@@ -1,0 +1,87 @@
+/* Steps by plan, from the prices of codecs.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "cli/plan_answer.h"
+
+#include "exchange/plan.h"
+#include <math.h>
+#include <stdlib.h>
+
+const char *const plan_names[PLANS] = {"gather", "shard", "server"};
+
+bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes)
+{
+	const size_t longest = crumb_plan_find(plan_names[SHARD])->longest;
+	struct crumb_slice whole[SIZES_MOST];
+	for (size_t i = 0; i < sizes->count; i++)
+		whole[i] = sizes->tensor[i].slice;
+	const size_t count = crumb_slices_cut(whole, sizes->count, longest, NULL);
+	struct crumb_slice *part = calloc(count + 1, sizeof *part);
+	share[GATHER] = 0;
+	share[SERVER] = 1;
+	if (part) {
+		crumb_slices_cut(whole, sizes->count, longest, part);
+		share[SHARD] = crumb_slices_share(part, count, (size_t)nodes);
+	}
+	free(part);
+	return part != NULL;
+}
+
+static struct crumb_cluster cluster_of(const struct request *r, uint64_t nodes, double link)
+{
+	return (struct crumb_cluster){.nodes = (unsigned)nodes,
+	                              .gpus = (unsigned)r->gpus,
+	                              .network_rate = link / 8,
+	                              .network_latency = r->latency,
+	                              .gpu_rate = r->inside / 8,
+	                              .host_rate = INFINITY};
+}
+
+double answer_dense_bytes(const struct request *r) { return 4.0 * (double)r->sizes.parameters; }
+
+static void answer_cost(struct answer *answer, const struct request *r)
+{
+	const struct crumb_cluster cluster = cluster_of(r, answer->nodes, answer->link);
+	answer->cost = crumb_cost_step(&cluster, &answer->load, r->compute, answer_dense_bytes(r));
+	answer->step = crumb_cost_total(&answer->cost);
+	answer->samples_per_second = (double)(answer->nodes * r->gpus * r->batch) / answer->step;
+}
+
+struct answer answer_plain(const struct request *r, uint64_t nodes, double link)
+{
+	struct answer answer = {
+	        .codec = "raw", .plan = "all-reduce", .nodes = nodes, .link = link, .speedup = 1};
+	answer.load = crumb_cost_ring((unsigned)nodes, answer_dense_bytes(r));
+	answer.up.bytes = answer_dense_bytes(r);
+	answer_cost(&answer, r);
+	return answer;
+}
+
+static struct answer answer_plan(const struct request *r, const struct answer *plain, const char *codec,
+                                 enum way plan, double share, const struct crumb_cost_frames *up,
+                                 const struct crumb_cost_frames *down)
+{
+	struct answer answer = *plain;
+	answer.codec = codec;
+	answer.plan = plan_names[plan];
+	answer.up = *up;
+	answer.load = plan == GATHER ? crumb_cost_gather((unsigned)plain->nodes, up)
+	                             : crumb_cost_owner((unsigned)plain->nodes, share, up, down);
+	if (plan != GATHER)
+		answer.down = *down;
+	answer_cost(&answer, r);
+	answer.speedup = plain->step / answer.step;
+	answer.pays = crumb_cost_pays(&answer.cost, answer.load.bytes, &plain->cost, plain->load.bytes);
+	return answer;
+}
+
+void answer_codec(struct answer answer[PLANS], const struct request *r, size_t i,
+                  const struct catalogue *catalogue, const struct answer *plain, const double share[PLANS])
+{
+	const struct crumb_cost_frames up = catalogue_weigh(catalogue, &r->up[i], &r->sizes);
+	const struct crumb_cost_frames down =
+	        r->down_text ? catalogue_weigh(catalogue, &r->down, &r->sizes)
+	                     : catalogue_weigh_exact(catalogue, &r->up[i], &r->sizes, (size_t)plain->nodes);
+	for (enum way plan = 0; plan < PLANS; plan++)
+		answer[plan] = answer_plan(r, plain, r->up_text[i], plan, share[plan], &up, &down);
+}

@@ -1,0 +1,121 @@
+/* Answers as text and JSON Lines.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "cli/plan_print.h"
+#include "measure/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const struct unit plan_rates[] = {{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}, {"T", 1e12}, {NULL, 0}};
+const struct unit plan_times[] = {{"us", 1e-6}, {"ms", 1e-3}, {"s", 1}, {NULL, 0}};
+
+static const char *print_rate(char *dst, double bits)
+{
+	if (!isfinite(bits))
+		return strcpy(dst, "any rate");
+	quantity_print(dst, bits, plan_rates);
+	return strcat(dst, "b/s");
+}
+
+static const char *print_pays(char *dst, const struct crumb_rates *pays)
+{
+	char rate[40];
+	if (pays->below == 0)
+		return strcpy(dst, "never");
+	if (pays->above > 0)
+		snprintf(dst, 48, "above %s", print_rate(rate, 8 * pays->above));
+	else if (isfinite(pays->below))
+		snprintf(dst, 48, "below %s", print_rate(rate, 8 * pays->below));
+	else
+		return strcpy(dst, "always");
+	return dst;
+}
+
+static int width_of(const struct request *r)
+{
+	int width = (int)strlen("codec");
+	for (size_t i = 0; i < r->ups; i++)
+		width = (int)strlen(r->up_text[i]) > width ? (int)strlen(r->up_text[i]) : width;
+	return width;
+}
+
+void plan_print_head(const struct request *r, uint64_t nodes, double link)
+{
+	char rate[40], latency[40], bytes[40];
+	printf("%s: %zu parameters, %sB of gradient. ", r->model, r->sizes.parameters,
+	       quantity_print(bytes, answer_dense_bytes(r), plan_rates));
+	printf("%" PRIu64 " nodes of %" PRIu64 " GPUs, %s, %s\n\n", nodes, r->gpus, print_rate(rate, link),
+	       quantity_print(latency, r->latency, plan_times));
+	printf("%-*s %-10s %9s %8s %9s %9s %9s %8s  %-8s %s\n", width_of(r), "codec", "plan", "port",
+	       "compute", "exchange", "step", "samples/s", "speed-up", "binds", "pays");
+}
+
+static void print_text(const struct answer *a, int width)
+{
+	char bytes[40], compute[40], exchange[40], step[40], pays[48];
+	printf("%-*s %-10s %8sB %8s %9s %9s %9.1f %8.2f  %-8s %s\n", width, a->codec, a->plan,
+	       quantity_print(bytes, a->load.bytes, plan_rates),
+	       quantity_print(compute, a->cost.compute, plan_times),
+	       quantity_print(exchange, a->step - a->cost.compute, plan_times),
+	       quantity_print(step, a->step, plan_times), a->samples_per_second, a->speedup,
+	       crumb_cost_binding(&a->cost), a->plan[0] == 'a' ? "" : print_pays(pays, &a->pays));
+}
+
+static void print_field(const char *name, double value)
+{
+	printf(", \"%s\": ", name);
+	json_double(stdout, value);
+}
+
+static void print_json(const struct request *r, const struct answer *a)
+{
+	fputs("{\"model\": ", stdout);
+	json_string(stdout, r->model);
+	printf(", \"nodes\": %" PRIu64 ", \"gpus\": %" PRIu64 ", \"batch\": %" PRIu64, a->nodes, r->gpus,
+	       r->batch);
+	print_field("link", a->link);
+	print_field("latency", r->latency);
+	fputs(", \"codec\": ", stdout);
+	json_string(stdout, a->codec);
+	fputs(", \"plan\": ", stdout);
+	json_string(stdout, a->plan);
+	print_field("dense_bytes", answer_dense_bytes(r));
+	print_field("up_bytes", round(a->up.bytes));
+	print_field("down_bytes", round(a->down.bytes));
+	print_field("port_bytes", round(a->load.bytes));
+	printf(", \"seconds\": {\"compute\": ");
+	json_double(stdout, a->cost.compute);
+	print_field("codec", a->cost.codec);
+	print_field("inside", a->cost.inside);
+	print_field("latency", a->cost.latency);
+	print_field("wire", a->cost.wire);
+	fputs("}", stdout);
+	print_field("step", a->step);
+	print_field("samples_per_second", a->samples_per_second);
+	print_field("speedup", a->speedup);
+	printf(", \"binds\": \"%s\"", crumb_cost_binding(&a->cost));
+	print_field("pays_above", 8 * a->pays.above);
+	print_field("pays_below", 8 * a->pays.below); /* null: at any rate */
+	fputs("}\n", stdout);
+}
+
+void plan_print(const struct request *r, const struct answer *a)
+{
+	if (r->json)
+		print_json(r, a);
+	else
+		print_text(a, width_of(r));
+}
+
+void plan_print_verdict(const struct answer *best, const struct answer *plain)
+{
+	if (best->speedup >= 1.005)
+		printf("\n%s in plan %s: %.3g times the speed of plain all-reduce.\n", best->codec,
+		       best->plan, best->speedup);
+	else
+		printf("\nNo codec helps here: of a step with plain all-reduce, %.3g %% is compute.\n",
+		       100 * plain->cost.compute / plain->step);
+}

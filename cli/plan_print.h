@@ -1,0 +1,21 @@
+/* The output of crumb plan: a table a cluster, or JSON Lines.
+ *
+ * SPDX-License-Identifier: MIT */
+#ifndef PLAN_PRINT_H
+#define PLAN_PRINT_H
+
+#include "cli/plan_answer.h"
+#include "cli/quantity.h"
+
+extern const struct unit plan_rates[], plan_times[];
+
+/* Begins the table of a cluster whose nodes have ports of link bits a second. */
+void plan_print_head(const struct request *request, uint64_t nodes, double link);
+
+/* Prints one line of the table, or one JSON object. */
+void plan_print(const struct request *request, const struct answer *answer);
+
+/* Ends the table with the best answer, or with what keeps all codecs from helping. */
+void plan_print_verdict(const struct answer *best, const struct answer *plain);
+
+#endif

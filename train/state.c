@@ -1,0 +1,164 @@
+/* Memory and exchange of a training run.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "train/state.h"
+#include "train/data/random.h"
+#include "train/layers/init.h"
+#include "train/report/arrival.h"
+#include "train/report/dump.h"
+#include "train/split.h"
+#include "train/worker.h"
+
+#include "exchange/auto/tuner.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum { CACHE_LINE = 64 };
+
+size_t train_steps(const struct train_setting *s) { return s->data->train.count / s->options->batch; }
+
+size_t train_test_chunks(const struct train_setting *s)
+{
+	return (s->data->test.count + TEST_CHUNK - 1) / TEST_CHUNK;
+}
+
+static float *floats(size_t n)
+{
+	if (n > (SIZE_MAX - CACHE_LINE) / sizeof(float))
+		return NULL;
+	float *memory =
+	        aligned_alloc(CACHE_LINE, (n * sizeof(float) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	if (memory)
+		memset(memory, 0, n * sizeof(float));
+	return memory;
+}
+
+void train_close(struct train *t)
+{
+	for (size_t i = 0; t->worker && i < t->workers; i++)
+		worker_close(t->worker[i]);
+	for (size_t l = 0; t->grad && l < t->own; l++)
+		free(t->grad[l]);
+	crumb_tuner_close(t->tuner);
+	arrival_close(t->arrival);
+	free(t->probe);
+	crumb_exchange_close(t->exchange);
+	free(t->worker);
+	free(t->param);
+	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
+		free(t->moment[i]);
+	free(t->average);
+	free(t->tested);
+	free(t->statistics);
+	free(t->mean);
+	free(t->grad);
+	free(t->share);
+	free(t->loss);
+	free(t->mine);
+	free(t->all);
+	free(t->slice);
+	free(t->order);
+	free(t->score);
+	free(t->failed);
+}
+
+static bool allocate(struct train *t)
+{
+	const struct train_setting *s = t->setting;
+	const size_t learners = s->options->learners, n = s->net->parameters;
+	t->workers = crumb_team_threads(s->team);
+	t->worker = calloc(t->workers, sizeof *t->worker);
+	t->failed = calloc(t->workers, sizeof *t->failed);
+	t->grad = calloc(t->own + 1, sizeof *t->grad);
+	t->share = calloc(learners, sizeof *t->share);
+	t->loss = calloc(t->own + 1, sizeof *t->loss);
+	t->mine = calloc(t->own + 1, sizeof *t->mine);
+	t->all = calloc(learners, sizeof *t->all);
+	t->order = calloc(s->data->train.count, sizeof *t->order);
+	t->score = calloc(train_test_chunks(s), sizeof *t->score);
+	t->param = floats(n);
+	t->mean = floats(n);
+	if (!t->worker || !t->failed || !t->grad || !t->share || !t->loss || !t->mine || !t->all ||
+	    !t->order || !t->score || !t->param || !t->mean)
+		return false;
+	for (size_t i = 0; i < optimizer_moments(&s->options->optimizer); i++)
+		if (!(t->moment[i] = floats(n)))
+			return false;
+	t->tested = floats(n + s->net->statistics);
+	t->statistics = floats(STATISTICS_CHUNKS * s->net->statistics);
+	if (!t->tested || !t->statistics)
+		return false;
+	if (s->options->average > 0 && !(t->average = floats(n)))
+		return false;
+	for (size_t i = 0; i < t->workers; i++)
+		if (!(t->worker[i] = worker_open(s->net, s->data)))
+			return false;
+	for (size_t l = 0; l < t->own; l++)
+		if (!(t->grad[l] = floats(n)))
+			return false;
+	return true;
+}
+
+static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
+{
+	const struct train_setting *s = t->setting;
+	const struct options *o = s->options;
+	const struct net *net = s->net;
+	t->slices = crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, NULL);
+	t->slice = calloc(t->slices + 1, sizeof *t->slice);
+	if (!t->slice) {
+		snprintf(why, cap, "out of memory");
+		return -1;
+	}
+	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
+	const bool tuned = crumb_script_meant(t->codec);
+	const struct crumb_exchange_config config = {
+	        .slices = tuned ? net->slice : t->slice,
+	        .slice_count = tuned ? net->slice_count : t->slices,
+	        .policy = &o->codec[codec].policy,
+	        .down = o->down_exact ? NULL : &o->down,
+	        .plan = o->plan,
+	        .model = t->run,
+	        .learners = o->learners,
+	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
+	        .net = s->ranks,
+	        .team = s->team,
+	};
+	static struct crumb_script script;
+	const char *bad;
+	if (tuned)
+		crumb_script_parse(&script, t->codec, &bad); /* the options have checked it */
+	if ((tuned ? crumb_tuner_open(&t->tuner, &t->exchange, &config, &script, why, cap)
+	           : crumb_exchange_open(&t->exchange, &config, why, cap)) < 0)
+		return -1;
+	crumb_exchange_learners(t->exchange, &t->first, &t->own);
+	return 0;
+}
+
+int train_open(struct train *t, const struct train_setting *s, size_t codec, char *why, size_t cap)
+{
+	const struct options *o = s->options;
+	*t = (struct train){.setting = s, .codec = o->codec[codec].text};
+	const int length = snprintf(t->run, sizeof t->run, "%zu training samples, %zu test samples, ",
+	                            s->data->train.count, s->data->test.count);
+	options_describe(o, codec, t->run + length, sizeof t->run - (size_t)length);
+	if (open_exchange(t, codec, why, cap) < 0)
+		return -1;
+	if (!allocate(t)) {
+		snprintf(why, cap, "out of memory for %zu learners of %zu parameters", t->own,
+		         s->net->parameters);
+		return -1;
+	}
+	for (size_t l = 0; l < o->learners; l++)
+		t->share[l] = (float)((double)split_size(o->batch, o->learners, l) / (double)o->batch);
+	if (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0)
+		return -1;
+	init_parameters(s->net, o->seed, t->param);
+	if (t->average)
+		memcpy(t->average, t->param, s->net->parameters * sizeof *t->param);
+	progress_begin(&t->progress, s->ranks && s->ranks->rank > 0, t->codec, o->batch, o->epochs,
+	               train_steps(s));
+	return 0;
+}
