@@ -53,7 +53,7 @@ static const size_t lengths[] = {1,     2,     15,    16,    17,    31,    32,  
 enum { LENGTHS = sizeof lengths / sizeof *lengths };
 enum { LONGEST = 1 << 20 };
 
-static struct block_code symbols_of(unsigned count)
+static struct block_code code_of(unsigned count)
 {
 	return count <= 2   ? (struct block_code){count, 2, get_1, NULL}
 	       : count <= 4 ? (struct block_code){count, 4, get_2, NULL}
@@ -128,7 +128,7 @@ struct coded {
 
 static struct coded code(const uint8_t *symbol, size_t n, unsigned count, enum blocks_coder coder, size_t c)
 {
-	struct coded x = {symbols_of(count), n, 0, NULL, NULL};
+	struct coded x = {code_of(count), n, 0, NULL, NULL};
 	const size_t bound = blocks_bound(&x.s, n);
 	uint8_t *dst = malloc(bound), *codes = dst + blocks_marks(&x.s, n);
 	write_codes(codes, symbol, n, &x.s);
@@ -259,7 +259,7 @@ static void blocks_are_joined(void **state)
 static void mix_blocks(unsigned count, uint64_t *random)
 {
 	static const double ratios[] = {1, 0.95, 0.5, 0.05, 1e-3, 0};
-	const struct block_code s = symbols_of(count);
+	const struct block_code s = code_of(count);
 	const size_t block = blocks_block(&s), n = LONGEST - case_random(random) % (2 * block);
 	for (size_t i = 0; i < n; i += block) {
 		const size_t end = n - i < block ? n : i + block;
