@@ -406,8 +406,8 @@ static void damage_blocks(size_t blocks)
 static void damage_of_long_blocks_is_seen_alike(void **state)
 {
 	(void)state;
-	damage_blocks(4); /* side by side */
-	damage_blocks(7); /* four, two and one */
+	damage_blocks(4); /* in parallel */
+	damage_blocks(7); /* four in parallel and three alone */
 }
 
 /* A flipped bit of a block that rANS has coded leads astray, and states do not end where they began; but for

@@ -262,24 +262,23 @@ static bool near_end(const struct block *b, const struct wanted *wanted)
 	return b->n - b->done < BLOCKS_RUN || b->first + b->done >= wanted->end;
 }
 
-/* Decodes runs of all blocks, or of two or three of the first two, in parallel until one is near its end. */
-static bool decode_parallel(struct block *b, size_t count, const struct wanted *wanted)
+/* Decodes runs of all blocks in parallel until one is near its end. */
+static bool decode_parallel(struct block b[RANS_DECODE_BLOCKS], const struct wanted *wanted)
 {
-	const size_t side = count == RANS_DECODE_BLOCKS ? count : 2;
 	uint8_t symbol[RANS_DECODE_BLOCKS][BLOCKS_RUN], *to[RANS_DECODE_BLOCKS];
 	struct rans_decoder *rans[RANS_DECODE_BLOCKS];
 	bool ends = false;
-	for (size_t k = 0; k < side; k++) {
+	for (size_t k = 0; k < RANS_DECODE_BLOCKS; k++) {
 		to[k] = symbol[k];
 		rans[k] = &b[k].rans;
 		ends = ends || near_end(&b[k], wanted);
 	}
 	while (!ends) {
-		for (size_t k = 0; k < side; k++)
+		for (size_t k = 0; k < RANS_DECODE_BLOCKS; k++)
 			rans[k]->acc = next_acc(wanted, &b[k], BLOCKS_RUN);
-		if (!rans_next(rans, side, to, BLOCKS_RUN / V16))
+		if (!rans_next(rans, RANS_DECODE_BLOCKS, to, BLOCKS_RUN / V16))
 			return false;
-		for (size_t k = 0; k < side; k++) {
+		for (size_t k = 0; k < RANS_DECODE_BLOCKS; k++) {
 			deliver(wanted, &b[k], symbol[k], BLOCKS_RUN);
 			ends = ends || near_end(&b[k], wanted);
 		}
@@ -287,24 +286,25 @@ static bool decode_parallel(struct block *b, size_t count, const struct wanted *
 	return true;
 }
 
-/* Decodes at least one of the waiting blocks to its end; those that are not are the first then. */
-static bool decode_waiting(struct block *b, size_t *waiting, const struct block_code *code,
-                           const struct wanted *wanted)
+/* Decodes at least one of the blocks to its end, and moves the others to the front. Returns false if one is
+ * not well-formed; else left is the number of those others. */
+static bool decode_some(struct block b[RANS_DECODE_BLOCKS], size_t *left, const struct block_code *code,
+                        const struct wanted *wanted)
 {
-	const bool parallel = RANS_DECODE_BLOCKS > 1 && *waiting > 1;
-	size_t left = 0;
-	if (parallel && !decode_parallel(b, *waiting, wanted))
+	const bool parallel = RANS_DECODE_BLOCKS > 1;
+	*left = 0;
+	if (parallel && !decode_parallel(b, wanted))
 		return false;
-	for (size_t k = 0; k < *waiting; k++)
+	for (size_t k = 0; k < RANS_DECODE_BLOCKS; k++)
 		if (parallel && !near_end(&b[k], wanted))
-			b[left++] = b[k];
+			b[(*left)++] = b[k];
 		else if (!decode_block(&b[k], code, wanted))
 			return false;
-	*waiting = left;
 	return true;
 }
 
-/* Decodes what is wanted. Blocks of rANS wait until there are enough to go in parallel. */
+/* Decodes what is wanted. Blocks of rANS wait until there are enough to go in parallel; the last ones go
+ * alone. */
 static bool decode(const uint8_t *src, size_t size, size_t n, const struct block_code *code,
                    enum blocks_coder coder, const struct wanted *wanted)
 {
@@ -325,11 +325,11 @@ static bool decode(const uint8_t *src, size_t size, size_t n, const struct block
 		if (now->kind != RANS) {
 			if (!decode_block(now, code, wanted))
 				return false;
-		} else if (++waiting == RANS_DECODE_BLOCKS && !decode_waiting(b, &waiting, code, wanted))
+		} else if (++waiting == RANS_DECODE_BLOCKS && !decode_some(b, &waiting, code, wanted))
 			return false;
 	}
-	while (waiting)
-		if (!decode_waiting(b, &waiting, code, wanted))
+	for (size_t k = 0; k < waiting; k++)
+		if (!decode_block(&b[k], code, wanted))
 			return false;
 	return (rest.first < n) == (rest.size > 0);
 }

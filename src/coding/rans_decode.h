@@ -84,16 +84,13 @@ V16_FN bool rans_groups(struct rans_decoder *const d[], const size_t side, uint8
 	return good;
 }
 
-/* Decodes the next groups of side blocks of one alphabet: of 1, 2 or RANS_DECODE_BLOCKS. Only the last groups
- * of a block may be an odd number; one more is written then. */
+/* Decodes the next groups of 1 or RANS_DECODE_BLOCKS blocks of one alphabet. Only the last groups of a block
+ * may be an odd number; one more is written then. */
 static inline bool rans_next(struct rans_decoder *const d[], size_t side, uint8_t *const symbol[],
                              size_t groups)
 {
-	if (RANS_DECODE_BLOCKS > 1 && side == RANS_DECODE_BLOCKS)
-		return rans_groups(d, RANS_DECODE_BLOCKS, symbol, groups);
-	if (RANS_DECODE_BLOCKS > 1 && side == 2)
-		return rans_groups(d, 2, symbol, groups);
-	return rans_groups(d, 1, symbol, groups);
+	return side == RANS_DECODE_BLOCKS ? rans_groups(d, RANS_DECODE_BLOCKS, symbol, groups)
+	                                  : rans_groups(d, 1, symbol, groups);
 }
 
 /* Returns true if all words were taken and the states are those that the encoder began with. */
