@@ -1,4 +1,4 @@
-/* What crumb.h and crumb_parallel.h promise of their arguments: lengths, NULL, and codecs that are not valid.
+/* The promises of crumb.h and crumb_parallel.h about arguments: lengths, NULL, and codecs that are not valid.
  *
  * SPDX-License-Identifier: MIT */
 #include <crumb_parallel.h>

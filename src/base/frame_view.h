@@ -53,8 +53,8 @@ static inline bool part_leads(const struct part *part, const struct frame *frame
 	return part->from == frame->payload && part->from < part->to;
 }
 
-/* What pack is told, and what it returns beside the payload's size. A codec that writes its payload in order
- * may checksum chunks while they are in L1 (packed_to). */
+/* The request to pack, and what it returns beside the payload's size. A codec that writes its payload in
+ * order may checksum chunks while they are in L1 (packed_to). */
 struct packed {
 	bool check; /* in: look for unusable elements, if the codec checks_itself */
 	uint16_t flags;

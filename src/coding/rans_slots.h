@@ -22,7 +22,7 @@ struct rans_decode_tables {
 /* Makes the tables from count frequencies of 2 bytes; returns false if these do not add up. */
 bool crumb_rans_decode_tables(struct rans_decode_tables *t, const uint8_t *frequencies, unsigned count);
 
-/* What a group's slots are found to be: the symbol's frequency, and the slot minus the symbol's start. */
+/* A group's symbols as the states see them: the frequency, and the slot minus the start. */
 struct rans_found {
 	v16i frequency, offset;
 };
