@@ -145,7 +145,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_
 
 /* ---- unpack --------------------------------------------------------------------------------- */
 
-/* Adds elements [first, end) of count frames, one run of frames of one codec after another. */
+/* Adds elements [first, end) of count frames; consecutive frames of one codec go to it together. */
 static void add_runs(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                      size_t end)
 {
@@ -157,7 +157,7 @@ static void add_runs(const struct frame *frame, const float *weight, size_t coun
 }
 
 /* Adds elements [first, end) of count frames. Consecutive frames with codes of fixed width are added chunk by
- * chunk, so that acc stays in the cache from one frame to the next. */
+ * chunk, so that a chunk of acc stays in L2 from one frame to the next. */
 static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                     size_t end)
 {

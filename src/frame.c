@@ -65,8 +65,8 @@ static uint32_t product(uint32_t a, uint32_t b)
 	return sum;
 }
 
-/* Returns the CRC of bytes whose CRC is before and bytes more, whose CRC is after: before * x^(8 bytes) +
- * after. */
+/* Returns the CRC of two consecutive stretches from their CRCs: before * x^(8 bytes) + after. bytes: the
+ * length of the second. */
 static uint32_t crc_join(uint32_t before, uint32_t after, size_t bytes)
 {
 	for (uint32_t by = 1u << 23; before && bytes; bytes /= 2, by = product(by, by))
