@@ -25,7 +25,7 @@ typedef struct crumb_checked {
 /* Checks a frame as crumb_unpack_add does, and adds nothing. Returns its length. */
 CRUMB_API int64_t crumb_check(crumb_checked *frame, const void *src, size_t len);
 
-/* The result of checking one part; its members mean nothing outside the library. */
+/* The findings on one part; the members mean nothing outside the library. */
 typedef struct crumb_part {
 	uint64_t units;
 	uint32_t sum, formed;
