@@ -94,9 +94,9 @@ typedef struct crumb_key_info {
 	const char *brief;
 	float default_value, min, max; /* min and max are in the range */
 	float step;                    /* values are multiples of this; 0: any */
-	const char *const
-	        *choices; /* names of the values 0, 1, ..., NULL at the end; NULL: the value is a number.
-	                     With step 0 a value without a name may be a number from min to max */
+	/* Names of the values 0, 1, ..., with NULL at the end; NULL: the value is a number. With step 0 a
+	 * value without a name may be a number from min to max. */
+	const char *const *choices;
 } crumb_key_info;
 
 enum crumb_codec_flags {
@@ -192,8 +192,8 @@ typedef struct crumb_span {
 CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc,
                                    size_t n);
 
-/* Returns the length of the frame that begins at src, of which at least the CRUMB_HEADER_BYTES of the header
- * are there: CRUMB_ESHORT if not. Checks the header alone; the payload may be missing or damaged. */
+/* Returns the length of the frame whose header is at src, from the header alone: the payload may be missing
+ * or damaged, and the codec unknown. CRUMB_ESHORT if len is less than CRUMB_HEADER_BYTES. */
 CRUMB_API int64_t crumb_frame_length(const void *src, size_t len);
 
 typedef struct crumb_frame_info {
@@ -228,7 +228,7 @@ CRUMB_API const char *crumb_version(void);
 
 /* The instruction set in use: "portable", "sse2", "avx2", "avx512" or "neon"; chosen at first use. All write
  * the same bytes. crumb_set_isa takes one of these names, or NULL for the best one; it is meant for tests and
- * benchmarks. Any thread may call it at any time; calls under way go on with what they began with. */
+ * benchmarks. Any thread may call it at any time; a call in another thread may then use either set. */
 CRUMB_API const char *crumb_isa(void);
 CRUMB_API int crumb_set_isa(const char *name);
 

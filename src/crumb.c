@@ -145,22 +145,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_
 
 /* ---- unpack --------------------------------------------------------------------------------- */
 
-int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n)
-{
-	if (!src || (!acc && n) || !isfinite(weight))
-		return CRUMB_EINVAL;
-	struct frame frame;
-	const int64_t length = crumb_frame_open(&frame, src, len);
-	if (length < 0)
-		return length;
-	if (frame.n != n)
-		return CRUMB_ELENGTH;
-	if (n)
-		crumb_codec_find(frame.id)->unpack_add(&frame, &weight, 1, acc, 0, n);
-	return length;
-}
-
-/* Adds elements [first, end) of count frames, one run of frames of one codec after another. */
+/* Adds elements [first, end) of count frames; consecutive frames of one codec go to it together. */
 static void add_runs(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                      size_t end)
 {
@@ -172,7 +157,7 @@ static void add_runs(const struct frame *frame, const float *weight, size_t coun
 }
 
 /* Adds elements [first, end) of count frames. Consecutive frames with codes of fixed width are added chunk by
- * chunk, so that acc stays in the cache from one frame to the next. */
+ * chunk, so that a chunk of acc stays in L2 from one frame to the next. */
 static void add_all(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                     size_t end)
 {
@@ -199,7 +184,7 @@ static crumb_checked checked_of(const struct frame *frame)
 
 int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 {
-	if (!out || !src)
+	if (!out)
 		return CRUMB_EINVAL;
 	struct frame frame;
 	const int64_t length = crumb_frame_open(&frame, src, len);
@@ -210,18 +195,18 @@ int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 
 int crumb_check_part(crumb_part *found, const void *src, size_t len, size_t i, size_t parts)
 {
-	if (!found || !src || parts > CRUMB_MAX_PARTS || i >= parts)
+	if (!found || parts > CRUMB_MAX_PARTS || i >= parts)
 		return CRUMB_EINVAL;
-	return crumb_frame_look(found, src, len, i, parts);
+	return crumb_frame_check_part(found, src, len, i, parts);
 }
 
 int64_t crumb_check_join(crumb_checked *out, const void *src, size_t len, const crumb_part *found,
                          size_t parts)
 {
-	if (!out || !src || !found || !parts || parts > CRUMB_MAX_PARTS)
+	if (!out || !found || !parts || parts > CRUMB_MAX_PARTS)
 		return CRUMB_EINVAL;
 	struct frame frame;
-	const int64_t length = crumb_frame_join(&frame, src, len, found, parts);
+	const int64_t length = crumb_frame_check_join(&frame, src, len, found, parts);
 	if (length >= 0)
 		*out = checked_of(&frame);
 	return length;
@@ -247,6 +232,16 @@ int crumb_add_range(const crumb_checked *frames, const float *weight, size_t cou
 	return 0;
 }
 
+int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n)
+{
+	crumb_checked frame;
+	const int64_t length = crumb_check(&frame, src, len);
+	if (length < 0)
+		return length;
+	const int error = crumb_add_range(&frame, &weight, 1, acc, n, 0, n);
+	return error ? error : length;
+}
+
 int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc, size_t n)
 {
 	if (!frames || count > CRUMB_MAX_FRAMES)
@@ -262,14 +257,9 @@ int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t c
 	return crumb_add_range(checked, weight, count, acc, n, 0, n);
 }
 
-int64_t crumb_frame_length(const void *src, size_t len)
-{
-	return src ? crumb_frame_size(src, len) : CRUMB_EINVAL;
-}
-
 int64_t crumb_peek(crumb_frame_info *out, const void *src, size_t len)
 {
-	if (!out || !src)
+	if (!out)
 		return CRUMB_EINVAL;
 	struct frame frame;
 	const int64_t length = crumb_frame_open(&frame, src, len);

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* Returns x * 10^power. */
 static double scaled(double x, int power)
 {
 	static const double ten[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -66,11 +67,11 @@ size_t crumb_decimal_read(const char *text, size_t size, float *value)
 	                                             : scaled((double)digits, power);
 	if (x > FLT_MAX)
 		return 0;
-	*value = (float)(minus ? -x : x) + 0.0f; /* which makes -0 a 0: it is written as one */
+	*value = (float)(minus ? -x : x) + 0.0f; /* -0 becomes 0, as it is written */
 	return size;
 }
 
-/* The digits of 0 < m < 10^count, count of them, as text. */
+/* Writes m < 10^count as count digits. */
 static void put_digits(char *dst, uint64_t m, int count)
 {
 	for (int i = count; i-- > 0; m /= 10)

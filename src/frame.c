@@ -8,7 +8,7 @@
 
 static const uint8_t magic[4] = {'C', 'R', 'M', 'B'};
 
-/* The header as it stands in memory: every field lies on a multiple of its size. */
+/* The header, byte for byte: every field lies on a multiple of its size. */
 struct header {
 	uint8_t magic[4];
 	uint8_t format, id;
@@ -48,28 +48,15 @@ int64_t crumb_frame_seal_summed(uint8_t *dst, uint32_t id, uint16_t flags, uint6
 
 enum { BLOCK = 4096 }; /* bytes of the payload that one CRC covers */
 
-/* Where the i-th of so many parts of the payload begins. */
+/* Returns where the i-th of so many parts of the payload begins; it ends where the next one begins. */
 static const uint8_t *part_at(const struct frame *frame, size_t i, size_t parts)
 {
 	return frame->payload +
 	       (i == parts ? frame->size : frame->size / CHECK_CHUNK * i / parts * CHECK_CHUNK);
 }
 
-static crumb_part look(const struct frame *frame, size_t i, size_t parts)
-{
-	const struct codec *codec = crumb_codec_find(frame->id);
-	struct part part = {part_at(frame, i, parts), part_at(frame, i + 1, parts), 0};
-	bool formed = frame->n ? codec->check(frame, &part) : !frame->size;
-	uint32_t sum = 0;
-	for (const uint8_t *from = part.from, *to; from < part.to; from = to) {
-		to = part.to - from < CHECK_CHUNK ? part.to : from + CHECK_CHUNK;
-		sum = crumb_isa_now()->checksum(sum, from, (size_t)(to - from));
-		formed = formed && (!codec->check_chunk || codec->check_chunk(frame, from, to));
-	}
-	return (crumb_part){part.bins, sum, formed};
-}
-
-/* The product of two polynomials modulo that of the CRC; the highest bit is what stands at x^0. */
+/* Returns the product of two polynomials modulo that of the CRC; the highest bit is the coefficient of x^0.
+ */
 static uint32_t product(uint32_t a, uint32_t b)
 {
 	uint32_t sum = 0;
@@ -78,8 +65,8 @@ static uint32_t product(uint32_t a, uint32_t b)
 	return sum;
 }
 
-/* The CRC of bytes and so many that follow them, of both the CRCs: the first times x^(8 bytes), and the
- * second. */
+/* Returns the CRC of two consecutive stretches from their CRCs: before * x^(8 bytes) + after. bytes: the
+ * length of the second. */
 static uint32_t crc_join(uint32_t before, uint32_t after, size_t bytes)
 {
 	for (uint32_t by = 1u << 23; before && bytes; bytes /= 2, by = product(by, by))
@@ -87,26 +74,11 @@ static uint32_t crc_join(uint32_t before, uint32_t after, size_t bytes)
 	return before ^ after;
 }
 
-/* The length of a frame with that checksum, of which that was found, or an error. */
-static int64_t join(const struct frame *frame, uint32_t payload_sum, const crumb_part *found, size_t parts)
-{
-	uint64_t bins = 0;
-	uint32_t sum = 0;
-	bool formed = true;
-	for (size_t i = 0; i < parts; i++) {
-		const ptrdiff_t size = part_at(frame, i + 1, parts) - part_at(frame, i, parts);
-		sum = crc_join(sum, found[i].sum, sizeof sum * divide_up((size_t)size, BLOCK));
-		bins += found[i].units;
-		formed = formed && found[i].formed;
-	}
-	return sum != payload_sum ? CRUMB_ECHECKSUM
-	       : !formed || bins  ? CRUMB_EFRAME
-	                          : (int64_t)(CRUMB_HEADER_BYTES + frame->size);
-}
-
-/* Reads the header and checks it alone. Returns 0 or an error. */
+/* Reads a header and checks it alone. Returns 0 or an error. */
 static int read_header(struct header *h, const uint8_t *src, size_t len)
 {
+	if (!src)
+		return CRUMB_EINVAL;
 	if (len < sizeof *h)
 		return len < sizeof magic || !memcmp(src, magic, sizeof magic) ? CRUMB_ESHORT : CRUMB_EFRAME;
 	memcpy(h, src, sizeof *h);
@@ -121,14 +93,14 @@ static int read_header(struct header *h, const uint8_t *src, size_t len)
 	return 0;
 }
 
-int64_t crumb_frame_size(const uint8_t *src, size_t len)
+int64_t crumb_frame_length(const void *src, size_t len)
 {
 	struct header h;
 	const int error = read_header(&h, src, len);
 	return error ? error : (int64_t)(sizeof h + h.size);
 }
 
-/* Returns 0 or an error of the header. */
+/* Reads and checks a header whose payload is there. Returns 0 or an error. */
 static int open_header(struct frame *frame, struct header *h, const uint8_t *src, size_t len)
 {
 	const int error = read_header(h, src, len);
@@ -142,30 +114,50 @@ static int open_header(struct frame *frame, struct header *h, const uint8_t *src
 	return 0;
 }
 
-int crumb_frame_look(crumb_part *found, const uint8_t *src, size_t len, size_t i, size_t parts)
+int crumb_frame_check_part(crumb_part *found, const uint8_t *src, size_t len, size_t i, size_t parts)
 {
 	struct header h;
 	struct frame frame;
 	const int error = open_header(&frame, &h, src, len);
-	if (!error)
-		*found = look(&frame, i, parts);
-	return error;
+	if (error)
+		return error;
+	const struct codec *codec = crumb_codec_find(frame.id);
+	struct part part = {part_at(&frame, i, parts), part_at(&frame, i + 1, parts), 0};
+	bool formed = frame.n ? codec->check(&frame, &part) : !frame.size;
+	uint32_t sum = 0;
+	for (const uint8_t *from = part.from, *to; from < part.to; from = to) {
+		to = part.to - from < CHECK_CHUNK ? part.to : from + CHECK_CHUNK;
+		sum = crumb_isa_now()->checksum(sum, from, (size_t)(to - from));
+		formed = formed && (!codec->check_chunk || codec->check_chunk(&frame, from, to));
+	}
+	*found = (crumb_part){part.bins, sum, formed};
+	return 0;
 }
 
-int64_t crumb_frame_join(struct frame *frame, const uint8_t *src, size_t len, const crumb_part *found,
-                         size_t parts)
-{
-	struct header h;
-	const int error = open_header(frame, &h, src, len);
-	return error ? error : join(frame, h.payload_sum, found, parts);
-}
-
-int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len)
+int64_t crumb_frame_check_join(struct frame *frame, const uint8_t *src, size_t len, const crumb_part *found,
+                               size_t parts)
 {
 	struct header h;
 	const int error = open_header(frame, &h, src, len);
 	if (error)
 		return error;
-	const crumb_part found = look(frame, 0, 1);
-	return join(frame, h.payload_sum, &found, 1);
+	uint64_t bins = 0;
+	uint32_t sum = 0;
+	bool formed = true;
+	for (size_t i = 0; i < parts; i++) {
+		const ptrdiff_t size = part_at(frame, i + 1, parts) - part_at(frame, i, parts);
+		sum = crc_join(sum, found[i].sum, sizeof sum * divide_up((size_t)size, BLOCK));
+		bins += found[i].units;
+		formed = formed && found[i].formed;
+	}
+	return sum != h.payload_sum ? CRUMB_ECHECKSUM
+	       : !formed || bins    ? CRUMB_EFRAME
+	                            : (int64_t)(sizeof h + frame->size);
+}
+
+int64_t crumb_frame_open(struct frame *frame, const uint8_t *src, size_t len)
+{
+	crumb_part whole;
+	const int error = crumb_frame_check_part(&whole, src, len, 0, 1);
+	return error ? error : crumb_frame_check_join(frame, src, len, &whole, 1);
 }

@@ -1,12 +1,12 @@
-/* Which instruction set runs.
+/* The choice of the instruction set, and of prefetching, by what the CPU is.
  *
  * SPDX-License-Identifier: MIT */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "crumb runs on little-endian hosts only: frames, packers and gradients are little-endian"
 #endif
 
-#include "v16/prefetch.h"
 #include "isa.h"
+#include "v16/prefetch.h"
 #include <stdatomic.h>
 #include <string.h>
 #ifdef CRUMB_HAVE_AVX2
@@ -88,7 +88,7 @@ static const struct {
         {&crumb_isa_portable, always},
 };
 
-/* Two threads that find it empty store the same value. */
+/* NULL until the first use. Threads that find it so at the same time store the same value. */
 static _Atomic(const struct isa *) chosen;
 
 static const struct isa *choose(const char *name)

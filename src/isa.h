@@ -6,21 +6,18 @@
 
 #include "codec/codec.h"
 
-/* What is compiled once per instruction set. */
+/* The entry points of what is compiled once per instruction set. */
 struct isa {
 	const char *name;
 	const struct codec *const *codecs; /* in order of id, which begins at 1; NULL at the end */
 	bool (*finite)(const void *grad, size_t n, enum crumb_dtype type);
-	/* The CRC-32C of a few bytes. */
-	uint32_t (*crc)(const uint8_t *data, size_t size);
-	/* Returns the CRC of the CRCs of the 4 KiB blocks (doc/FORMAT.md, 1), continued from that of the
-	 * whole blocks before; 0 if there are none. */
-	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size);
+	uint32_t (*crc)(const uint8_t *data, size_t size);                       /* crc32c */
+	uint32_t (*checksum)(uint32_t before, const uint8_t *data, size_t size); /* crc32c_blocks */
 };
 
 extern const struct isa crumb_isa_portable, crumb_isa_sse2, crumb_isa_avx2, crumb_isa_avx512, crumb_isa_neon;
 
-/* isa.c: the one in use. */
+/* isa.c: returns the one in use. */
 const struct isa *crumb_isa_now(void);
 
 #endif

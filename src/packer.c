@@ -7,17 +7,12 @@
 /* The last character is the version of the block. */
 static const char magic[8] = "CRMBPK\0\1";
 
-static size_t block_size(const struct codec *c, const crumb_codec *codec, size_t n)
-{
-	return sizeof(struct crumb_packer) + sizeof(float) * (c->floats ? c->floats(codec, n) : 0);
-}
-
-static bool countable(size_t n) { return !((uint64_t)n >> 48); }
-
 size_t crumb_packer_size(const crumb_codec *codec, size_t n)
 {
 	const struct codec *c = crumb_codec_valid(codec);
-	return c && crumb_bound(codec, n) ? block_size(c, codec, n) : 0;
+	if (!c || !crumb_bound(codec, n))
+		return 0;
+	return sizeof(struct crumb_packer) + sizeof(float) * (c->floats ? c->floats(codec, n) : 0);
 }
 
 int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run, uint64_t seed)
@@ -37,21 +32,19 @@ int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, 
 
 int crumb_packer_check(const crumb_packer *packer, size_t size)
 {
-	if (!packer || size < sizeof *packer || memcmp(packer->magic, magic, sizeof magic - 1) != 0)
+	if (!packer)
+		return CRUMB_EINVAL;
+	if (size < sizeof *packer || memcmp(packer->magic, magic, sizeof magic - 1) != 0)
 		return CRUMB_EPACKER;
 	if (packer->magic[sizeof magic - 1] != magic[sizeof magic - 1])
 		return CRUMB_EVERSION;
-	const struct codec *c = crumb_codec_valid(&packer->codec);
-	if (!c || packer->size != size || !countable(packer->n) || packer->agreed > 1 ||
-	    packer->measured > 1 ||
-	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2] | packer->reserved[3]))
+	if (packer->size != size || crumb_packer_size(&packer->codec, packer->n) != size ||
+	    packer->agreed > 1 || packer->measured > 1 ||
+	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2] | packer->reserved[3]) ||
+	    crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32))
 		return CRUMB_EPACKER;
-	if (!crumb_bound(&packer->codec, packer->n) || block_size(c, &packer->codec, packer->n) != size)
-		return CRUMB_EPACKER;
-	if (crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32))
-		return CRUMB_EPACKER;
-	return c->agreement && c->agreement->packer_ok && !c->agreement->packer_ok(packer) ? CRUMB_EPACKER
-	                                                                                   : 0;
+	const struct agreement *a = crumb_codec_find(packer->codec.id)->agreement;
+	return a && a->packer_ok && !a->packer_ok(packer) ? CRUMB_EPACKER : 0;
 }
 
 const crumb_codec *crumb_packer_codec(const crumb_packer *packer) { return packer ? &packer->codec : NULL; }

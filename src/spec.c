@@ -15,7 +15,7 @@ const struct codec *crumb_codec_find(uint32_t id)
 	return NULL;
 }
 
-/* The name of a value, NULL if it is a number. */
+/* Returns the name of a value; NULL if it is a number. */
 static const char *name_of(const crumb_key_info *key, float x)
 {
 	for (size_t i = 0; key->choices && key->choices[i]; i++)
@@ -66,7 +66,7 @@ static bool is(const char *name, const char *text, size_t size)
 	return strlen(name) == size && !memcmp(name, text, size);
 }
 
-/* Characters of text and name that are the same. */
+/* Returns how many characters text and name have in common from the first on. */
 static size_t common(const char *name, const char *text, size_t size)
 {
 	size_t i = 0;

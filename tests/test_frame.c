@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* CRC-32C bit by bit, as the document defines it. */
+/* Returns the CRC-32C, bit by bit, as the document defines it. */
 static uint32_t crc(const uint8_t *data, size_t size)
 {
 	uint32_t c = 0xFFFFFFFF;
@@ -136,8 +136,8 @@ static void frames_follow_each_other(void **state)
 	assert_true(acc[0] == 3 && acc[1] == 6 && acc[2] == 9);
 }
 
-/* A frame whose payload has these bits of one byte flipped, and its checksums made anew, is refused. byte:
- * from the payload's first on or, negative, from the frame's end. */
+/* Asserts that a frame is refused whose payload has these bits of one byte flipped, and its checksums made
+ * anew. byte: from the payload's first on or, negative, from the frame's end. */
 static void is_refused(const char *spec, ptrdiff_t byte, unsigned mask)
 {
 	enum { COUNT = 21 };
@@ -162,8 +162,8 @@ static void is_refused(const char *spec, ptrdiff_t byte, unsigned mask)
 	crumb_set_isa(NULL);
 }
 
-/* Frames that end in a bit an element, sixteen together: what stands past the 21st is 0. onebit's first is a
- * byte's highest. */
+/* These frames end in a bit an element, in groups of sixteen; bits past the 21st element are 0. onebit's
+ * first bit is the highest of a byte. */
 static void bits_past_the_end_are_refused(void **state)
 {
 	(void)state;
@@ -174,8 +174,8 @@ static void bits_past_the_end_are_refused(void **state)
 	}
 }
 
-/* Of the four codes of two bits 01 is none. */
-static void a_code_that_means_nothing_is_refused(void **state)
+/* 01 is a reserved code of twobit. */
+static void a_reserved_code_is_refused(void **state)
 {
 	(void)state;
 	for (ptrdiff_t element = 0; element < 21; element++)
@@ -183,14 +183,14 @@ static void a_code_that_means_nothing_is_refused(void **state)
 		           0x40u >> 2 * (element % 4)); /* all were 00 */
 }
 
-/* Wherever it stands: payloads are read in parts of 16 KiB. */
-static void a_code_that_means_nothing_is_found_anywhere(void **state)
+/* A reserved code is found in any of the 16 KiB chunks in which payloads are read. */
+static void a_reserved_code_is_found_anywhere(void **state)
 {
 	(void)state;
 	enum { COUNT = 200000, PART = 16384 };
 	static const struct {
 		const char *spec;
-		int byte; /* a NaN's, or of a code that stands for nothing */
+		int byte; /* of a NaN, or of a reserved code */
 	} wrong[] = {{"raw", 0xFF},
 	             {"half", 0xFF},
 	             {"twobit", 0x40},
@@ -244,7 +244,7 @@ static void a_code_that_means_nothing_is_found_anywhere(void **state)
 	free(acc);
 }
 
-/* The document has them neither negative nor -0. */
+/* By the document they are neither negative nor -0. */
 static void negative_scales_are_refused(void **state)
 {
 	(void)state;
@@ -264,8 +264,8 @@ int main(void)
 	        cmocka_unit_test(refusals),
 	        cmocka_unit_test(frames_follow_each_other),
 	        cmocka_unit_test(bits_past_the_end_are_refused),
-	        cmocka_unit_test(a_code_that_means_nothing_is_refused),
-	        cmocka_unit_test(a_code_that_means_nothing_is_found_anywhere),
+	        cmocka_unit_test(a_reserved_code_is_refused),
+	        cmocka_unit_test(a_reserved_code_is_found_anywhere),
 	        cmocka_unit_test(negative_scales_are_refused),
 	};
 	return cmocka_run_group_tests_name("frame", tests, NULL, NULL);

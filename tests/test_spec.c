@@ -24,7 +24,7 @@ static void printing_and_parsing_are_inverse(void **state)
 	}
 }
 
-/* The caret stands under the ^. */
+/* at: the character that *bad points at. */
 static void the_first_offending_character_is_named(void **state)
 {
 	(void)state;

@@ -1,4 +1,4 @@
-/* A frame as codecs see it, the share of it that one thread validates, and what pack says of a payload.
+/* A frame as codecs see it, the share of it that one thread validates, and what pack returns.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FRAME_VIEW_H
@@ -53,16 +53,16 @@ static inline bool part_leads(const struct part *part, const struct frame *frame
 	return part->from == frame->payload && part->from < part->to;
 }
 
-/* What pack is asked and what it says of a payload, beside the size. A codec that writes its payload in order
- * may checksum chunks while they are in L1 (packed_to). */
+/* The request to pack, and what it returns beside the payload's size. A codec that writes its payload in
+ * order may checksum chunks while they are in L1 (packed_to). */
 struct packed {
 	bool check; /* in: look for unusable elements, if the codec checks_itself */
 	uint16_t flags;
-	uint32_t sum;          /* checksum of the payload's bytes before summed */
-	const uint8_t *summed; /* at a whole block, or at the payload's end */
+	uint32_t sum;          /* checksum of the payload before summed */
+	const uint8_t *summed; /* whole blocks after the payload's first byte; in: that byte */
 };
 
-/* pack's answer to an element that is not finite or above 2^120. */
+/* Returned by pack for an element that is not finite or above 2^120. */
 #define UNUSABLE SIZE_MAX
 
 static inline void frame_fact(crumb_frame_info *out, const char *name, double value)

@@ -22,7 +22,7 @@ _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a
 
 static inline float *packer_floats(struct crumb_packer *p) { return (float *)(p + 1); }
 
-/* floats of a codec whose packer holds a residual and nothing else. */
+/* The floats of a struct codec whose packer holds a residual and nothing else. */
 static inline __attribute__((unused)) size_t residual_floats(const crumb_codec *codec, size_t n)
 {
 	(void)codec;

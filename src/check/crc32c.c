@@ -2,9 +2,9 @@
  *
  * One CRC is a chain of dependent crc32 instructions, three cycles each. With carry-less multiplication most
  * of a block (3,328 bytes with AVX-512, 1,216 with AVX2) is folded four vectors at a time (Gopal et al., Fast
- * CRC Computation Using PCLMULQDQ, 2009) while four parts of the rest go through the crc32 instruction side
- * by side; products then move all five CRCs to the end of the block. Elsewhere four independent blocks go
- * side by side.
+ * CRC Computation Using PCLMULQDQ, 2009), while four parts of the rest go through the crc32 instruction in
+ * parallel; products then move all five CRCs to the end of the block. Elsewhere four independent blocks go in
+ * parallel. What is left of a payload goes alone.
  *
  * SPDX-License-Identifier: MIT */
 #include "check/crc32c.h"
@@ -64,7 +64,7 @@ static uint32_t step8(uint32_t crc, const uint8_t *data)
 
 #endif
 
-/* Continues a CRC with the four bytes of a block's. */
+/* Continues the CRC of CRCs with a block's. */
 static uint32_t append(uint32_t crc, uint32_t block)
 {
 	for (int i = 0; i < 4; i++)
@@ -72,10 +72,9 @@ static uint32_t append(uint32_t crc, uint32_t block)
 	return crc;
 }
 
-/* Continues the CRC of the bytes before data; 0 if there are none. */
-static uint32_t continue_bytes(uint32_t crc, const uint8_t *data, size_t size)
+uint32_t crc32c(const uint8_t *data, size_t size)
 {
-	crc = ~crc;
+	uint32_t crc = ~0u;
 	for (; size >= 8; size -= 8, data += 8)
 		crc = step8(crc, data);
 	for (; size; size--, data++)
@@ -83,22 +82,21 @@ static uint32_t continue_bytes(uint32_t crc, const uint8_t *data, size_t size)
 	return ~crc;
 }
 
-uint32_t crc32c(const uint8_t *data, size_t size) { return continue_bytes(0, data, size); }
-
 #ifdef __PCLMUL__
 
-/* fold(x, by, there) moves each 128 bits of x over a distance and adds what stands there. The factor for a
- * distance of b bits has x^(b + 32) and, above it, x^(b - 32) modulo the polynomial, bit-reversed and shifted
- * up by one. */
-
-/* How a run of bytes is divided: each of steps folds the next four vectors and takes words 8-byte words of
- * each of PARTS parts, which follow the folded bytes. move: factors that move a CRC to the end of all, from
- * the end of the folded bytes, from the ends of all parts but the last, and from the start. */
+/* A block is divided into folded bytes and, after these, PARTS parts of equal length. Each of the steps folds
+ * the next four vectors and takes words 8-byte words of each part. move: factors that move a CRC to the end
+ * of the block, from the end of the folded bytes, from the ends of all parts but the last, and from the
+ * block's start. */
 enum { PARTS = 4 };
 struct split {
 	size_t steps, words;
 	uint32_t move[PARTS + 1];
 };
+
+/* fold(x, by, next) moves each 128 bits of x over a distance and adds those of next. The factor for a
+ * distance of b bits has x^(b + 32) and, above it, x^(b - 32) modulo the polynomial, bit-reversed and shifted
+ * up by one. FAR: over four vectors; NEAR: over one. */
 
 #if defined(__VPCLMULQDQ__) && defined(__AVX512F__)
 
@@ -112,16 +110,11 @@ static inline vector factor(uint64_t high, uint64_t low)
 {
 	return _mm512_broadcast_i64x2(_mm_set_epi64x((long long)high, (long long)low));
 }
-static inline vector fold(vector x, vector by, vector there)
+static inline vector fold(vector x, vector by, vector next)
 {
 	enum { XOR_OF_THREE = 0x96 };
 	return _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(x, by, 0x00),
-	                                 _mm512_clmulepi64_epi128(x, by, 0x11), there, XOR_OF_THREE);
-}
-
-static inline vector with_crc(vector x, uint32_t crc)
-{
-	return _mm512_xor_si512(x, _mm512_zextsi128_si512(_mm_cvtsi32_si128((int)crc)));
+	                                 _mm512_clmulepi64_epi128(x, by, 0x11), next, XOR_OF_THREE);
 }
 
 #define FAR  factor(0xb9e02b86, 0xdcb17aa4)
@@ -132,8 +125,6 @@ static inline vector with_crc(vector x, uint32_t crc)
 typedef __m128i vector;
 enum { WIDE = 16 };
 static const struct split block = {18, 5, {0x465a4eee, 0x8e1450f7, 0x2342001e, 0x8227bb8a, 0x82f89c77}};
-enum { KIB = 1024 };
-static const struct split kib = {5, 4, {0x6b749fb2, 0xb3e32c28, 0xbac2fd7b, 0x878a92a7, 0x170076fa}};
 
 static inline vector load(const uint8_t *data) { return _mm_loadu_si128((const __m128i *)data); }
 static inline void store(uint8_t *data, vector x) { _mm_storeu_si128((__m128i *)data, x); }
@@ -141,15 +132,10 @@ static inline vector factor(uint64_t high, uint64_t low)
 {
 	return _mm_set_epi64x((long long)high, (long long)low);
 }
-static inline vector fold(vector x, vector by, vector there)
+static inline vector fold(vector x, vector by, vector next)
 {
 	const __m128i low = _mm_clmulepi64_si128(x, by, 0x00), high = _mm_clmulepi64_si128(x, by, 0x11);
-	return _mm_xor_si128(_mm_xor_si128(low, there), high);
-}
-
-static inline vector with_crc(vector x, uint32_t crc)
-{
-	return _mm_xor_si128(x, _mm_cvtsi32_si128((int)crc));
+	return _mm_xor_si128(_mm_xor_si128(low, next), high);
 }
 
 #define FAR  factor(0x9e4addf8, 0x740eef02)
@@ -159,7 +145,7 @@ static inline vector with_crc(vector x, uint32_t crc)
 
 enum { FOUR = 4 * WIDE, LINE = 64 };
 
-/* Returns the CRC of four vectors. */
+/* Returns the CRC of four vectors, not inverted. */
 static inline uint32_t crc_of(const vector x[4])
 {
 	uint64_t crc = 0;
@@ -174,26 +160,25 @@ static inline uint32_t crc_of(const vector x[4])
 	return (uint32_t)crc;
 }
 
-/* Moves a CRC over b bits, but for a last division. by: x^(b - 33) modulo the polynomial, bit-reversed. */
+/* Moves a CRC over b bits, up to a final reduction. by: x^(b - 33) modulo the polynomial, bit-reversed. */
 static inline __m128i times(uint32_t crc, uint32_t by)
 {
 	return _mm_clmulepi64_si128(_mm_cvtsi32_si128((int)crc), _mm_cvtsi32_si128((int)by), 0);
 }
 
-/* Continues a CRC with the bytes of a split. */
-static inline __attribute__((always_inline)) uint32_t continue_split(const struct split split, uint32_t crc,
-                                                                     const uint8_t *data)
+/* Returns the CRC of a block. */
+static uint32_t block_crc(const uint8_t *data)
 {
-	const size_t taken = 8 * split.words * PARTS, part_size = 8 * split.words * split.steps,
-	             folded = FOUR * (split.steps + 1);
+	const size_t taken = 8 * block.words * PARTS, part_size = 8 * block.words * block.steps,
+	             folded = FOUR * (block.steps + 1);
 	const vector far = FAR;
 	uint64_t part[PARTS] = {0};
 	vector x[4];
 	for (size_t k = 0; k < 4; k++)
 		x[k] = load(data + WIDE * k);
-	for (size_t step = 0; step < split.steps; step++) {
+	for (size_t step = 0; step < block.steps; step++) {
 		const uint8_t *const next = data + FOUR * (step + 1), *const word = data + folded +
-		                                                                    8 * split.words * step;
+		                                                                    8 * block.words * step;
 		for (size_t i = 0; i < FOUR; i += LINE)
 			prefetch(next + i, 2 * crumb_stream_prefetch);
 		for (size_t i = 0; i < taken; i += LINE)
@@ -201,103 +186,48 @@ static inline __attribute__((always_inline)) uint32_t continue_split(const struc
 		for (size_t k = 0; k < 4; k++)
 			x[k] = fold(x[k], far, load(next + WIDE * k));
 #pragma GCC unroll 48
-		for (size_t i = 0; i < PARTS * split.words; i++) {
+		for (size_t i = 0; i < PARTS * block.words; i++) {
 			const size_t k = i % PARTS;
 			part[k] = _mm_crc32_u64(part[k], word_at(word + k * part_size + i / PARTS * 8));
 		}
 	}
-	__m128i moved = _mm_xor_si128(times(crc, split.move[PARTS]), times(crc_of(x), split.move[0]));
+	__m128i moved = _mm_xor_si128(times(~0u, block.move[PARTS]), times(crc_of(x), block.move[0]));
 #pragma GCC unroll 4
 	for (size_t k = 0; k + 1 < PARTS; k++)
-		moved = _mm_xor_si128(moved, times((uint32_t)part[k], split.move[k + 1]));
-	return (uint32_t)part[PARTS - 1] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(moved));
+		moved = _mm_xor_si128(moved, times((uint32_t)part[k], block.move[k + 1]));
+	return ~((uint32_t)part[PARTS - 1] ^ (uint32_t)_mm_crc32_u64(0, (uint64_t)_mm_cvtsi128_si64(moved)));
 }
 
-/* Continues a CRC with as many whole groups of four vectors as there are, at least one; returns their bytes.
- */
-static size_t continue_fours(uint32_t *crc, const uint8_t *data, size_t size)
-{
-	const vector far = FAR;
-	vector x[4];
-	size_t i = FOUR;
-	for (size_t k = 0; k < 4; k++)
-		x[k] = load(data + WIDE * k);
-	x[0] = with_crc(x[0], *crc);
-	for (; i + FOUR <= size; i += FOUR) {
-		for (size_t line = 0; line < FOUR; line += LINE)
-			prefetch(data + i + line, 2 * crumb_stream_prefetch);
-		for (size_t k = 0; k < 4; k++)
-			x[k] = fold(x[k], far, load(data + i + WIDE * k));
-	}
-	*crc = crc_of(x);
-	return i;
-}
+enum { AT_ONCE = 1 };
 
-/* Returns the CRC of a block; the last one may be short. */
-static uint32_t block_crc(const uint8_t *data, size_t size)
-{
-	uint32_t crc = ~0u;
-	size_t i = 0;
-	if (size == BLOCK)
-		return ~continue_split(block, crc, data);
-#ifndef __AVX512F__
-	for (; i + KIB <= size; i += KIB)
-		crc = continue_split(kib, crc, data + i);
-#endif
-	if (i + FOUR <= size)
-		i += continue_fours(&crc, data + i, size - i);
-	return continue_bytes(~crc, data + i, size - i);
-}
-
-uint32_t crc32c_blocks(uint32_t before, const uint8_t *data, size_t size)
-{
-	uint32_t all = ~before;
-	for (size_t i = 0, here; i < size; i += here) {
-		here = size - i < BLOCK ? size - i : BLOCK;
-		all = append(all, block_crc(data + i, here));
-	}
-	return ~all;
-}
+/* Continues the CRC of CRCs with those of AT_ONCE whole blocks. */
+static uint32_t append_blocks(uint32_t all, const uint8_t *data) { return append(all, block_crc(data)); }
 
 #else
 
-enum { SIDE = 4 };
+enum { AT_ONCE = 4 };
 
-/* Continues a CRC with those of count blocks, of which the last has last bytes. */
-static inline __attribute__((always_inline)) uint32_t append_blocks(uint32_t all, const uint8_t *data,
-                                                                    const size_t count, size_t last)
+static uint32_t append_blocks(uint32_t all, const uint8_t *data)
 {
-	uint32_t crc[SIDE] = {~0u, ~0u, ~0u, ~0u};
-	size_t i = 0;
-	for (; i + 8 <= last; i += 8)
-		for (size_t k = 0; k < count; k++)
+	uint32_t crc[AT_ONCE] = {~0u, ~0u, ~0u, ~0u};
+	for (size_t i = 0; i < BLOCK; i += 8)
+		for (size_t k = 0; k < AT_ONCE; k++)
 			crc[k] = step8(crc[k], data + k * BLOCK + i);
-	for (size_t byte = i; byte < last; byte++)
-		crc[count - 1] = step1(crc[count - 1], data[(count - 1) * BLOCK + byte]);
-	for (; i < BLOCK; i += 8)
-		for (size_t k = 0; k < count - 1; k++)
-			crc[k] = step8(crc[k], data + k * BLOCK + i);
-	for (size_t k = 0; k < count; k++)
+	for (size_t k = 0; k < AT_ONCE; k++)
 		all = append(all, ~crc[k]);
 	return all;
 }
 
+#endif
+
 uint32_t crc32c_blocks(uint32_t before, const uint8_t *data, size_t size)
 {
 	uint32_t all = ~before;
-	for (size_t here; size; data += here, size -= here) {
-		if (size >= SIDE * BLOCK) {
-			here = SIDE * BLOCK;
-			all = append_blocks(all, data, SIDE, BLOCK);
-		} else if (size > BLOCK) {
-			here = size < 2 * BLOCK ? size : 2 * BLOCK;
-			all = append_blocks(all, data, 2, here - BLOCK);
-		} else {
-			here = size;
-			all = append_blocks(all, data, 1, here);
-		}
+	for (; size >= AT_ONCE * BLOCK; size -= AT_ONCE * BLOCK, data += AT_ONCE * BLOCK)
+		all = append_blocks(all, data);
+	for (size_t here; size; size -= here, data += here) {
+		here = size < BLOCK ? size : BLOCK;
+		all = append(all, crc32c(data, here));
 	}
 	return ~all;
 }
-
-#endif

@@ -1,4 +1,4 @@
-/* CRC-32C. SPDX-License-Identifier: MIT */
+/* CRC-32C, and the checksum of a payload. SPDX-License-Identifier: MIT */
 #ifndef CRC32C_H
 #define CRC32C_H
 
@@ -8,14 +8,14 @@
 #define crc32c        PER_ISA(crc32c)
 #define crc32c_blocks PER_ISA(crc32c_blocks)
 
-/* Returns the CRC of the few bytes of a header. */
+/* Returns the CRC of size bytes, one after another; meant for few. */
 uint32_t crc32c(const uint8_t *data, size_t size);
 
-/* Returns the CRC of the CRCs of a payload's 4 KiB blocks (doc/FORMAT.md, 1), continued from that of the
- * whole blocks before; 0 if there are none. */
+/* Returns a payload's checksum, the CRC of the CRCs of its 4 KiB blocks (doc/FORMAT.md, 1). before: the
+ * checksum of the whole blocks before data; 0 if there are none. */
 uint32_t crc32c_blocks(uint32_t before, const uint8_t *data, size_t size);
 
-/* Adds whole chunks of a payload that is written in order up to end to its checksum, while L1 has them. */
+/* Adds whole chunks of a payload that is written in order up to end to its checksum, while they are in L1. */
 static inline void packed_to(struct packed *out, const uint8_t *end)
 {
 	const size_t size = (size_t)(end - out->summed) / CHECK_CHUNK * CHECK_CHUNK;

@@ -1,6 +1,6 @@
-/* The interface of a codec. crumb.c has checked everything before it calls a codec: arguments, space, that
- * the gradient is finite (unless checks_itself), and of a frame the header and, but for check and
- * check_chunk, the checksums.
+/* The interface of a codec. The callers, crumb.c and frame.c, check everything before: arguments, space, that
+ * the gradient is finite (unless checks_itself), and a frame's header. A frame's checksums and payload have
+ * been checked for all functions but check and check_chunk, which are part of that.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CODEC_H
@@ -43,10 +43,10 @@ enum { ALL_FRAMES = -1 };
 /* Functions are called with n > 0. */
 struct codec {
 	const crumb_codec_info *info;
-	/* Frame flags of which any says that the payload's codes have variable width, so that a range costs
-	 * more than its share; 0: no frame has such codes; ALL_FRAMES: all have. */
+	/* Frame flags any of which says that codes have variable width: a range then costs more than its
+	 * share. 0: no frame has such codes; ALL_FRAMES: all have. */
 	int variable_width;
-	/* pack itself looks for unusable elements, where packed.check asks for it. */
+	/* pack looks for unusable elements itself, if packed.check is set. */
 	bool checks_itself;
 
 	/* Returns true if the codec takes this combination of values, each of which is in its range. NULL:
@@ -60,17 +60,16 @@ struct codec {
 	 * return UNUSABLE; it has then written to nothing but dst. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
 	               struct packed *out);
-	/* Returns true if flags and the payload's head are well-formed, and so is every unit that starts in
-	 * the part, but for what check_chunk looks at. */
+	/* Returns true if the frame's flags, the payload's head and every unit that starts in the part are
+	 * well-formed, apart from what check_chunk looks at. */
 	bool (*check)(const struct frame *frame, struct part *part);
 	/* Returns false if [from, to) holds a reserved code, in a frame that passed check. Called once per
-	 * CHECK_CHUNK of the payload, beside the chunk's checksum, while it is in L1; the first chunk
-	 * includes the payload's head. NULL: check has looked at every byte. The functions below see frames
-	 * that passed both. */
+	 * CHECK_CHUNK of the payload, after the chunk's checksum, while it is in L1; the first chunk
+	 * includes the payload's head. NULL: check has looked at every byte. */
 	bool (*check_chunk)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
-	/* acc[i] += weight * decoded[i] for first <= i < end, of the first of count frames of this codec or
-	 * of as many as it can add at once, with the bits of one after another; returns how many. first is a
-	 * multiple of CRUMB_RANGE_STEP, and end is one or n. */
+	/* Adds weight * decoded[i] to acc[i] for first <= i < end. It adds the first of count frames of this
+	 * codec, or as many at once as it can with the same bits, and returns how many. first is a multiple
+	 * of CRUMB_RANGE_STEP; end is one, or n. */
 	size_t (*unpack_add)(const struct frame *frames, const float *weights, size_t count, float *acc,
 	                     size_t first, size_t end);
 	/* Sets codec values, sent and facts of the description. */
@@ -80,7 +79,8 @@ struct codec {
 	const struct summing *summing;     /* NULL: frames cannot be summed */
 };
 
-/* spec.c: the codec of that id; and the codec if also each value is in its range. NULL if there is none. */
+/* spec.c: return the codec of that id, and the codec if each value is in its range, too; NULL if there is
+ * none. */
 const struct codec *crumb_codec_find(uint32_t id);
 const struct codec *crumb_codec_valid(const crumb_codec *codec);
 

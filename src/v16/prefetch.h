@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 enum {
-	PREFETCH_BYTES = 6144, /* distance in a stream */
-	L2_ELEMENTS = 1 << 16, /* a tensor of so many f32 and its residual fit in L2 */
+	PREFETCH_BYTES = 6144, /* distance ahead in a stream */
+	L2_ELEMENTS = 1 << 16, /* a tensor of so many f32 and its residual fit L2 */
 };
 
 /* Distance for loops that the hardware prefetcher follows, too: PREFETCH_BYTES, or 0 on CPUs where software
