@@ -1,4 +1,4 @@
-/* What the laws loop over.
+/* The codecs, instruction sets, lengths and gradients that the laws loop over.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/cases.h"
@@ -116,7 +116,7 @@ void case_fill(float *g, size_t n, enum case_kind kind, uint64_t seed)
 	uint64_t state = seed * 977 + (uint64_t)kind * 13 + n;
 	for (size_t i = 0; i < n; i++) {
 		const double a = case_uniform(&state),
-		             b = case_uniform(&state); /* of any kind, for those after */
+		             b = case_uniform(&state); /* both drawn, so that every kind draws as many */
 		switch (kind) {
 		case CASE_GAUSS:
 			g[i] = (float)gauss_of(a, b);
@@ -196,8 +196,8 @@ crumb_packer *case_packer(const crumb_codec *codec, size_t n, uint64_t seed)
 	const size_t size = crumb_packer_size(codec, n);
 	crumb_packer *packer = malloc(size);
 	assert_non_null(packer);
-	static const size_t run[] = {0, 100,
-	                             25}; /* columns: none, longer ones, ones that are taken together */
+	/* columns: none, long ones, ones so short that several are packed together */
+	static const size_t run[] = {0, 100, 25};
 	assert_int_equal(crumb_packer_init(packer, codec, n, run[n % 3], seed), 0);
 	return packer;
 }
@@ -220,7 +220,7 @@ uint8_t *case_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	if (length < 0)
 		fail_msg("crumb_pack: %s", crumb_strerror((int)length));
 	assert_memory_equal(frame + bound, behind, sizeof behind);
-	frame = realloc(frame, bound); /* so that a sanitizer sees what reads behind it */
+	frame = realloc(frame, bound); /* a sanitizer reports reads past its end */
 	assert_non_null(frame);
 	assert_true((size_t)length <= bound);
 	*len = (size_t)length;

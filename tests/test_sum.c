@@ -97,10 +97,10 @@ static void sums_are_exact(void **state)
 						       4);
 						const float step = weight * s, want = step * (float)q[e];
 						if (got[e] != want)
-							fail_msg(
-							        "%s, %zu learners, n = %zu, element %zu: %a, expected %a",
-							        spec[c], learners, n, e, (double)got[e],
-							        (double)want);
+							fail_msg("%s, %zu learners, n = %zu, element %zu: "
+							         "%a, expected %a",
+							         spec[c], learners, n, e, (double)got[e],
+							         (double)want);
 					}
 					crumb_frame_info f;
 					assert_int_equal(crumb_peek(&f, sum, (size_t)len), len);
