@@ -5,8 +5,8 @@
 
 Without GRADIENT.npy, the gradient is of normal numbers whose standard deviation differs from element to element.
 Without specs, every codec runs at its defaults, with thresholds at the gradient's standard deviation. Each packs the
-gradient twenty times; the error is ||mean of decoded frames - gradient|| / ||gradient||. In this mean, errors that go to the
-residual or are random cancel out; a bias stays.
+gradient twenty times; the error is ||mean of decoded frames - gradient|| / ||gradient||. In this mean, errors that go
+to the residual or are random cancel out; a bias stays.
 SPDX-License-Identifier: MIT
 """
 import shutil

@@ -21,7 +21,7 @@ DTYPES = torch.float32, torch.float16, torch.bfloat16
 
 
 class Model(torch.nn.Module):
-    """A model with a bias, (7,) and (40000,) here, and fc weights, by their shapes."""
+    """Two parameters of fc weights and two of one axis, which are biases, by SHAPES."""
 
     def __init__(self):
         super().__init__()
@@ -239,8 +239,8 @@ def kinds(rank, ranks):
     found = kinds_of(model)
     assert found == {"0.weight": "embedding", "1.weight_ih_l0": "lstm", "1.weight_hh_l0": "lstm",
                      "1.bias_ih_l0": "bias", "1.bias_hh_l0": "bias", "2.weight": "conv", "2.bias": "bias",
-                     "3.weight": "batchnorm", "3.bias": "batchnorm", "4.weight": "batchnorm", "4.bias": "batchnorm", "5.weight": "fc",
-                     "5.bias": "bias", "6.weight": "last", "6.bias": "bias"}, found
+                     "3.weight": "batchnorm", "3.bias": "batchnorm", "4.weight": "batchnorm", "4.bias": "batchnorm",
+                     "5.weight": "fc", "5.bias": "bias", "6.weight": "last", "6.bias": "bias"}, found
     state, _ = crumb.torch.hook(model, compression_params={"type": "2bit", "threshold": 0.25})
     codecs = {slot.name: str(slot.packer.codec) for slot in state._slots.values()}
     assert codecs["1.weight_ih_l0"] == "twobit:threshold=0.25" and codecs["5.bias"] == "raw", codecs
