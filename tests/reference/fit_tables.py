@@ -25,7 +25,7 @@ BUCKET = 8192
 
 
 def integral(f, a, b, mean, sigma):
-    """The integral of f over (a, b], cut into pieces no wider than sigma / 2 around mean, so that quad finds the peak."""
+    """The integral of f over (a, b], cut every sigma / 2 around mean, so that quad finds the peak."""
     cuts = sorted({a, b, *(x for x in (mean + sigma * k / 2 for k in range(-80, 81)) if a < x < b)})
     return sum(quad(f, *piece, epsabs=0, epsrel=1e-13)[0] for piece in zip(cuts, cuts[1:]))
 
