@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Codecs on a gradient: bits an element against what is lost, as a table and, where gnuplot is, as compare.svg.
+"""Compares codecs on a gradient: bits an element and relative error, as a table and, with gnuplot, compare.svg.
 
     examples/compare.py [GRADIENT.npy] [SPEC]...
 
-Without a gradient, one of normal numbers whose spread differs from element to element; without specs, every codec at its
-defaults (thresholds at the gradient's spread). Each sends the gradient twenty times; what is lost is the distance of the mean
-of what has arrived from the gradient, over the gradient's norm: errors that are owed or random cancel, others stay.
+Without GRADIENT.npy, the gradient is of normal numbers whose standard deviation differs from element to element.
+Without specs, every codec runs at its defaults, with thresholds at the gradient's standard deviation. Each packs the
+gradient twenty times; the error is ||mean of decoded frames - gradient|| / ||gradient||. In this mean, errors that go
+to the residual or are random cancel out; a bias stays.
 SPDX-License-Identifier: MIT
 """
 import shutil
@@ -28,7 +29,7 @@ def defaults(spread):
 def try_codec(spec, gradient):
     packer, total, size = crumb.Packer(spec, gradient.size, seed=1), np.zeros(gradient.shape, "f4"), 0
     for _ in range(STEPS):
-        packer.agree([packer.measure(gradient)])  # with itself, where the codec wants it
+        packer.agree([packer.measure(gradient)])  # one learner agrees on its own shared statistics, if any
         frame = packer.pack(gradient)
         crumb.unpack_add(frame, 1 / STEPS, total)
         size += len(frame)

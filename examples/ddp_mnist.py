@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Handwritten digits on several processes, with DistributedDataParallel. Two lines are crumb's; without them this is plain DDP.
+"""Handwritten digits on several processes, with DistributedDataParallel. Without two lines, crumb's, this is plain DDP.
 
     torchrun --nproc_per_node 2 examples/ddp_mnist.py FOLDER [EPOCHS]
 
-or, where torchrun does not start (Debian 12's does not), what it would do:
+or, without torchrun (Debian 12's does not start):
 
     export MASTER_ADDR=127.0.0.1 MASTER_PORT=29500 WORLD_SIZE=2
     for rank in 0 1; do RANK=$rank python3 examples/ddp_mnist.py FOLDER & done; wait
@@ -35,8 +35,8 @@ def load(folder, name):
 
 
 def lenet():
-    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(), nn.MaxPool2d(2),
-                         nn.Flatten(), nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10))
+    return nn.Sequential(nn.Conv2d(1, 20, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(20, 50, 5), nn.ReLU(),
+                         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(800, 500), nn.ReLU(), nn.Linear(500, 10))
 
 
 def main(folder, epochs=1):
@@ -44,7 +44,7 @@ def main(folder, epochs=1):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(1)
     model = DistributedDataParallel(lenet())
-    model.register_comm_hook(*crumb.torch.hook(model, "conv=adacomp:bin=50;fc,last=adacomp:bin=500"))  # crumb's second line
+    model.register_comm_hook(*crumb.torch.hook(model, "conv=adacomp:bin=50;fc=adacomp:bin=500"))  # crumb's second line
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     images, labels = load(folder, "train")
     for epoch in range(int(epochs)):

@@ -1,4 +1,4 @@
-/* What the laws loop over.
+/* The codecs, instruction sets, lengths and gradients that the laws loop over.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/cases.h"
@@ -41,13 +41,21 @@ static bool add(crumb_codec *codec, size_t *count, size_t cap, const crumb_codec
 	return true;
 }
 
+crumb_codec case_parse(const char *spec)
+{
+	crumb_codec codec;
+	const char *bad = spec;
+	if (crumb_parse(&codec, spec, &bad))
+		fail_msg("%s: wrong at \"%s\"", spec, bad);
+	return codec;
+}
+
 size_t case_codecs(crumb_codec *codec, size_t cap)
 {
 	size_t count = 0;
 	const crumb_codec_info *info;
 	for (size_t i = 0; (info = crumb_list(i)); i++) {
-		crumb_codec plain;
-		assert_int_equal(crumb_parse(&plain, info->name, NULL), 0);
+		crumb_codec plain = case_parse(info->name);
 		assert_true(add(codec, &count, cap, &plain));
 		for (size_t k = 0; k < info->keys; k++) {
 			const crumb_key_info *key = &info->key[k];
@@ -67,8 +75,7 @@ size_t case_codecs(crumb_codec *codec, size_t cap)
 		}
 	}
 	for (size_t i = 0; i < sizeof inside / sizeof *inside; i++) {
-		crumb_codec c;
-		assert_int_equal(crumb_parse(&c, inside[i], NULL), 0);
+		crumb_codec c = case_parse(inside[i]);
 		assert_true(add(codec, &count, cap, &c));
 	}
 	return count;
@@ -83,6 +90,14 @@ size_t case_isas(const char **name)
 			name[count++] = all[i];
 	assert_int_equal(crumb_set_isa(NULL), 0);
 	return count;
+}
+
+const char *case_isa(size_t i)
+{
+	static const char *name[CASE_ISAS];
+	const size_t count = case_isas(name);
+	assert_int_equal(crumb_set_isa(i < count ? name[i] : NULL), 0);
+	return i < count ? name[i] : NULL;
 }
 
 const size_t case_length[] = {0,   1,   2,   15,  16,  17,  31,   32,   33,   49,   50,
@@ -116,7 +131,7 @@ void case_fill(float *g, size_t n, enum case_kind kind, uint64_t seed)
 	uint64_t state = seed * 977 + (uint64_t)kind * 13 + n;
 	for (size_t i = 0; i < n; i++) {
 		const double a = case_uniform(&state),
-		             b = case_uniform(&state); /* of any kind, for those after */
+		             b = case_uniform(&state); /* both drawn, so that every kind draws as many */
 		switch (kind) {
 		case CASE_GAUSS:
 			g[i] = (float)gauss_of(a, b);
@@ -196,8 +211,8 @@ crumb_packer *case_packer(const crumb_codec *codec, size_t n, uint64_t seed)
 	const size_t size = crumb_packer_size(codec, n);
 	crumb_packer *packer = malloc(size);
 	assert_non_null(packer);
-	static const size_t run[] = {0, 100,
-	                             25}; /* columns: none, longer ones, ones that are taken together */
+	/* columns: none, long ones, ones so short that several are packed together */
+	static const size_t run[] = {0, 100, 25};
 	assert_int_equal(crumb_packer_init(packer, codec, n, run[n % 3], seed), 0);
 	return packer;
 }
@@ -220,7 +235,7 @@ uint8_t *case_pack(crumb_packer *packer, const void *grad, enum crumb_dtype dtyp
 	if (length < 0)
 		fail_msg("crumb_pack: %s", crumb_strerror((int)length));
 	assert_memory_equal(frame + bound, behind, sizeof behind);
-	frame = realloc(frame, bound); /* so that a sanitizer sees what reads behind it */
+	frame = realloc(frame, bound); /* a sanitizer reports reads past its end */
 	assert_non_null(frame);
 	assert_true((size_t)length <= bound);
 	*len = (size_t)length;

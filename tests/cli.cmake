@@ -14,8 +14,9 @@ foreach(candidate /usr/bin/python3 python3)
 endforeach()
 
 set(script_environment
-	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${script_python} SOURCE=${PROJECT_SOURCE_DIR}
-	CC=${CMAKE_C_COMPILER} STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>)
+	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${script_python}
+	SOURCE=${PROJECT_SOURCE_DIR} CC=${CMAKE_C_COMPILER}
+	STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>)
 
 # script_test(label interpreter script): status 77 is a skip.
 function(script_test label interpreter script)

@@ -1,5 +1,5 @@
-# Every experiment in seconds: all that it asserts holds; and none of it where nothing arrives of compressed gradients, or
-# one sign of twenty is wrong. SPDX-License-Identifier: MIT
+# Every experiment, shortened to seconds: all its assertions hold, and none does if compressed gradients do not arrive
+# or one sign of twenty is flipped. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
@@ -10,7 +10,7 @@ grep holds: stdout >held
 holds "assertions hold: $(wc -l <held)" test "$(wc -l <held)" -ge 18
 holds "and no other" cmp held stdout
 
-# Raw rows stand for themselves; the others are run anew.
+# Raw rows are kept; the others are run again.
 cat >raw_rows.py <<'END2'
 import csv, glob, os, sys
 os.mkdir(sys.argv[1])

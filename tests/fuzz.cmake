@@ -1,5 +1,5 @@
-# The fuzz targets, tests/fuzz/fuzz_*.c, and the maker of their first inputs; scripts/test-fuzz builds and runs them. They want
-# clang and CRUMB_SANITIZE=fuzzer-no-link,address,undefined. SPDX-License-Identifier: MIT
+# The fuzz targets, tests/fuzz/fuzz_*.c, and the program that writes their seeds; scripts/test-fuzz builds and runs
+# them. They need clang and CRUMB_SANITIZE=fuzzer-no-link,address,undefined. SPDX-License-Identifier: MIT
 if(NOT CRUMB_SANITIZE MATCHES fuzzer-no-link)
 	return()
 endif()

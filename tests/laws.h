@@ -1,5 +1,5 @@
-/* What test_laws, test_harm and test_adding share: the codecs, settings and instruction sets that they loop
- * over.
+/* Shared by test_laws, test_harm and test_adding: the codecs, settings and instruction sets that they loop
+ * over, and helpers.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LAWS_H
@@ -29,11 +29,12 @@ static inline float *decode(const uint8_t *frame, size_t len, size_t n)
 	return out;
 }
 
-/* Solving for levels takes long, and is done by the same instructions on all sets. */
+/* Returns true if agreeing solves for levels, which takes long and runs the same instructions on every set.
+ */
 static inline bool solves(const crumb_codec *c)
 {
 	crumb_packer *p = case_packer(c, 1000, 1);
-	const bool many = crumb_agree_count(p) > 100; /* numbers to agree on */
+	const bool many = crumb_agree_count(p) > 100; /* shared statistics */
 	free(p);
 	return many;
 }

@@ -53,8 +53,9 @@ says() { holds "the figure says $1" grep -qxF -e "$1" stdout; }
 check "a figure" $plot log -o log.svg
 holds "and no word" sh -c "! cat stdout stderr | grep ."
 check "it is SVG" python3 texts.py log.svg
-for text in "Test error" "Error (%)" "Compression ratio" "Dense f32 bytes / bytes sent (×)" "Epoch" "Time (s per epoch)" \
-	1 2 3 compute pack swap unpack "tests and the rest" raw "it's \`touch bad\`; \$(touch bad)\" @_^\\<&"; do
+for text in "Test error" "Error (%)" "Compression ratio" "Dense f32 bytes / bytes sent (×)" "Epoch" \
+	"Time (s per epoch)" 1 2 3 compute pack swap unpack "tests and the rest" raw \
+	"it's \`touch bad\`; \$(touch bad)\" @_^\\<&"; do
 	says "$text"
 done
 holds "names are not commands" test ! -e bad
@@ -130,8 +131,8 @@ check "crumb plan" "$CRUMB" plan $cluster --link 1G --nodes 2 --nodes 8
 cp stdout nodes
 check "it" $plot nodes -o nodes.svg
 check "it is SVG" python3 texts.py nodes.svg
-for text in "Speed" "Samples a second" Nodes "A step on 8 nodes" "Time (s)" "plain all-reduce" half twobit compute codec inside \
-	latency wire 1 2 3; do
+for text in "Speed" "Samples a second" Nodes "A step on 8 nodes" "Time (s)" "plain all-reduce" half twobit compute \
+	codec inside latency wire 1 2 3; do
 	says "$text"
 done
 check "crumb plan" "$CRUMB" plan $cluster --nodes 8 --link 1G --link 100M --plan gather --plan server

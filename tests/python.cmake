@@ -1,4 +1,4 @@
-# The Python package; each test skips when Python lacks what it is about. SPDX-License-Identifier: MIT
+# The Python package; each test skips when Python lacks a module that it needs. SPDX-License-Identifier: MIT
 if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # Python cannot load such a library
 	return()
 endif()
@@ -6,10 +6,10 @@ add_library(python_policy MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJE
 target_include_directories(python_policy PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(python_policy PRIVATE crumb_shared)
 set_target_properties(python_policy PROPERTIES C_VISIBILITY_PRESET default)
-list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY=$<TARGET_FILE:crumb_shared> PYTHONPATH=${PROJECT_SOURCE_DIR}/python
-	PYTHONDONTWRITEBYTECODE=1)
+list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY=$<TARGET_FILE:crumb_shared>
+	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1)
 set(python_tests arrays policy)
-if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # once is enough for what PyTorch makes of the library
+if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
 	list(APPEND python_tests hook ddp)
 	if(TARGET crumb-train)
 		list(APPEND python_tests step)

@@ -16,12 +16,14 @@ within() {
 }
 
 for ranks in 8 32; do
-	for way in raw,exact,all-reduce twobit,exact,gather topk,exact,gather twobit,twobit,shard twobit,exact,shard twobit,twobit,server; do
+	for way in raw,exact,all-reduce twobit,exact,gather topk,exact,gather twobit,twobit,shard twobit,exact,shard \
+		twobit,twobit,server; do
 		set -- "$@" "star,neutral,lenet,$way,$ranks"
 	done
 done
 check "a switch that never blocks" "$SOURCE/bench/simgrid/run" "$STATIC" "$@"
 within 5
-check "two sites, which the closed form knows nothing of" "$SOURCE/bench/simgrid/run" "$STATIC" sites,neutral,lenet,twobit,twobit,shard
+check "two sites, which the closed form does not model" "$SOURCE/bench/simgrid/run" "$STATIC" \
+	sites,neutral,lenet,twobit,twobit,shard
 holds "are slower than it says" grep -q -e ',-[1-9][0-9.]*$' stdout
 finish

@@ -84,8 +84,7 @@ static void cut_slices_are_as_whole_ones(void **state)
 	}
 	float *g = malloc(n * sizeof *g), *mean = malloc(n * sizeof *mean), *want = malloc(n * sizeof *want);
 	for (size_t c = 0; c < sizeof specs / sizeof *specs; c++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, specs[c], NULL), 0);
+		crumb_codec codec = case_parse(specs[c]);
 		for (size_t s = 0; s < SLICES; s++)
 			for (size_t f = 0; f < FRAMES; f++) {
 				crumb_packer *p = case_packer(&codec, slice[s].n, f);

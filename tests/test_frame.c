@@ -46,8 +46,8 @@ static void checksums_are_the_documents(void **state)
 	uint64_t chance = 1;
 	for (size_t i = 0; i < 60000; i++)
 		data[i] = (uint8_t)(case_random(&chance) >> 30);
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		for (size_t s = 0; s < sizeof size / sizeof *size; s++)
 			for (size_t at = 0; at < 3; at++) { /* any alignment, at once or in two parts */
 				const uint32_t right = checksum(data + at, size[s]);
@@ -66,8 +66,7 @@ static void checksums_are_the_documents(void **state)
 
 static size_t raw_frame(uint8_t *dst, size_t n)
 {
-	crumb_codec raw;
-	assert_int_equal(crumb_parse(&raw, "raw", NULL), 0);
+	crumb_codec raw = case_parse("raw");
 	float g[64] = {1, 2, 3};
 	crumb_packer *p = case_packer(&raw, n, 0);
 	const int64_t len = crumb_pack(p, g, n, CRUMB_F32, 0, dst, 1000);
@@ -145,10 +144,9 @@ static void is_refused(const char *spec, ptrdiff_t byte, unsigned mask)
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	case_fill(grad, COUNT, CASE_GAUSS, 1);
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	crumb_codec codec = case_parse(spec);
+	FOR_EACH_ISA(i)
+	{
 		crumb_packer *p = case_packer(&codec, COUNT, 0);
 		size_t len;
 		uint8_t *frame = case_pack(p, grad, CRUMB_F32, &len);
@@ -209,8 +207,7 @@ static void a_reserved_code_is_found_anywhere(void **state)
 	for (size_t i = 0; i < isas; i++)
 		for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
 			assert_int_equal(crumb_set_isa(isa[i]), 0);
-			crumb_codec codec;
-			assert_int_equal(crumb_parse(&codec, wrong[w].spec, NULL), 0);
+			crumb_codec codec = case_parse(wrong[w].spec);
 			crumb_packer *p = case_packer(&codec, COUNT, 0);
 			size_t len;
 			uint8_t *frame = case_pack(p, grad, CRUMB_F32, &len),

@@ -71,8 +71,7 @@ static void fill(float g[N], uint64_t seed)
 
 static size_t frames(size_t which, uint8_t *dst, size_t cap)
 {
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, golden[which].spec, NULL), 0);
+	crumb_codec codec = case_parse(golden[which].spec);
 	crumb_packer *p = case_packer(&codec, N, 2018);
 	size_t at = 0;
 	for (uint64_t step = 0; step < STEPS; step++) {
@@ -121,10 +120,8 @@ static uint8_t written[64 * 1024], kept[64 * 1024];
 static void golden_frames_decode(void **state)
 {
 	(void)state;
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		for (size_t g = 0; g < GOLDEN; g++) {
 			float out[N], want[N + 1];
 			const size_t len = load(g, "crumb", kept, sizeof kept);
@@ -133,7 +130,6 @@ static void golden_frames_decode(void **state)
 			assert_memory_equal(out, want, sizeof out);
 		}
 	}
-	crumb_set_isa(NULL);
 }
 
 static void golden_frames_are_written_again(void **state)

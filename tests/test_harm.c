@@ -1,6 +1,5 @@
-/* What is wrong is an error that changes nothing, with every codec: damaged and hostile frames, gradients
- * that are not finite, arguments that make no sense, packers that are none; and no memory is touched but what
- * was said.
+/* Invalid input is an error that changes nothing, with every codec: damaged and hostile frames, gradients
+ * that are not finite, invalid arguments, damaged packers. No memory is touched outside the documented sizes.
  *
  * SPDX-License-Identifier: MIT */
 #define _DEFAULT_SOURCE /* mmap */
@@ -26,8 +25,8 @@ static void damage_is_an_error(void **state)
 			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 			memset(acc, 0, sizeof acc);
 			for (size_t cut = 0; cut < len; cut++) {
-				uint8_t *part = malloc(
-				        cut + 1); /* exact but for one byte, so that reading on is found */
+				/* one byte too long, never empty: a sanitizer reports longer reads */
+				uint8_t *part = malloc(cut + 1);
 				memcpy(part, frame, cut);
 				assert_true(crumb_unpack_add(part, cut, 1, acc, n) < 0);
 				free(part);
@@ -47,15 +46,15 @@ static void damage_is_an_error(void **state)
 		}
 }
 
-/* A hostile payload, its checksums in order, is refused or decoded; it reads and writes nothing else, and
- * what is refused changes nothing. What is decoded is finite. */
+/* A hostile payload with valid checksums is refused and changes nothing, or decodes to finite values. It
+ * never causes a read or write out of bounds. */
 static void hostile_payloads_do_no_harm(void **state)
 {
 	(void)state;
 	uint64_t chance = 1;
 	size_t refused = 0, taken = 0;
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		for (size_t c = 0; c < codecs; c++)
 			for (int trial = 0; trial < (solves(&codec[c]) ? 50 : 200); trial++) {
 				const size_t n = 1 + case_random(&chance) % 300;
@@ -94,10 +93,9 @@ static void hostile_payloads_do_no_harm(void **state)
 			}
 	}
 	assert_true(refused > 1000 && taken > 1000);
-	crumb_set_isa(NULL);
 }
 
-/* Threads that check a part each of a frame, good or hostile, find what one finds who checks all of it. */
+/* Checking a frame, good or hostile, part by part gives the same result as checking it at once. */
 static void parts_answer_as_the_whole(void **state)
 {
 	(void)state;
@@ -108,8 +106,8 @@ static void parts_answer_as_the_whole(void **state)
 	float *g = malloc(N * sizeof *g);
 	crumb_part found[MOST];
 	case_fill(g, N, CASE_GAUSS, 5);
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		for (size_t c = 0; c < codecs; c++) {
 			crumb_packer *p = case_packer(&codec[c], N, 1);
 			size_t len;
@@ -117,7 +115,7 @@ static void parts_answer_as_the_whole(void **state)
 			struct frame was;
 			assert_true(crumb_frame_open(&was, frame, len) > 0);
 			for (int trial = 0; trial < 8; trial++) {
-				/* A byte, anywhere or near where a part may begin or end. */
+				/* A byte at random, or near a border between parts or the end. */
 				const size_t any = case_random(&chance) % was.size,
 				             near = any / PART * PART + case_random(&chance) % 8,
 				             edge = trial % 3 == 1 ? near : was.size - 1 - any % 8,
@@ -154,11 +152,10 @@ static void parts_answer_as_the_whole(void **state)
 	}
 	assert_true(refused > 1000 && taken > 1000);
 	free(g);
-	crumb_set_isa(NULL);
 }
 
-/* A gradient in which one element is not finite, or too great, among zeros or others, is refused by
- * crumb_finite, crumb_measure and crumb_pack, and the packer stays what it was. */
+/* Fails unless crumb_finite, crumb_measure and crumb_pack refuse the gradient, which has one unusable
+ * element, and leave the packer unchanged. */
 static void refuses(crumb_packer *p, size_t n, const void *bad, enum crumb_dtype type)
 {
 	const crumb_codec *of = crumb_packer_codec(p);
@@ -186,14 +183,14 @@ static void what_is_not_finite_changes_nothing(void **state)
 {
 	(void)state;
 	enum { BADS = 6, TYPES = CRUMB_BF16 + 1 };
-	/* As f32; as bits of f16, in which nothing but infinities and NaNs is too great, and of bf16. */
+	/* Unusable elements: as f32, and as bits of f16 (infinities and NaNs only) and of bf16. */
 	static const float bad[BADS] = {NAN, -NAN, INFINITY, -INFINITY, -0x1.8p127f, 0x1.000002p120f};
 	static const uint16_t bits[TYPES][BADS] = {
 	        [CRUMB_F16] = {0x7E00, 0xFC01, 0x7C00, 0xFC00, 0x7FFF, 0xFFFF},
 	        [CRUMB_BF16] = {0x7FC0, 0xFF81, 0x7F80, 0xFF80, 0xFF00, 0x7B81},
 	};
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		for (size_t c = 0; c < codecs; c++)
 			for (size_t l = 1; l < case_lengths; l++) {
 				const size_t n = case_length[l], at = n > 4096 ? n - 1 : (l * 7919) % n;
@@ -213,10 +210,9 @@ static void what_is_not_finite_changes_nothing(void **state)
 				free(p);
 			}
 	}
-	crumb_set_isa(NULL);
 }
 
-/* A packer is a flat block: a copy goes on as the original; what is not a packer is refused. */
+/* A packer is a flat block: a copy packs the same frames as the original; damaged blocks are refused. */
 static void a_packer_is_a_checkpoint(void **state)
 {
 	(void)state;
@@ -248,8 +244,7 @@ static void a_packer_is_a_checkpoint(void **state)
 	}
 }
 
-/* size bytes, and not one more: memory behind them cannot be touched, and what is left of a page before them
- * holds 0xA5. */
+/* Memory of exactly `size` bytes: the page after it traps, and the rest of the page before it holds 0xA5. */
 struct fenced {
 	uint8_t *pages, *data;
 	size_t length;
@@ -274,14 +269,14 @@ static void unfence(struct fenced *f)
 	munmap(f->pages, f->length);
 }
 
-/* Packing takes the packer's size and the frame's bound and no other memory (tests/house/symbols.sh: there is
- * no other it could have), adding the frame and the accumulator; the gradient is only read. */
+/* Packing touches the packer and the frame, decoding the frame and the accumulator, and no other memory
+ * (tests/house/symbols.sh: the library cannot allocate); the gradient is only read. */
 static void memory_is_what_was_said(void **state)
 {
 	(void)state;
 	static const size_t length[] = {1, 333, 4099};
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		for (size_t c = 0; c < codecs; c++)
 			for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
 				const size_t n = length[l], size = crumb_packer_size(&codec[c], n),
@@ -305,7 +300,7 @@ static void memory_is_what_was_said(void **state)
 					const int64_t len = crumb_pack(packer, g.data, n, CRUMB_F32, 0,
 					                               frame.data, bound);
 					assert_true(len >= CRUMB_HEADER_BYTES && (size_t)len <= bound);
-					/* To the end of the frame's memory, so that no more is read. */
+					/* moved to where reading past it traps */
 					uint8_t *const last = frame.data + bound - len;
 					memmove(last, frame.data, (size_t)len);
 					assert_int_equal(
@@ -318,10 +313,9 @@ static void memory_is_what_was_said(void **state)
 				unfence(&acc);
 			}
 	}
-	crumb_set_isa(NULL);
 }
 
-/* Arguments that make no sense are errors, and the bound is wanted whole. */
+/* Invalid arguments are errors, and so is a buffer one byte shorter than the bound. */
 static void wrong_arguments_are_errors(void **state)
 {
 	(void)state;

@@ -4,7 +4,7 @@
 #include "tests/laws.h"
 #include <math.h>
 
-/* What one set of instructions does with a gradient in three steps. */
+/* Frames, packer and accumulator after packing and decoding a gradient three times on one instruction set. */
 struct run {
 	uint8_t *frame[3];
 	size_t len[3];
@@ -43,7 +43,7 @@ static void same_bytes_on_every_isa(void **state)
 			for (int kind = 0; kind < CASE_KINDS; kind++)
 				for (int type = CRUMB_F32; type <= CRUMB_BF16; type++) {
 					if (type != CRUMB_F32 && kind != CASE_GAUSS && kind != CASE_EXTREME)
-						continue; /* their loads are all that differs */
+						continue; /* only the loads of other types differ */
 					if ((solves(&codec[c]) || !strncmp(name(&codec[c]), "zipml", 5)) &&
 					    l % 4)
 						continue;
@@ -76,7 +76,7 @@ static void same_bytes_on_every_isa(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* As above, of n elements. */
+/* Fails unless frames, packers and decoded values of n normal elements are the same on every set. */
 static void same_bytes_of(size_t n)
 {
 	float *g = malloc(n * sizeof *g);
@@ -99,7 +99,7 @@ static void same_bytes_of(size_t n)
 	crumb_set_isa(NULL);
 }
 
-/* Lengths at which blocks of all kinds are passed: some times, from a cache, and many times. */
+/* Tensors of several and of many blocks of every kind; the second takes 1 MiB. */
 static void same_bytes_of_a_long_tensor(void **state)
 {
 	(void)state;
@@ -107,7 +107,7 @@ static void same_bytes_of_a_long_tensor(void **state)
 	same_bytes_of((1 << 18) + 3);
 }
 
-/* owed + gradient == sent + owed', but for the two roundings of each element. */
+/* residual + gradient == sent + new residual, up to the two roundings of each element. */
 static void nothing_is_lost(void **state)
 {
 	(void)state;
@@ -116,25 +116,25 @@ static void nothing_is_lost(void **state)
 			for (int kind = 0; kind < CASE_KINDS; kind++) {
 				const size_t n = case_length[l];
 				crumb_packer *p = case_packer(&codec[c], n, 1);
-				float *owed = crumb_packer_residual(p);
+				float *residual = crumb_packer_residual(p);
 				float *g = malloc((n + 1) * sizeof *g),
 				      *before = calloc(n + 1, sizeof *before);
-				for (uint64_t step = 0; owed && step < 4; step++) {
+				for (uint64_t step = 0; residual && step < 4; step++) {
 					case_fill(g, n, (enum case_kind)kind, step);
-					memcpy(before, owed, n * sizeof *before);
+					memcpy(before, residual, n * sizeof *before);
 					size_t len;
 					uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 					float *sent = decode(frame, len, n);
 					for (size_t i = 0; i < n; i++) {
 						const double in = (double)before[i] + (double)g[i];
-						const double out = (double)sent[i] + (double)owed[i];
-						const double most =
-						        fmax(fmax(fabs(in), fabs(sent[i])), fabs(owed[i]));
+						const double out = (double)sent[i] + (double)residual[i];
+						const double most = fmax(fmax(fabs(in), fabs(sent[i])),
+						                         fabs(residual[i]));
 						if (!(fabs(in - out) <= most * 0x1p-23 + 0x1p-149))
-							fail_msg(
-							        "%s, n = %zu, kind %d, step %d, element %zu: %a in, %a out",
-							        name(&codec[c]), n, kind, (int)step, i, in,
-							        out);
+							fail_msg("%s, n = %zu, kind %d, step %d, "
+							         "element %zu: %a in, %a out",
+							         name(&codec[c]), n, kind, (int)step, i, in,
+							         out);
 					}
 					free(sent);
 					free(frame);
@@ -145,8 +145,7 @@ static void nothing_is_lost(void **state)
 			}
 }
 
-/* A codec without residual and without chance sends what it can represent: packing it again changes nothing.
- */
+/* A codec without residual and random rounding is idempotent: packing decoded values changes nothing. */
 static void plain_codecs_are_idempotent(void **state)
 {
 	(void)state;
@@ -177,7 +176,7 @@ static void plain_codecs_are_idempotent(void **state)
 		}
 }
 
-/* A frame in f16 or bf16 is the frame of the same numbers in f32. */
+/* Packing f16 or bf16 gives the same frame as packing the same numbers in f32. */
 static void types_agree(void **state)
 {
 	(void)state;

@@ -19,8 +19,7 @@ static void means_are_the_gradient(void **state)
 	static double sum[N];
 	for (size_t c = 0; c < sizeof spec / sizeof *spec; c++)
 		for (uint64_t seed = 1; seed <= 3; seed++) {
-			crumb_codec codec;
-			assert_int_equal(crumb_parse(&codec, spec[c], NULL), 0);
+			crumb_codec codec = case_parse(spec[c]);
 			crumb_packer *p = case_packer(&codec, N, seed);
 			case_fill(g, N, CASE_GAUSS, seed);
 			memset(sum, 0, sizeof sum);
@@ -68,7 +67,7 @@ static void blocks_draw_their_own(void **state)
 		static float out[N];
 		crumb_codec codec;
 		size_t len;
-		assert_int_equal(crumb_parse(&codec, crumb_list(c)->name, NULL), 0);
+		codec = case_parse(crumb_list(c)->name);
 		crumb_packer *p = case_packer(&codec, N, 1);
 		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 		memset(out, 0, sizeof out);
@@ -89,8 +88,7 @@ static void errors_of_learners_cancel(void **state)
 	(void)state;
 	enum { N = 65536, LEARNERS = 64 };
 	static float g[N], mean[N];
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, "terngrad:clip=0", NULL), 0);
+	crumb_codec codec = case_parse("terngrad:clip=0");
 	case_fill(g, N, CASE_GAUSS, 1);
 	double first = 0;
 	for (int learners = 1; learners <= LEARNERS; learners *= 4) {
@@ -119,8 +117,7 @@ static void clipped_gaussians_are_two_thirds_zero(void **state)
 	enum { N = 1 << 20 };
 	float *g = malloc(N * sizeof *g);
 	case_fill(g, N, CASE_GAUSS, 1);
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, "terngrad", NULL), 0);
+	crumb_codec codec = case_parse("terngrad");
 	crumb_packer *p = case_packer(&codec, N, 1);
 	size_t len;
 	uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
@@ -145,8 +142,7 @@ static void adacomp_sends_about_five_a_bin(void **state)
 		double bins, least, most;
 	} want[] = {{"adacomp:bin=50", N / 50, 4.8, 5.1}, {"adacomp:bin=500", N / 500, 5.0, 11.0}};
 	for (int c = 0; c < 2; c++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, want[c].spec, NULL), 0);
+		crumb_codec codec = case_parse(want[c].spec);
 		crumb_packer *p = case_packer(&codec, N, 1);
 		double sent = 0;
 		for (uint64_t s = 0; s < STEPS; s++) {

@@ -65,7 +65,7 @@ static void sums_are_exact(void **state)
 					const float weight = 1.0f / (float)learners;
 					crumb_codec codec;
 					assert_int_equal(crumb_set_isa(isa[i]), 0);
-					assert_int_equal(crumb_parse(&codec, spec[c], NULL), 0);
+					codec = case_parse(spec[c]);
 					uint8_t **frame = frames_of(&codec, learners, n, span);
 					const size_t bound = crumb_sum_bound(learners, n);
 					uint8_t *sum = malloc(bound);
@@ -97,10 +97,10 @@ static void sums_are_exact(void **state)
 						       4);
 						const float step = weight * s, want = step * (float)q[e];
 						if (got[e] != want)
-							fail_msg(
-							        "%s, %zu learners, n = %zu, element %zu: %a, expected %a",
-							        spec[c], learners, n, e, (double)got[e],
-							        (double)want);
+							fail_msg("%s, %zu learners, n = %zu, element %zu: "
+							         "%a, expected %a",
+							         spec[c], learners, n, e, (double)got[e],
+							         (double)want);
 					}
 					crumb_frame_info f;
 					assert_int_equal(crumb_peek(&f, sum, (size_t)len), len);
@@ -118,10 +118,10 @@ static void what_does_not_fit_is_refused(void **state)
 {
 	(void)state;
 	crumb_codec shared, own, bucketed, raw;
-	assert_int_equal(crumb_parse(&shared, "terngrad:shared=1", NULL), 0);
-	assert_int_equal(crumb_parse(&own, "terngrad", NULL), 0);
-	assert_int_equal(crumb_parse(&bucketed, "terngrad:shared=1,bucket=16", NULL), 0);
-	assert_int_equal(crumb_parse(&raw, "raw", NULL), 0);
+	shared = case_parse("terngrad:shared=1");
+	own = case_parse("terngrad");
+	bucketed = case_parse("terngrad:shared=1,bucket=16");
+	raw = case_parse("raw");
 	crumb_span a[1], b[2], c[1], d[1], e[1];
 	uint8_t out[4096], **frame[5] = {frames_of(&shared, 1, 100, a), frames_of(&shared, 2, 100, b),
 	                                 frames_of(&own, 1, 100, c), frames_of(&bucketed, 1, 100, d),

@@ -17,8 +17,7 @@ enum { AUTOMATIC = sizeof automatic / sizeof *automatic };
 
 static crumb_packer *packer_of(const char *spec, size_t n)
 {
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+	crumb_codec codec = case_parse(spec);
 	return case_packer(&codec, n, 1);
 }
 

@@ -2,7 +2,8 @@
 if(NOT TARGET crumb_train)
 	return()
 endif()
-foreach(name test_net test_train test_drawn_digits test_text test_idx test_schedule test_optimizer test_augment test_layer_probe)
+foreach(name test_net test_train test_drawn_digits test_text test_idx test_schedule test_optimizer test_augment
+		test_layer_probe)
 	crumb_test(${name} ${name}.c)
 	target_link_libraries(${name} PRIVATE crumb_train)
 endforeach()
@@ -16,8 +17,9 @@ if(NOT CRUMB_SANITIZE) # where seconds would become minutes
 	target_link_libraries(control_train PRIVATE crumb_train crumb_mpi)
 	target_link_options(control_train PRIVATE -Wl,--wrap=crumb_unpack_add_all,--wrap=crumb_add_range)
 	add_test(NAME experiments COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/experiments.sh)
-	set_tests_properties(experiments PROPERTIES TIMEOUT 600 PROCESSORS 2
-		ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;CONTROL=$<TARGET_FILE:control_train>;SOURCE=${PROJECT_SOURCE_DIR}")
+	set(experiments_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train> CONTROL=$<TARGET_FILE:control_train>
+		SOURCE=${PROJECT_SOURCE_DIR})
+	set_tests_properties(experiments PROPERTIES TIMEOUT 600 PROCESSORS 2 ENVIRONMENT "${experiments_environment}")
 endif()
 
 add_test(NAME train_cli COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_cli.sh)

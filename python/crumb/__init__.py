@@ -1,17 +1,17 @@
-"""crumb sends less gradient: libcrumb's codecs for anything that holds floats.
+"""crumb compresses gradients: libcrumb's codecs for arrays of floats.
 
-A Codec says what to do, a Packer remembers what is still owed, a frame (bytes) is what travels.
+A Codec says what to do, a Packer keeps a tensor's residual between steps, a frame (bytes) is what travels.
 
     packer = crumb.Packer("adacomp:bin=500", gradient.size, seed=1)
     frame = packer.pack(gradient)
     crumb.unpack_add([frame, other], 1 / 2, mean)       # mean += frame / 2 + other / 2
 
-A gradient is a C-contiguous array of float32, float16 or bfloat16, of any shape: whatever has the buffer protocol (NumPy,
-array.array, memoryview) or DLPack (tensors on the CPU). It is read in place. bfloat16 where NumPy has no such type: an
-array of uint16, and dtype="bf16".
+A gradient is a C-contiguous array of float32, float16 or bfloat16, of any shape, with the buffer protocol (NumPy,
+array.array, memoryview) or DLPack (tensors on the CPU). It is read in place. NumPy has no bfloat16: pass an array of
+uint16 and dtype="bf16".
 
-The library is the file that CRUMB_LIBRARY names, else the one built in the source tree, else the installed one. Calls run
-without the interpreter's lock. crumb.torch has the hook for PyTorch. SPDX-License-Identifier: MIT
+The library is the file that CRUMB_LIBRARY names, else the one built in the source tree, else the installed one. Calls
+release the interpreter's lock. crumb.torch has the hook for PyTorch. SPDX-License-Identifier: MIT
 """
 from crumb.codec import Codec, CodecInfo, Key, codecs
 from crumb.error import Error, NonFinite
@@ -19,5 +19,5 @@ from crumb.frame import Frame, finite, peek, unpack_add
 from crumb.library import version
 from crumb.packer import Packer
 
-__all__ = ["Codec", "CodecInfo", "Error", "Frame", "Key", "NonFinite", "Packer", "codecs", "finite", "peek", "unpack_add",
-           "version"]
+__all__ = ["Codec", "CodecInfo", "Error", "Frame", "Key", "NonFinite", "Packer", "codecs", "finite", "peek",
+           "unpack_add", "version"]

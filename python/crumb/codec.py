@@ -1,4 +1,4 @@
-"""Codecs: what to do. SPDX-License-Identifier: MIT"""
+"""Codecs, their keys, and the table of all codecs. SPDX-License-Identifier: MIT"""
 import ctypes
 from ctypes import byref
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from crumb.library import CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUA
 
 @dataclass(frozen=True)
 class Key:
-    """A setting of a codec: a number between min and max, a multiple of step (0: any), or one of the names in choices; with
-    step 0 either."""
+    """A setting of a codec. Without choices: a number from min to max, a multiple of step unless step is 0. With
+    choices: one of these names or, if step is 0, such a number."""
 
     name: str
     brief: str
@@ -24,8 +24,9 @@ class Key:
 
 @dataclass(frozen=True)
 class CodecInfo:
-    """What the library says of a codec. residual: it keeps what was not sent. random: frames depend on seed and step.
-    fixed: a frame's length depends on the number of elements alone. agrees: some settings want Packer.measure and agree."""
+    """An entry of the library's codec table. residual: its packers have a residual. random: frames depend on seed and
+    step. fixed: a frame's length depends only on the number of elements. agrees: some settings need shared statistics,
+    Packer.measure and Packer.agree before Packer.pack."""
 
     id: int
     name: str
@@ -47,11 +48,12 @@ def _key(key):
 
 def _info(info):
     flags = [bool(info.flags & bit) for bit in (CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES)]
-    return CodecInfo(info.id, info.name.decode(), info.brief.decode(), tuple(_key(key) for key in info.key[:info.keys]), *flags)
+    keys = tuple(_key(key) for key in info.key[:info.keys])
+    return CodecInfo(info.id, info.name.decode(), info.brief.decode(), keys, *flags)
 
 
 def codecs() -> List[CodecInfo]:
-    """Every codec of the library, in order of id."""
+    """Returns every codec of the library, in order of id."""
     found: List[CodecInfo] = []
     while info := lib.crumb_list(len(found)):
         found.append(_info(info.contents))
@@ -62,9 +64,10 @@ _INFO = {info.id: info for info in codecs()}
 
 
 class Codec:
-    """What to do: "NAME" or "NAME:KEY=VALUE,KEY=VALUE". A value: compares, hashes, and prints as its canonical spec.
+    """A codec with its settings, an immutable value: it compares and hashes by value, and str() is its canonical spec.
 
-    Error names the first offending character of a spec that the library does not take."""
+    spec: "NAME" or "NAME:KEY=VALUE,KEY=VALUE"; keys that are left out have their defaults. Raises Error, which quotes
+    the spec from its first offending character on, if it is invalid."""
 
     __slots__ = "struct",
 
@@ -81,6 +84,7 @@ class Codec:
 
     @classmethod
     def from_struct(cls, struct: CodecStruct) -> "Codec":
+        """Returns the codec of a crumb_codec, which is copied."""
         codec = cls.__new__(cls)
         codec.struct = CodecStruct.from_buffer_copy(struct)
         return codec
@@ -95,12 +99,12 @@ class Codec:
 
     @property
     def values(self) -> Dict[str, Union[float, str]]:
-        """The value of every key."""
+        """The value of every key: a number, or the name of a choice."""
         return {key.name: key.choices[int(value)] if key.choices and value in range(len(key.choices)) else value
                 for key, value in zip(self.info.keys, self.struct.value)}
 
     def bound(self, n: int) -> int:
-        """Bytes of the longest frame for n elements; 0: the codec does not take so many."""
+        """Returns the bytes of the longest frame for n elements, or 0 if the codec does not take so many."""
         return lib.crumb_bound(byref(self.struct), n)
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@ from crumb.library import ENONFINITE, lib
 
 
 class Error(ValueError):
-    """What the library refused, in crumb_strerror's words; code is crumb.h's negative number. Nothing has changed."""
+    """An error of the library, in crumb_strerror's words. code: crumb.h's negative number. Nothing has changed."""
 
     def __init__(self, code: int, detail: str = ""):
         super().__init__(lib.crumb_strerror(code).decode() + (": " + detail if detail else ""))
@@ -15,7 +15,7 @@ class NonFinite(Error):
 
 
 def check(status: int, detail: str = "") -> int:
-    """The status, unless it is an error."""
+    """Returns a status that is not negative; raises NonFinite or Error for others. detail: added to the message."""
     if status >= 0:
         return status
     raise (NonFinite if status == ENONFINITE else Error)(status, detail)

@@ -1,4 +1,4 @@
-"""Frames: what travels. SPDX-License-Identifier: MIT"""
+"""Frames: checking, describing and decoding them. SPDX-License-Identifier: MIT"""
 from ctypes import byref
 from dataclasses import dataclass
 from typing import Any, Dict, Iterable, Optional, Union
@@ -11,8 +11,9 @@ from crumb.memory import accumulator, elements, octets
 
 @dataclass(frozen=True)
 class Frame:
-    """What a frame says of itself. codec: with the keys that it carries, the others at their defaults. n: elements. bytes:
-    of the whole frame. sent: elements whose code is not that of zero. facts: what it carries for its decoder."""
+    """The description of a frame. codec: with the keys that the frame carries, the others at their defaults. n:
+    elements. bytes: of the whole frame. sent: elements that decode to something other than 0. facts: numbers from the
+    payload, such as a scaler, by name."""
 
     codec: Codec
     n: int
@@ -22,7 +23,9 @@ class Frame:
 
 
 def peek(frame: Any) -> Frame:
-    """Checks a frame, as unpack_add does, and says what it is. frame: bytes, and whatever follows them. Error if it is none."""
+    """Returns the description of a frame, which is checked as in unpack_add. frame: bytes; more may follow the frame.
+
+    Raises Error if it is damaged or no frame."""
     found = FrameStruct()
     with octets(frame) as (address, size):
         check(lib.crumb_peek(byref(found), address, size))
@@ -31,10 +34,11 @@ def peek(frame: Any) -> Frame:
 
 
 def unpack_add(frames: Union[Any, Iterable[Any]], weight: float, out: Any) -> None:
-    """out += weight * decoded, one frame after another: decoding is this on zeros, a mean of N is N frames and 1/N.
+    """Adds weight * decoded frame to out, one frame after another. On zeros, N frames and weight 1/N give their mean.
 
-    frames: one frame, or a list or tuple of them. out: a writable, C-contiguous array of n float32, of any shape. Error: a
-    frame is damaged or of another length; it has changed nothing, those before it have been added."""
+    frames: one frame, or a list or tuple of them. out: a writable, C-contiguous array of n float32, of any shape.
+    Raises Error if a frame is damaged or of other than n elements; the frames before it have then been added, it has
+    not."""
     with accumulator(out) as (total, n):
         for frame in frames if isinstance(frames, (list, tuple)) else [frames]:
             with octets(frame) as (address, size):
@@ -42,7 +46,7 @@ def unpack_add(frames: Union[Any, Iterable[Any]], weight: float, out: Any) -> No
 
 
 def finite(gradient: Any, dtype: Optional[str] = None) -> bool:
-    """Whether Packer.pack would take the gradient, so that workers can vote before they pack."""
+    """Returns True if no element is NaN, infinite or of magnitude above 2^120, as Packer.pack requires."""
     with elements(gradient, dtype) as (address, n, kind):
         status = lib.crumb_finite(address, n, kind)
     return status != ENONFINITE and check(status) == 0

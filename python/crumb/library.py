@@ -1,4 +1,4 @@
-"""libcrumb: where it is, and the functions and structures of crumb.h. SPDX-License-Identifier: MIT"""
+"""Finds and loads libcrumb; declares the functions and structures of crumb.h. SPDX-License-Identifier: MIT"""
 import ctypes
 import os
 import sys
@@ -41,7 +41,7 @@ class FrameStruct(ctypes.Structure):
 
 
 _codec = ctypes.POINTER(CodecStruct)
-_PROTOTYPES = {  # what it returns, what it takes; the address of elements or of a packer is a c_void_p
+_PROTOTYPES = {  # result, arguments; the address of elements or of a packer is a c_void_p
     "strerror": (c_char_p, c_int),
     "parse": (c_int, _codec, c_char_p, ctypes.POINTER(c_void_p)),
     "print": (c_int, _codec, c_char_p, c_size_t),
@@ -74,7 +74,7 @@ def _candidates():
         path = Path(prefix) / "lib" / SONAME
         if path.exists():
             yield path
-    yield SONAME  # wherever the loader looks
+    yield SONAME  # found by the dynamic loader
 
 
 def _load():
@@ -85,7 +85,8 @@ def _load():
             return ctypes.CDLL(str(path))
         except OSError as error:
             refused = error
-    raise ImportError(f"crumb: {refused}: build it with make, install it with make install, or name the file in CRUMB_LIBRARY")
+    raise ImportError(f"crumb: {refused}: build it with make, install it with make install, "
+                      "or name the file in CRUMB_LIBRARY")
 
 
 def _declare(library):
@@ -93,7 +94,8 @@ def _declare(library):
         try:
             function = getattr(library, "crumb_" + name)
         except AttributeError:
-            raise ImportError(f"crumb: {library._name} is not a libcrumb of this version: it has no crumb_{name}") from None
+            raise ImportError(f"crumb: {library._name} is not a libcrumb of this version: "
+                              f"it has no crumb_{name}") from None
         function.restype, function.argtypes = result, arguments
     return library
 
@@ -102,5 +104,5 @@ lib = _declare(_load())
 
 
 def version() -> str:
-    """The library's version, such as "0.1.0"."""
+    """Returns the library's version, such as "0.1.0"."""
     return lib.crumb_version().decode()

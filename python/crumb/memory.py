@@ -1,22 +1,22 @@
-"""The addresses of other people's arrays: the buffer protocol, and DLPack. SPDX-License-Identifier: MIT"""
+"""Addresses of arrays, by the buffer protocol or DLPack. SPDX-License-Identifier: MIT"""
 import ctypes
 from contextlib import contextmanager
 from ctypes import c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint64, c_void_p, py_object
 
 DTYPES = {"f32": 0, "f16": 1, "bf16": 2}  # enum crumb_dtype
-_FORMATS = {"f": "f32", "e": "f16"}  # of struct, as buffers name their elements
+_FORMATS = {"f": "f32", "e": "f16"}  # the struct module's codes, which buffers use
 
 
 class _Buffer(ctypes.Structure):
     """Py_buffer."""
 
     _fields_ = [("buf", c_void_p), ("obj", py_object), ("len", c_ssize_t), ("itemsize", c_ssize_t), ("readonly", c_int),
-                ("ndim", c_int), ("format", c_char_p), ("shape", c_void_p), ("strides", c_void_p), ("suboffsets", c_void_p),
-                ("internal", c_void_p)]
+                ("ndim", c_int), ("format", c_char_p), ("shape", c_void_p), ("strides", c_void_p),
+                ("suboffsets", c_void_p), ("internal", c_void_p)]
 
 
 class _Tensor(ctypes.Structure):
-    """DLManagedTensor, as far as it is read here."""
+    """The members of DLManagedTensor that are read here."""
 
     _fields_ = [("data", c_void_p), ("device", c_int32), ("device_id", c_int32), ("ndim", c_int32), ("code", c_uint8),
                 ("bits", c_uint8), ("lanes", c_uint16), ("shape", ctypes.POINTER(c_int64)),
@@ -42,12 +42,12 @@ def _has_buffer(array):
     except TypeError:
         return False
     except BufferError:
-        return True  # whose own words are better
+        return True  # PyObject_GetBuffer raises it again, with a message
 
 
 @contextmanager
 def _buffer(array, flags):
-    """Address, bytes, and the type: a name of DTYPES or what struct calls the elements."""
+    """Yields address, bytes, and element type: a name of DTYPES or a code of the struct module."""
     view = _Buffer()
     _api.PyObject_GetBuffer(array, ctypes.byref(view), flags | _FORMAT | _CONTIGUOUS)
     try:
@@ -59,7 +59,8 @@ def _buffer(array, flags):
 
 @contextmanager
 def _dlpack(array):
-    capsule = array.__dlpack__()  # is not taken over: it frees what it holds when it goes
+    """Yields address, bytes, and element type, as _buffer does."""
+    capsule = array.__dlpack__()  # not renamed to "used_dltensor", so it frees its tensor when deleted
     tensor = _Tensor.from_address(_api.PyCapsule_GetPointer(capsule, b"dltensor"))
     if tensor.device not in _HOSTS:
         raise TypeError("crumb reads the CPU's memory, and this array is on a device")
@@ -69,7 +70,8 @@ def _dlpack(array):
             raise BufferError("crumb wants a C-contiguous array")
         n *= tensor.shape[axis]
     dtype = _DLPACK_DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
-    yield (tensor.data or 0) + tensor.byte_offset, n * tensor.bits // 8, dtype or f"(DLPack {tensor.code}, {tensor.bits} bits)"
+    kind = dtype or f"(DLPack {tensor.code}, {tensor.bits} bits)"
+    yield (tensor.data or 0) + tensor.byte_offset, n * tensor.bits // 8, kind
     del capsule
 
 
@@ -83,7 +85,9 @@ def _open(array, flags=0):
 
 @contextmanager
 def elements(array, dtype=None):
-    """Address, number and enum crumb_dtype of a gradient's elements. dtype: their name where the array's own type is uint16."""
+    """Yields address, number and enum crumb_dtype of a gradient's elements.
+
+    dtype: the elements' type, a name of DTYPES; needed only for 16-bit floats in an array of uint16."""
     if dtype is not None and dtype not in DTYPES:
         raise ValueError(f"crumb knows the types {', '.join(DTYPES)}, not {dtype}")
     with _open(array) as (address, size, own):
@@ -97,7 +101,7 @@ def elements(array, dtype=None):
 
 @contextmanager
 def accumulator(array):
-    """Address and number of the elements of a writable float32 array."""
+    """Yields address and number of the elements of a writable float32 array."""
     with _open(array, _WRITABLE) as (address, size, own):
         if own != "f32":
             raise TypeError(f"crumb adds to float32, not to elements of type {own}")
@@ -106,6 +110,6 @@ def accumulator(array):
 
 @contextmanager
 def octets(array, writable=False):
-    """Address and bytes of an array of any type."""
+    """Yields address and bytes of an array of any type."""
     with _open(array, _WRITABLE if writable else 0) as (address, size, _):
         yield address, size

@@ -1,4 +1,4 @@
-"""Packers: who remembers. SPDX-License-Identifier: MIT"""
+"""Packers: residual, seed and step of one tensor. SPDX-License-Identifier: MIT"""
 import ctypes
 from array import array
 from ctypes import byref
@@ -9,15 +9,15 @@ from crumb.error import check
 from crumb.library import EINVAL, ELENGTH, KNOWN_FINITE, CodecStruct, lib
 from crumb.memory import elements, octets
 
-_ALIGNMENT = 64  # bytes; the library takes less, but is fastest so
+_ALIGNMENT = 64  # bytes, a cache line; the library accepts less, but is slower then
 
 
 class Packer:
-    """The memory of one tensor on one worker: what is still owed, the seed, the step. One thread at a time may use it.
+    """Packs the gradients of one tensor on one worker; keeps its residual, seed and step. Not thread-safe.
 
-    codec: a Codec or its spec. n: elements of the gradient. seed: from which random codecs round; give every worker and
-    tensor its own. run: contiguous elements of one output unit (a column of 1-bit SGD); 0: there is no such thing.
-    """
+    codec: a Codec or its spec. n: elements of the gradient. seed: of random rounding; every worker and tensor should
+    have its own. run: consecutive elements that belong to one output unit, the columns of 1-bit SGD (seide); 0: no
+    columns. Raises Error if the spec is invalid, or n or run is negative or too large."""
 
     def __init__(self, codec: Union[Codec, str], n: int, seed: int = 0, run: int = 0):
         codec = Codec(codec)
@@ -40,15 +40,15 @@ class Packer:
         self.n = lib.crumb_packer_count(self.address)
         self.bound = self.codec.bound(self.n)
 
-    # ---- a checkpoint ----
+    # ---- checkpoints ----
 
     def to_bytes(self) -> bytes:
-        """All that it remembers; from_bytes goes on from there. (pickle and copy work too.)"""
+        """Returns the whole state, size bytes, for from_bytes. pickle and copy use it."""
         return ctypes.string_at(self.address, self.size)
 
     @classmethod
     def from_bytes(cls, data: Any) -> "Packer":
-        """The packer that to_bytes wrote; Error if the data are not one, or are damaged."""
+        """Returns the packer that to_bytes wrote. Raises Error if the data are damaged or no packer."""
         packer = cls.__new__(cls)
         with octets(data) as (source, size):
             packer._allocate(size)
@@ -60,16 +60,16 @@ class Packer:
     def __reduce__(self):
         return Packer.from_bytes, (self.to_bytes(),)
 
-    # ---- what it knows ----
+    # ---- state ----
 
     @property
     def step(self) -> int:
-        """How many frames it has packed."""
+        """The number of frames packed so far."""
         return lib.crumb_packer_step(self.address)
 
     @property
     def residual(self) -> Optional[memoryview]:
-        """What is still owed: n floats in place (numpy.asarray takes them), or None if the codec keeps nothing."""
+        """The residual: n float32, a view of the packer's memory for numpy.asarray; None if the codec has none."""
         at = lib.crumb_packer_residual(self.address)
         if not at:
             return None
@@ -79,15 +79,17 @@ class Packer:
     def __repr__(self) -> str:
         return f"Packer({str(self.codec)!r}, {self.n}), step {self.step}"
 
-    # ---- learners that agree ----
+    # ---- shared statistics ----
 
     @property
     def agree_count(self) -> int:
-        """How many floats are due before the next pack; mostly 0."""
+        """Floats of shared statistics that the next pack needs from each learner; 0 for most codecs and steps."""
         return lib.crumb_agree_count(self.address)
 
     def measure(self, gradient: Any, dtype: Optional[str] = None) -> "array[float]":
-        """This learner's agree_count floats. Give those of all learners to agree, on each of them."""
+        """Returns this learner's shared statistics, agree_count floats. Every learner passes those of all to agree.
+
+        Raises NonFinite if an element is NaN, infinite or of magnitude above 2^120."""
         with elements(gradient, dtype) as (address, n, kind):
             self._check_length(n)
             stat = array("f", bytes(4 * self.agree_count))
@@ -96,7 +98,9 @@ class Packer:
         return stat
 
     def agree(self, stats: Sequence["array[float]"]) -> None:
-        """stats: what every learner measured, in the same order everywhere."""
+        """Takes all learners' shared statistics, which allows the next pack.
+
+        stats: each learner's agree_count floats, in the same order on all learners. Raises Error for other lengths."""
         everything = array("f", (x for stat in stats for x in stat))
         if len(everything) != len(stats) * self.agree_count:
             check(EINVAL, f"{len(everything)} floats of {len(stats)} learners, {self.agree_count} of each are due")
@@ -106,20 +110,28 @@ class Packer:
     # ---- packing ----
 
     def pack(self, gradient: Any, dtype: Optional[str] = None) -> bytes:
-        """The frame of n elements; the residual and the step move on. NonFinite or Error: nothing has changed."""
+        """Returns the frame of a gradient of n elements; updates the residual and the step.
+
+        dtype: "f16" or "bf16" for such floats in an array of uint16. Raises NonFinite if an element is NaN, infinite
+        or of magnitude above 2^120, Error for a wrong length or missing shared statistics; then nothing has changed."""
         frame = ctypes.create_string_buffer(self.bound)
         length = self.pack_into(gradient, frame, dtype)
         return ctypes.string_at(frame, length)
 
     def pack_into(self, gradient: Any, out: Any, dtype: Optional[str] = None) -> int:
-        """The same into a writable buffer of at least bound bytes, which means nothing after an error; returns the frame's length."""
+        """Packs into out, a writable buffer of at least bound bytes. Returns the frame's length.
+
+        Raises what pack raises; the buffer's contents are then undefined."""
         with elements(gradient, dtype) as (address, n, kind), octets(out, writable=True) as (room, size):
             self._check_length(n)
             return self.pack_at(address, kind, room, size)
 
     def pack_at(self, gradient: int, kind: int, out: int, size: int, known_finite: bool = False) -> int:
-        """The same with addresses: n elements of enum crumb_dtype kind, and size bytes of room."""
-        return check(lib.crumb_pack(self.address, gradient, self.n, kind, KNOWN_FINITE if known_finite else 0, out, size))
+        """Packs n elements at address gradient into size bytes at address out. Returns the frame's length.
+
+        kind: enum crumb_dtype. known_finite: the caller has checked the elements. Raises what pack raises."""
+        flags = KNOWN_FINITE if known_finite else 0
+        return check(lib.crumb_pack(self.address, gradient, self.n, kind, flags, out, size))
 
     def _check_length(self, n):
         if n != self.n:

@@ -1,8 +1,10 @@
-"""Policies: text -> one codec per kind, as exchange/policy.h has it.
+"""Policies, texts that give each kind of tensor a codec; the same language as in exchange/policy.h.
 
-Rules KIND[,KIND...]=SPEC joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw". last
-falls back to fc where no rule names it; a kind that no rule covers goes raw. A single SPEC is short for: that codec for
-weights, raw for bias and batchnorm, and for last too with terngrad, as published. SPDX-License-Identifier: MIT
+A policy is rules KIND[,KIND...]=SPEC joined by ';', of which the first one for a kind counts:
+"conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw". A kind without a rule is raw, but last without a rule is as fc.
+A single SPEC gives all weights that codec, and bias and batchnorm raw; terngrad leaves last raw, too, as published.
+
+SPDX-License-Identifier: MIT
 """
 from typing import Any, Dict, Mapping
 
@@ -35,7 +37,7 @@ def _single(spec: str) -> Dict[str, Codec]:
 
 
 class Policy:
-    """Which codec a tensor gets, by its kind. ValueError (or Error, which is one) where the text is no policy."""
+    """A codec for each kind of tensor. Raises ValueError (of which Error is a subclass) if the text is no policy."""
 
     def __init__(self, text: str):
         name = text[:min([text.find(mark) for mark in ":,=;" if mark in text], default=len(text))]
@@ -44,15 +46,19 @@ class Policy:
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> "Policy":
-        """MXNet's compression_params: {"type": "2bit" or "1bit", "threshold": a number or "auto", 0.5 if there is none}."""
+        """Returns the policy of MXNet's compression_params: type is "2bit" or "1bit", threshold a number or "auto".
+
+        The default threshold is 0.5. Raises ValueError for other keys or values."""
         unknown = set(params) - {"type", "threshold"}
         if unknown or params.get("type") not in _MXNET:
-            raise ValueError(f"crumb: compression_params take type ({', '.join(_MXNET)}) and threshold, not {dict(params)}")
+            raise ValueError(f"crumb: compression_params take type ({', '.join(_MXNET)}) and threshold, "
+                             f"not {dict(params)}")
         threshold = params.get("threshold", 0.5)
-        return cls(f"{_MXNET[params['type']]}:threshold={threshold if threshold == 'auto' else repr(float(threshold))}")
+        value = threshold if threshold == "auto" else repr(float(threshold))
+        return cls(f"{_MXNET[params['type']]}:threshold={value}")
 
     def choose(self, kind: str, n: int) -> Codec:
-        """The codec of n elements of a kind: the policy's, or raw when its bound is not below the dense size."""
+        """Returns the codec for n elements of a kind: the policy's, or raw if its bound is not below 4 n bytes."""
         raw = Codec("raw")
         codec = self.codecs.get(kind, raw)
         return codec if 0 < codec.bound(n) < 4 * n else raw
@@ -62,7 +68,7 @@ class Policy:
 
 
 def seed_of(seed: int, learner: int, tensor: int) -> int:
-    """The seed of one packer; every learner and tensor has its own. That of crumb_exchange_seed."""
+    """Returns the seed of a learner's packer for a tensor, a hash of the three numbers: crumb_exchange_seed's."""
     mask, h = (1 << 64) - 1, 0
     for x in (seed, learner, tensor):
         h = (h ^ x & mask) + 0x9E3779B97F4A7C15 & mask

@@ -1,5 +1,5 @@
-/* What the fuzz targets share: instruction sets, blocks of exactly their size, frames whose checksums are in
- * order. A law that does not hold is a failed assertion, which libFuzzer reports as a crash.
+/* Shared by the fuzz targets: instruction sets, heap blocks of exactly the data's size, frames with valid
+ * checksums. A law that does not hold is a failed assertion, which libFuzzer reports as a crash.
  *
  * The first byte of every input picks the instruction set; the portable one is what it is compared with.
  *
@@ -27,7 +27,7 @@ static inline uint8_t fuzz_byte(const uint8_t **data, size_t *size)
 	return *(*data)++;
 }
 
-/* Sets the instruction set of that number; the best one where this machine has no such. */
+/* Selects instruction set `number`, or the best one if this machine does not have it. */
 static inline void fuzz_set_isa(uint8_t number)
 {
 	static const char *const names[] = {"portable", "sse2", "avx2", "avx512", "neon"};
@@ -36,7 +36,8 @@ static inline void fuzz_set_isa(uint8_t number)
 }
 enum { FUZZ_PORTABLE };
 
-/* A copy in a block of exactly that size, which the caller frees: a sanitizer sees who reads on. */
+/* Returns a copy in a heap block of exactly that size, which the caller frees: a sanitizer reports reads past
+ * its end. */
 static inline void *fuzz_copy(const void *data, size_t size)
 {
 	void *copy = malloc(size);
@@ -53,9 +54,9 @@ static inline uint64_t fuzz_u64(const uint8_t *src)
 	return x;
 }
 
-/* Gives the frame at src the checksums of what its header and payload have become, and returns its length. A
- * payload goes to the end of src if its header says more. What is no header of this format stays as it is:
- * returns 0. */
+/* Writes valid checksums into the frame at src and returns its length. A payload longer than src by its
+ * header is cut at src's end. Returns 0, and changes nothing, if src does not begin with a header of this
+ * format. */
 static inline size_t fuzz_seal(uint8_t *src, size_t size)
 {
 	static const uint8_t head[] = {'C', 'R', 'M', 'B', CRUMB_FORMAT};
@@ -68,7 +69,7 @@ static inline size_t fuzz_seal(uint8_t *src, size_t size)
 	                                (size_t)(told < room ? told : room));
 }
 
-/* n floats of that value, which the caller frees. */
+/* Returns n floats of that value, which the caller frees. */
 static inline float *fuzz_floats(size_t n, float value)
 {
 	float *floats = malloc(n * sizeof *floats);
@@ -78,8 +79,7 @@ static inline float *fuzz_floats(size_t n, float value)
 	return floats;
 }
 
-/* A weight with which the frame that was peeked decodes to finite numbers: 1, but the mean of what is a sum.
- */
+/* Returns a weight with which the peeked frame decodes to finite numbers: 1, or 1 / learners for a sum. */
 static inline float fuzz_weight(const crumb_frame_info *frame)
 {
 	for (size_t i = 0; i < frame->facts; i++)

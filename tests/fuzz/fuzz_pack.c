@@ -1,5 +1,5 @@
-/* Packing any bits by any codec: a gradient is refused and nothing has changed, or its frame is within the
- * bound, decodes, and is the same from every instruction set; and the packer goes on.
+/* Packs arbitrary bits with any codec: either the gradient is refused and the packer unchanged, or its frame
+ * is within the bound, decodes, and is the same from every instruction set.
  *
  * An input is a byte for the instruction set, one for type and steps, a spec, a line feed, and elements.
  *
@@ -13,7 +13,7 @@ struct gradient {
 	unsigned flags;
 };
 
-/* Measures and agrees with itself where the codec wants it, and packs. */
+/* Measures and agrees on shared statistics alone, if the codec has any, and packs. */
 static int64_t pack(crumb_packer *packer, const struct gradient *g, uint8_t *dst, size_t cap)
 {
 	const size_t due = crumb_agree_count(packer);
@@ -41,7 +41,7 @@ static void assert_decodes(const uint8_t *frame, size_t length, size_t n)
 	free(exact);
 }
 
-/* Whether frames of n elements are all of one length. */
+/* Returns true if all frames of n elements have the same length. */
 static bool fixed(const crumb_codec *codec)
 {
 	const crumb_codec_info *info = crumb_list(codec->id - 1);
@@ -71,7 +71,7 @@ static void assert_laws(const crumb_codec *codec, const struct gradient *g, uint
 			assert(!step || length == before || !fixed(codec));
 			before = length;
 		}
-		const float *owed = crumb_packer_residual(packer); /* a packer may owe more than is usable */
+		const float *owed = crumb_packer_residual(packer); /* may grow past 2^120 */
 		assert(!crumb_packer_check(packer, size) || (owed && crumb_finite(owed, n, CRUMB_F32)));
 		fuzz_set_isa(FUZZ_PORTABLE);
 		assert(pack(plain, g, same, cap) == length && !memcmp(plain, packer, size));

@@ -1,6 +1,6 @@
-/* A packer read back from a file of any bytes: refused, or it packs a frame within the bound. That decodes,
- * or is refused for its payload: a packer has no checksum, and the scaler that learners agreed on may have
- * become negative.
+/* Takes arbitrary bytes for a packer: crumb_packer_check refuses them, or the packer packs a frame within the
+ * bound. The frame decodes or is refused for its payload: a packer has no checksum, and damage may have made
+ * the shared scaler negative.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/fuzz/fuzz.h"

@@ -10,7 +10,7 @@
 
 static const char *folder;
 
-/* An input under way: its head and what is appended to it. */
+/* The seed that is being written, and its bytes so far. */
 static uint8_t input[1 << 16];
 static size_t size;
 

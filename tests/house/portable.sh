@@ -12,7 +12,8 @@ int main(void)
 	unsigned char frame[256];
 	crumb_codec codec;
 	crumb_packer *packer;
-	if (strcmp(crumb_isa(), "portable") || crumb_parse(&codec, "twobit", 0) || crumb_bound(&codec, 5) > sizeof frame)
+	if (strcmp(crumb_isa(), "portable") || crumb_parse(&codec, "twobit", 0) ||
+	    crumb_bound(&codec, 5) > sizeof frame)
 		return 1;
 	packer = aligned_alloc(64, (crumb_packer_size(&codec, 5) + 63) / 64 * 64);
 	if (!packer || crumb_packer_init(packer, &codec, 5, 0, 1))
@@ -24,8 +25,10 @@ int main(void)
 	return sum[0] == 0.5f && sum[1] == -0.5f && sum[2] == 0 && sum[3] == 0.5f && sum[4] == 0 ? 0 : 4;
 }
 END
-check "cc src/*.c src/*/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
+check "cc src/*.c src/*/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" \
+	"$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
 check "and it works" ./smoke
-check "with all that this CPU has" "$CC" -march=native -I"$SOURCE/include" -I"$SOURCE/src" "$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
+check "with all that this CPU has" "$CC" -march=native -I"$SOURCE/include" -I"$SOURCE/src" \
+	"$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
 check "it works, too" ./smoke
 finish

@@ -40,7 +40,8 @@ import os, sys
 sys.path.insert(0, "experiments")
 import catalogue
 codecs = {line[6:-2] for line in open(sys.argv[1]) if line.startswith("CODEC(")}
-assert codecs == {row.codec.split(":")[0] for row in catalogue.EXPERIMENTS["codecs"].rows if "=" not in row.codec.split(":")[0]}, codecs
+names = {row.codec.split(":")[0] for row in catalogue.EXPERIMENTS["codecs"].rows}
+assert codecs == {name for name in names if "=" not in name}, codecs
 import report
 drawn = {os.path.basename(path) for path in report.drawings()}
 assert drawn == set(os.listdir("experiments/figures")), drawn

@@ -57,11 +57,11 @@ use() {
 	mkdir "$1"
 	for package in crumb "crumb --static"; do
 		# shellcheck disable=SC2046,SC2086 # lists of flags
-		check "$1: C, pkg-config $package" "$CC" -Wall -Wextra -Werror "$SOURCE/tests/install/example.c" -o "$1/c" \
-			$(pkg-config --cflags --libs $package)
+		check "$1: C, pkg-config $package" "$CC" -Wall -Wextra -Werror "$SOURCE/tests/install/example.c" \
+			-o "$1/c" $(pkg-config --cflags --libs $package)
 		# shellcheck disable=SC2046,SC2086
-		check "$1: C++, pkg-config $package" $cxx -Wall -Wextra -Werror "$SOURCE/tests/install/example.cc" -o "$1/cc" \
-			$(pkg-config --cflags --libs $package)
+		check "$1: C++, pkg-config $package" $cxx -Wall -Wextra -Werror "$SOURCE/tests/install/example.cc" \
+			-o "$1/cc" $(pkg-config --cflags --libs $package)
 		LD_LIBRARY_PATH=$library
 		example "$1: C with pkg-config" "$1/c"
 		example "$1: C++ with pkg-config" "$1/cc"

@@ -59,7 +59,9 @@ python3 lines.py >lines
 in_page crumb-codecs.7
 
 shown crumb.3 | tr '\n' ' ' | tr -s ' ' >page
-cat "$SOURCE/include/crumb.h" "$SOURCE/include/crumb_parallel.h" | tr '\n' ' ' | grep -o 'CRUMB_API [^;]*;' | tr -s ' ' | sed 's/^CRUMB_API //; /__attribute/d' >lines
+cat "$SOURCE/include/crumb.h" "$SOURCE/include/crumb_parallel.h" | tr '\n' ' ' |
+	grep -o 'CRUMB_API [^;]*;' | tr -s ' ' |
+	sed 's/^CRUMB_API //; /__attribute/d' >lines
 in_page "crumb.3, functions"
 sed -n 's/^\t\(CRUMB_[A-Z0-9_]*\).*/\1/p' "$SOURCE/include/crumb.h" >lines
 in_page "crumb.3, constants"

@@ -7,6 +7,7 @@ import unittest
 
 
 def need(*modules):
+    """Exits with status 77, a skip, if Python lacks one of the modules."""
     for module in modules:
         try:
             __import__(module)
@@ -19,6 +20,7 @@ def need(*modules):
 
 def main():
     result = unittest.main(exit=False, verbosity=0).result
-    failed = len({getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors})  # subtests of one are one
+    # Several failed subtests of one test count as one.
+    failed = len({getattr(test, "test_case", test).id() for test, _ in result.failures + result.errors})
     print(f"{result.testsRun - failed} passed, {failed} failed")
     sys.exit(failed > 0 or result.testsRun == 0)

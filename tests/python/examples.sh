@@ -20,14 +20,18 @@ random.seed(1)
 os.mkdir("mnist")
 for name, count in (("train", 400), ("t10k", 50)):
     gzip.open(f"mnist/{name}-images-idx3-ubyte.gz", "wb").write(bytes(16) + random.randbytes(784 * count))
-    gzip.open(f"mnist/{name}-labels-idx1-ubyte.gz", "wb").write(bytes(8) + bytes(random.randrange(10) for _ in range(count)))
+    labels = bytes(random.randrange(10) for _ in range(count))
+    gzip.open(f"mnist/{name}-labels-idx1-ubyte.gz", "wb").write(bytes(8) + labels)
 END
 grep -v "crumb's .* line" "$SOURCE/examples/ddp_mnist.py" >plain.py
 holds "two lines are crumb's" test "$(diff "$SOURCE/examples/ddp_mnist.py" plain.py | grep -c '^<.*crumb\.torch')" = 2
 holds "and no others" sh -c '! grep -v "^[^i ]" plain.py | grep "crumb\."'
 ranks() {
 	export MASTER_ADDR=127.0.0.1 WORLD_SIZE=2 OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo MASTER_PORT
-	MASTER_PORT=$("$PYTHON" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+	MASTER_PORT=$("$PYTHON" -c 'import socket
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+print(s.getsockname()[1])')
 	RANK=1 timeout 120 "$PYTHON" "$1" mnist 1 &
 	RANK=0 timeout 120 "$PYTHON" "$1" mnist 1 && wait $!
 }

@@ -1,4 +1,4 @@
-"""Runs a test's checks in several processes at once: gloo over files and the loopback device, as torchrun would start them.
+"""Runs a test's checks in several processes at once, as torchrun would: gloo over the loopback device.
 
 SPDX-License-Identifier: MIT
 """
@@ -31,7 +31,7 @@ def _rank(rank, ranks, folder, checks):
 
 
 def passed_by(ranks, checks):
-    """How many of the checks all ranks have passed, one after another; none after the first that failed is tried."""
+    """Returns how many of the checks passed on all ranks. They run one after another up to the first failure."""
     with tempfile.TemporaryDirectory() as folder:
         open(folder + "/passed", "w").close()
         try:
@@ -43,14 +43,14 @@ def passed_by(ranks, checks):
 
 
 def gathered(tensor):
-    """Everybody's, in rank order."""
+    """Returns all ranks' tensors, in rank order."""
     everyone = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]
     dist.all_gather(everyone, tensor)
     return everyone
 
 
 def run(*plans):
-    """plans: (ranks, checks). Counts as the other tests do."""
+    """Runs plans, pairs (ranks, checks); prints passed and failed checks and exits, as the other tests do."""
     passed = sum(passed_by(ranks, checks) for ranks, checks in plans)
     failed = sum(len(checks) for _, checks in plans) - passed
     print(f"{passed} passed, {failed} failed")

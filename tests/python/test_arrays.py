@@ -1,4 +1,4 @@
-"""The Python package against direct calls of the library, for every codec in the table; and what it refuses.
+"""The Python package compared with direct calls of the library, for every codec in the table; and its refusals.
 
 SPDX-License-Identifier: MIT
 """
@@ -36,7 +36,7 @@ def specs():
 
 
 def gradients(dtype="f32", n=N, steps=STEPS, seed=1):
-    """Arrays as NumPy holds them; bfloat16 in uint16."""
+    """Yields NumPy arrays of n elements, one a step; bfloat16 as uint16."""
     random = np.random.default_rng(seed)
     for _ in range(steps):
         values = (random.standard_normal(n) * 0.3).astype("<f4")
@@ -44,7 +44,7 @@ def gradients(dtype="f32", n=N, steps=STEPS, seed=1):
 
 
 def pack(packers, arrays, dtype=None):
-    """One frame a learner, who agree first where they have to."""
+    """Returns one frame a learner, after they have agreed on shared statistics."""
     arrays = list(arrays)
     stats = [packer.measure(gradient, dtype) for packer, gradient in zip(packers, arrays)]
     for packer in packers:
@@ -67,7 +67,8 @@ class SameAsTheLibrary(unittest.TestCase):
                 for gradient, name in zip(arrays, names):
                     gradient.tofile(name)
                 subprocess.run([LIBRARY_RUN, spec, str(SEED), dtype, folder + "/c", *names], check=True)
-                frames, state, total = (Path(folder, "c." + suffix).read_bytes() for suffix in ("frames", "packer", "sum"))
+                results = [Path(folder, "c." + suffix).read_bytes() for suffix in ("frames", "packer", "sum")]
+                frames, state, total = results
                 packer = crumb.Packer(spec, N, SEED)
                 own = [pack([packer], [gradient], dtype if dtype == "bf16" else None)[0] for gradient in arrays]
                 self.assertEqual(b"".join(own), frames)
@@ -85,7 +86,7 @@ class SameAsTheLibrary(unittest.TestCase):
 
 
 class Packers(unittest.TestCase):
-    def test_what_is_owed_is_what_was_not_sent(self):
+    def test_the_residual_is_what_was_not_sent(self):
         for spec in specs():
             packer = crumb.Packer(spec, N)
             self.assertEqual(packer.residual is not None, packer.codec.info.residual)
@@ -103,7 +104,8 @@ class Packers(unittest.TestCase):
                 packer = crumb.Packer(spec, N, SEED)
                 first, *rest = gradients()
                 pack([packer], [first])
-                others = [crumb.Packer.from_bytes(packer.to_bytes()), pickle.loads(pickle.dumps(packer)), copy.deepcopy(packer)]
+                others = [crumb.Packer.from_bytes(packer.to_bytes()), pickle.loads(pickle.dumps(packer)),
+                          copy.deepcopy(packer)]
                 for gradient in rest:
                     want = pack([packer], [gradient])
                     for other in others:
@@ -151,7 +153,7 @@ class Packers(unittest.TestCase):
 
 
 class Memory(unittest.TestCase):
-    """Every holder of the same values gives the same frame, and nothing is copied on the way out."""
+    """Every kind of array of the same values gives the same frame; results are written in place."""
 
     def frame(self, gradient, dtype=None):
         return crumb.Packer("raw", N).pack(gradient, dtype)
@@ -161,7 +163,8 @@ class Memory(unittest.TestCase):
         want = self.frame(gradient)
         read_only = gradient.copy()
         read_only.flags.writeable = False
-        for same in (read_only, gradient.reshape(17, 59), gradient[:, None], array.array("f", gradient), memoryview(gradient)):
+        for same in (read_only, gradient.reshape(17, 59), gradient[:, None], array.array("f", gradient),
+                     memoryview(gradient)):
             self.assertEqual(self.frame(same), want)
         half = gradient.astype("f2")
         self.assertEqual(self.frame(half), self.frame(half.astype("f4")))
@@ -194,7 +197,8 @@ class Memory(unittest.TestCase):
 
     def test_refused(self):
         gradient = next(gradients())
-        for bad in (gradient.astype("f8"), gradient.astype(">f4"), gradient.astype("i4"), gradient.astype("u2"), 5, None, "text"):
+        for bad in (gradient.astype("f8"), gradient.astype(">f4"), gradient.astype("i4"), gradient.astype("u2"),
+                    5, None, "text"):
             with self.assertRaises(TypeError):
                 self.frame(bad)
         for dtype in ("f32", "f16", "bf16", "f64"):
@@ -227,14 +231,16 @@ class Constants(unittest.TestCase):
         header = Path(SOURCE, "include/crumb.h").read_text()
         number = dict(re.findall(r"^#define CRUMB_(\w+)\s+(\d+)\s", header, re.M))
         number.update(re.findall(r"\bCRUMB_(\w+) = (-?\d+)", header))
-        copied = {name: value for name, value in vars(crumb.library).items() if name.isupper() and isinstance(value, int)}
+        copied = {name: value for name, value in vars(crumb.library).items()
+                  if name.isupper() and isinstance(value, int)}
         self.assertGreater(len(copied), 12)
         self.assertEqual({name: int(number.get(name, "0")) for name in copied}, copied)
 
 
 class Codecs(unittest.TestCase):
     def test_specs(self):
-        self.assertEqual(len(crumb.codecs()), len(re.findall(r"^CODEC\(", Path(SOURCE, "src/codecs.def").read_text(), re.M)))
+        table = Path(SOURCE, "src/codecs.def").read_text()
+        self.assertEqual(len(crumb.codecs()), len(re.findall(r"^CODEC\(", table, re.M)))
         for spec in specs():
             codec = crumb.Codec(spec)
             self.assertEqual(crumb.Codec(str(codec)), codec)

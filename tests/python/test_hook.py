@@ -1,4 +1,4 @@
-"""The hook, bucket by bucket: what it makes of gradients, against packers and plain means by hand.
+"""The hook, bucket by bucket, compared with packers and plain means that the test computes itself.
 
 SPDX-License-Identifier: MIT
 """
@@ -21,7 +21,7 @@ DTYPES = torch.float32, torch.float16, torch.bfloat16
 
 
 class Model(torch.nn.Module):
-    """Of parameters that a policy's fc covers, but for two biases."""
+    """Two parameters of fc weights and two of one axis, which are biases, by SHAPES."""
 
     def __init__(self):
         super().__init__()
@@ -29,10 +29,11 @@ class Model(torch.nn.Module):
 
 
 class GradBucket:
-    """What DDP hands to a hook."""
+    """Stands for the torch.distributed.GradBucket that DDP passes to a hook."""
 
     def __init__(self, index, last, parameters, flat):
-        self.index, self.is_last, self.parameters, self.buffer = lambda: index, lambda: last, lambda: parameters, lambda: flat
+        self.index, self.is_last = lambda: index, lambda: last
+        self.parameters, self.buffer = lambda: parameters, lambda: flat
 
 
 def gradient(step, rank, dtype=torch.float32):
@@ -41,7 +42,7 @@ def gradient(step, rank, dtype=torch.float32):
 
 
 def reduce(pair, model, flat, split=2):
-    """One step in two buckets, in the order in which DDP has them; flat becomes the mean."""
+    """Runs one step with two buckets, in DDP's order: the last parameters first. flat becomes the mean."""
     state, hook = pair
     parameters = list(model.parameters())
     border = sum(parameter.numel() for parameter in parameters[:split])
@@ -58,7 +59,7 @@ def hooked(policy, **options):
 
 
 def policies():
-    """Every codec for everything that has no bias's shape."""
+    """Yields every codec at its defaults, and two more specs."""
     for info in crumb.codecs():
         yield info.name
     yield "terngrad:shared=1"
@@ -66,11 +67,12 @@ def policies():
 
 
 def everything(spec):
+    """Returns the policy that gives biases and fc weights the same codec."""
     return ";".join(f"{kind}={spec}" for kind in ("fc", "bias"))
 
 
 def by_hand(packers, flats, slots):
-    """The mean that every rank should get: each of the packers' frames, decoded in rank order."""
+    """Returns the mean that every rank should get. packers: for each rank, one a slot. flats: each rank's gradient."""
     mean, at = torch.zeros(len(flats[0])), 0
     for i, slot in enumerate(slots):
         parts = [flat[at:at + slot.n].contiguous() for flat in flats]
@@ -87,8 +89,9 @@ def means_are_those_of_packers_by_hand(rank, ranks):
         for dtype in DTYPES:
             pair, model = hooked(everything(spec), seed=5)
             slots = list(pair[0]._slots.values())
-            packers = [[crumb.Packer(slot.packer.codec, slot.n, seed_of(5, r, i), 0 if len(shape) < 2 else slot.n // shape[0])
-                        for i, (slot, shape) in enumerate(zip(slots, SHAPES))] for r in range(ranks)]
+            runs = [slot.n // shape[0] if len(shape) > 1 else 0 for slot, shape in zip(slots, SHAPES)]
+            packers = [[crumb.Packer(slot.packer.codec, slot.n, seed_of(5, r, i), runs[i])
+                        for i, slot in enumerate(slots)] for r in range(ranks)]
             for step in range(3):
                 want = by_hand(packers, [gradient(step, r, dtype) for r in range(ranks)], slots)
                 got = reduce(pair, model, gradient(step, rank, dtype), split=2 - step % 2)
@@ -103,7 +106,8 @@ def means_are_those_of_packers_by_hand(rank, ranks):
             stats = pair[0].stats()
             assert stats["steps"] == 3 and stats["skipped"] == 0
             assert stats["dense_bytes"] == 3 * got.numel() * got.element_size()
-            assert stats["sent_bytes"] <= stats["allreduce_bytes"] + 3 * ranks * (6 * 16 + 8 * len(slots)), (spec, stats)
+            heads = 3 * ranks * (6 * 16 + 8 * len(slots))
+            assert stats["sent_bytes"] <= stats["allreduce_bytes"] + heads, (spec, stats)
 
 
 def what_is_not_finite_passes_and_nothing_moves(rank, ranks):
@@ -125,7 +129,7 @@ def what_is_not_finite_passes_and_nothing_moves(rank, ranks):
         assert torch.equal(reduce(pair, model, gradient(2, rank)), reduce(others, other, gradient(2, rank)))
 
 
-def what_is_finite_but_too_great_is_averaged_plainly(rank, ranks):
+def a_finite_unusable_element_is_averaged_plainly(rank, ranks):
     pair, model = hooked(everything("adacomp"))
     flat = gradient(0, rank)
     flat[0] = 2.0**122 if rank == 0 else 0.0
@@ -133,35 +137,37 @@ def what_is_finite_but_too_great_is_averaged_plainly(rank, ranks):
     assert flat[0] == 2.0**122 / ranks
     small = sum(torch.Size(shape).numel() for shape in SHAPES[:2])
     torch.testing.assert_close(flat[1:small], (sum(gradient(0, r) for r in range(ranks)) / ranks)[1:small])
-    owed = [slot.packer.step for slot in pair[0]._slots.values()]
-    assert owed == [0, 0, 1, 1] and pair[0].stats()["skipped"] == 0, owed
+    steps = [slot.packer.step for slot in pair[0]._slots.values()]
+    assert steps == [0, 0, 1, 1] and pair[0].stats()["skipped"] == 0, steps
 
 
 def frames_that_would_be_too_long_are_not_sent(rank, ranks):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        pair, model = hooked("fc=half")  # and the biases raw, which at four ranks is half as much again as an all-reduce's
+        pair, model = hooked("fc=half")  # and raw biases, at four ranks 1.5 times the bytes of an all-reduce
         for step in range(3):
             got = reduce(pair, model, gradient(step, rank), split=3)
         stats = pair[0].stats()
-        assert stats["sent_bytes"] <= stats["allreduce_bytes"] + 3 * 2 * 2 * 4 * ranks, stats  # parts of a bucket are whole elements
+        rounding = 3 * 2 * 2 * 4 * ranks  # a rank's part of a bucket is a whole number of elements
+        assert stats["sent_bytes"] <= stats["allreduce_bytes"] + rounding, stats
         assert len([w for w in said if "averaged plainly" in str(w.message)]) == (rank == 0), said
     want = sum(gradient(2, r) * (1 / ranks) for r in range(ranks))
     assert torch.equal(got[-SHAPES[-1][0]:], want[-SHAPES[-1][0]:])
 
 
-def a_bucket_that_grows_too_long_gives_what_it_owes(rank, ranks):
-    pair, model = hooked(everything("adacomp:bin=16000"))  # two bytes for each of what it sends
+def a_slot_that_is_packed_no_more_sends_its_residual(rank, ranks):
+    pair, model = hooked(everything("adacomp:bin=16000"))  # two bytes for each element that it sends
     total, sent = 0, 0
     for step in range(3):
         flat = gradient(step, rank) if step < 2 else torch.full_like(gradient(0, 0), 1000.0 * (rank + 1))
         total = total + sum(gathered(flat)) / ranks
         sent = sent + reduce(pair, model, flat)
     assert all(slot.plain or slot.raw for slot in pair[0]._slots.values())
-    owed = torch.cat([torch.zeros(slot.n) if slot.packer.residual is None else
-                      torch.frombuffer(slot.packer.residual, dtype=torch.float32) for slot in pair[0]._slots.values()])
-    torch.testing.assert_close(sent + sum(gathered(owed)) / ranks, total, rtol=1e-4, atol=1e-3)
-    assert (owed == 0).all()
+    residual = torch.cat([torch.zeros(slot.n) if slot.packer.residual is None else
+                          torch.frombuffer(slot.packer.residual, dtype=torch.float32)
+                          for slot in pair[0]._slots.values()])
+    torch.testing.assert_close(sent + sum(gathered(residual)) / ranks, total, rtol=1e-4, atol=1e-3)
+    assert (residual == 0).all()
 
 
 def a_state_goes_on_where_it_was(rank, ranks):
@@ -174,8 +180,9 @@ def a_state_goes_on_where_it_was(rank, ranks):
         file.seek(0)
         others, other = hooked(everything(spec), seed=2)
         others[0].load_state_dict(torch.load(file))
-        for step in range(2, 5):  # in other buckets, as DDP makes them in its first step
-            assert torch.equal(reduce(pair, model, gradient(step, rank)), reduce(others, other, gradient(step, rank), split=1)), spec
+        for step in range(2, 5):  # in other buckets, as after DDP's first step
+            want = reduce(pair, model, gradient(step, rank))
+            assert torch.equal(want, reduce(others, other, gradient(step, rank), split=1)), spec
     saved = pair[0].state_dict()
     name = next(iter(saved["packers"]))
     for bad in ({**saved, "rank": rank + 1}, {**saved, "ranks": 9}, {**saved, "setup": "another"},
@@ -196,7 +203,7 @@ def one_agreement_a_step(rank, ranks):
     wire.gather = lambda data, tag: gathers.append(len(data)) or gather(data, tag)
     for step in range(3):
         reduce(pair, model, gradient(step, rank))
-    assert gathers == [3] * 3, gathers  # a scaler a parameter, and one is too short for anything but raw
+    assert gathers == [3] * 3, gathers  # one scaler for each parameter but the shortest, which is raw
 
 
 def refusals(rank, ranks):
@@ -217,7 +224,7 @@ def refusals(rank, ranks):
     pair, model = hooked("sign")
     refused(RuntimeError, lambda: reduce(pair, Model(), gradient(0, rank)))
     pair, model = hooked(everything("terngrad"))
-    if rank == 0:  # whose packer will not do
+    if rank == 0:  # its packer fails
         slot = next(iter(pair[0]._slots.values()))
         slot.packer.pack_at = lambda *arguments: crumb.error.check(-11)
     said = refused(Exception, lambda: reduce(pair, model, gradient(0, rank)))
@@ -226,13 +233,14 @@ def refusals(rank, ranks):
 
 
 def kinds(rank, ranks):
-    model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.LSTM(4, 4), torch.nn.Conv1d(4, 4, 1), torch.nn.BatchNorm1d(4),
-                                torch.nn.LayerNorm(4), torch.nn.Linear(4, 4), torch.nn.Linear(4, 3))
+    model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.LSTM(4, 4), torch.nn.Conv1d(4, 4, 1),
+                                torch.nn.BatchNorm1d(4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 4),
+                                torch.nn.Linear(4, 3))
     found = kinds_of(model)
-    assert found == {"0.weight": "embedding", "1.weight_ih_l0": "lstm", "1.weight_hh_l0": "lstm", "1.bias_ih_l0": "bias",
-                     "1.bias_hh_l0": "bias", "2.weight": "conv", "2.bias": "bias", "3.weight": "batchnorm",
-                     "3.bias": "batchnorm", "4.weight": "batchnorm", "4.bias": "batchnorm", "5.weight": "fc", "5.bias": "bias",
-                     "6.weight": "last", "6.bias": "bias"}, found
+    assert found == {"0.weight": "embedding", "1.weight_ih_l0": "lstm", "1.weight_hh_l0": "lstm",
+                     "1.bias_ih_l0": "bias", "1.bias_hh_l0": "bias", "2.weight": "conv", "2.bias": "bias",
+                     "3.weight": "batchnorm", "3.bias": "batchnorm", "4.weight": "batchnorm", "4.bias": "batchnorm",
+                     "5.weight": "fc", "5.bias": "bias", "6.weight": "last", "6.bias": "bias"}, found
     state, _ = crumb.torch.hook(model, compression_params={"type": "2bit", "threshold": 0.25})
     codecs = {slot.name: str(slot.packer.codec) for slot in state._slots.values()}
     assert codecs["1.weight_ih_l0"] == "twobit:threshold=0.25" and codecs["5.bias"] == "raw", codecs
@@ -241,8 +249,8 @@ def kinds(rank, ranks):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     run((2, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
-             what_is_finite_but_too_great_is_averaged_plainly, frames_that_would_be_too_long_are_not_sent,
+             a_finite_unusable_element_is_averaged_plainly, frames_that_would_be_too_long_are_not_sent,
              a_state_goes_on_where_it_was, one_agreement_a_step, kinds, refusals]),
         (4, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
-             frames_that_would_be_too_long_are_not_sent, a_bucket_that_grows_too_long_gives_what_it_owes,
+             frames_that_would_be_too_long_are_not_sent, a_slot_that_is_packed_no_more_sends_its_residual,
              a_state_goes_on_where_it_was]))

@@ -1,4 +1,5 @@
-"""Whole steps against PyTorch: the same weights, batch and labels give the same gradient, and optimizers the same next weights.
+"""Whole training steps compared with PyTorch: the same weights, batch and labels give the same gradient, and optimizers
+give the same next weights.
 
 --lr 0 leaves the initial weights in the checkpoint; the batch is the whole training set, so its order does not matter.
 SPDX-License-Identifier: MIT"""
@@ -19,7 +20,7 @@ BATCH, PIECE, MOST_CHARACTERS = 18, 50, 67
 
 
 class Parameters:
-    """Hands out the parameters in the order in which they lie."""
+    """Cuts a flat array into parameters: each call returns the next one, of the given shape."""
 
     def __init__(self, flat):
         self.flat, self.at = flat, 0
@@ -54,7 +55,7 @@ def cifar_cnn(p, x):
 
 
 def char_lstm(p, x):
-    """The characters' numbers, [batch][time], to [batch][characters][time]."""
+    """x: the characters' numbers, [batch][time]. Returns logits, [batch][characters][time]."""
     x = F.one_hot(x, MOST_CHARACTERS).double()
     for _ in range(2):
         weights = [p(2048, x.shape[2]), p(2048, 512), p(2048), torch.zeros(2048, dtype=torch.float64)]
@@ -64,7 +65,7 @@ def char_lstm(p, x):
 
 
 def images(folder, side):
-    """Writes an MNIST of noise; the training images as a network sees them, and their labels."""
+    """Writes an MNIST of noise. Returns its --data, the standardized training images and their labels."""
     random = np.random.default_rng(1)
     for name in ("train", "t10k"):
         pixels, labels = random.integers(0, 256, (BATCH, side, side), np.uint8), random.integers(0, 10, BATCH, np.uint8)
@@ -88,7 +89,8 @@ def text(folder, _):
 
 
 def weights_of(path):
-    """Of a checkpoint: a magic, then texts and blocks, each after its length: the run, what it has done, the weights, ..."""
+    """Returns a checkpoint's weights, the third block. A checkpoint is 8 bytes of magic, then blocks, each after its
+    length in 8 bytes."""
     with open(path, "rb") as file:
         file.read(8)
         for _ in range(3):
@@ -97,19 +99,22 @@ def weights_of(path):
     return np.frombuffer(block, np.float32)
 
 
-# Ours, and theirs. Epsilon is so large that a gradient of rounding errors alone does not move a parameter.
+# The trainer's options, and the same optimizer in PyTorch. Epsilon is so large that a gradient of nothing but
+# rounding errors moves no parameter.
 OPTIMIZERS = [(["--optimizer", "sgd", "--momentum", "0.9", "--weight-decay", "0.01"],
                lambda flat: torch.optim.SGD([flat], lr=0.01, momentum=0.9, weight_decay=0.01)),
               (["--optimizer", "adam:epsilon=0.01"], lambda flat: torch.optim.Adam([flat], lr=0.01, eps=0.01)),
-              (["--optimizer", "rmsprop:decay=0.9,epsilon=0.01"], lambda flat: torch.optim.RMSprop([flat], lr=0.01, alpha=0.9, eps=0.01))]
+              (["--optimizer", "rmsprop:decay=0.9,epsilon=0.01"],
+               lambda flat: torch.optim.RMSprop([flat], lr=0.01, alpha=0.9, eps=0.01))]
 
 
 class Step(unittest.TestCase):
     def train(self, folder, model, source, lr, epochs, *more):
-        """An epoch is a step; returns the weights after the last one."""
-        subprocess.run([os.environ["CRUMB_TRAIN"], "--model", model.__name__.replace("_", "-"), "--data", source, "--batch", str(BATCH),
-                        "--learners", "1", "--epochs", str(epochs), "--lr", str(lr), "--threads", "1", "--checkpoint", folder, *more], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        """Trains for some epochs of one step each. Returns the weights after the last one."""
+        subprocess.run([os.environ["CRUMB_TRAIN"], "--model", model.__name__.replace("_", "-"), "--data", source,
+                        "--batch", str(BATCH), "--learners", "1", "--epochs", str(epochs), "--lr", str(lr),
+                        "--threads", "1", "--checkpoint", folder, *more],
+                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return weights_of(f"{folder}/epoch{epochs:07}-rank0")
 
     def check(self, model, data, side=0, optimizers=()):

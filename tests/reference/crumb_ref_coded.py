@@ -104,11 +104,12 @@ def write_symbols(symbols, count, width, write_fixed, write_block):
 
 
 def joined(blocks, count):
-    """Which blocks, a list after another, are coded together."""
+    """Returns the blocks in groups, each of which is coded together."""
     together = []
     for block in blocks:
         if together and len(together[-1]) < MOST_JOINED:
-            apart = rans_cost(sum(together[-1], []), count) + rans_cost(block, count) + 4096 * 8 * (2 * count + 4 * STATES)
+            head = 4096 * 8 * (2 * count + 4 * STATES)
+            apart = rans_cost(sum(together[-1], []), count) + rans_cost(block, count) + head
             both = rans_cost(sum(together[-1], block), count)
             if both <= apart and both <= 4096 * 8 * JOINED:
                 together[-1].append(block)

@@ -30,7 +30,8 @@ GREATEST = 2.0**120
 
 def random_spec(rng):
     threshold = fl(rng.choice((0.5, 1, rng.uniform(0.01, 2), 2.0**rng.uniform(-99, 99))))
-    thresholds = rng.choice(({"threshold": threshold}, {"threshold": "auto", "share": fl(rng.choice((0.5, 1e-6, rng.uniform(0.001, 0.5))))}))
+    share = fl(rng.choice((0.5, 1e-6, rng.uniform(0.001, 0.5))))
+    thresholds = rng.choice(({"threshold": threshold}, {"threshold": "auto", "share": share}))
     bin = rng.choice((1, 2, 50, 62, 63, 64, 500, 16383, 16384, 16777216, rng.randint(1, 20), rng.randint(1, 100)))
     bucket = rng.choice((128, 128, 256, 384, 512, 4096, 8192, 32640, 32768))
     few, zero, norm = rng.randint(2, 4), rng.choice((0, 1)), rng.choice(("l2", "max"))
@@ -54,7 +55,8 @@ def random_spec(rng):
                  **rng.choice(({"value": "exact", "coding": "plain"}, {"value": "mean", "coding": "plain"},
                                {"value": "mean", "coding": "entropy"}))},
         "seide": {"split": rng.choice(("zero", "mean"))},
-        "qsgd": {"bits": bits, "bucket": bucket, "zero": zero, "norm": norm, "coding": coding if bits <= 4 else "fixed"},
+        "qsgd": {"bits": bits, "bucket": bucket, "zero": zero, "norm": norm,
+                 "coding": coding if bits <= 4 else "fixed"},
         "nuqsgd": {"bits": few, "bucket": bucket, "coding": coding, "zero": zero, "norm": norm},
         "natural": {"bits": few, "bucket": bucket, "coding": coding, "norm": norm},
         "alq": adaptive,

@@ -1,4 +1,6 @@
-"""One of DDP's buckets: its parameters' slots, and the message that carries their frames. SPDX-License-Identifier: MIT"""
+"""One of DDP's buckets: its parameters' slots, and the message that carries their frames.
+
+SPDX-License-Identifier: MIT"""
 import ctypes
 import struct
 import time
@@ -10,24 +12,25 @@ from crumb.error import NonFinite, check
 from crumb.library import BF16, F16, F32, lib
 from crumb.torch.slot import Slot
 
-PACKED, NONFINITE, FAILED = range(3)  # what a rank has to say of its bucket
-_FRAME, _PLAIN = range(2)  # and of each of its slots: a frame follows, or it is to be averaged plainly
-_HEAD = struct.Struct("<4sIQ")  # magic, what it says, bytes of the message; a byte a slot and the frames follow
+PACKED, NONFINITE, FAILED = range(3)  # status of a rank's bucket, in its message
+_FRAME, _PLAIN = range(2)  # mark of a slot in it: a frame follows, or none, and the slot is averaged plainly
+_HEAD = struct.Struct("<4sIQ")  # magic, status, bytes of the message; then a mark, one byte, a slot, and the frames
 _MAGIC = b"CRMT"
 _KINDS = {torch.float32: F32, torch.float16: F16, torch.bfloat16: BF16}
-_TASK = 1 << 16  # elements: shorter parameters are packed together
+_TASK = 1 << 16  # elements: a thread packs shorter parameters in one task
 
 
 def share(n: int, width: int, ranks: int) -> int:
-    """The bytes of n elements that each of a rank's peers may get, so that an all-reduce over a ring would not send less."""
+    """Returns the bytes that a rank sends in a ring all-reduce of n elements of width bytes, divided by its peers."""
     return 2 * n * width // ranks
 
 
 class Bucket:
-    """Of the same parameters in every step. flat, in the methods: its gradient, one parameter after another.
+    """A bucket of the same parameters in every step.
 
-    Raw frames stand for their elements as well as the elements do, so it is not for a parameter but for a bucket to say
-    whether all its frames, those among them, are short enough to be sent."""
+    In the methods: flat is the bucket's gradient, one axis, one parameter after another; which are indices of slots;
+    step is the number of the training step. Raw slots are packed only while all frames of the bucket together may stay
+    within a ring all-reduce's bytes (raw_too): averaging raw slots plainly loses nothing."""
 
     def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, ranks: int):
         self.slots, self.ranks = slots, ranks
@@ -50,11 +53,11 @@ class Bucket:
         return _HEAD.size + len(self.slots)
 
     def framed(self) -> List[int]:
-        """The slots that are packed in this step; the others are averaged plainly."""
+        """Returns the indices of the slots that are packed in this step; the others are averaged plainly."""
         return [i for i, slot in enumerate(self.slots) if not slot.plain and (self.raw_too or not slot.raw)]
 
     def tasks(self, which: Sequence[int]) -> List[Sequence[int]]:
-        """These slots in runs that are worth a thread each."""
+        """Returns these slots cut into tasks for threads, each of at least _TASK elements but the last."""
         runs, first, n = [], 0, 0
         for last, i in enumerate(which):
             n += self.slots[i].n
@@ -64,16 +67,18 @@ class Bucket:
         return runs
 
     def part(self, flat: torch.Tensor, i: int) -> torch.Tensor:
+        """Returns slot i's elements of flat, a view."""
         return flat[self.at[i]:self.at[i] + self.slots[i].n]
 
     def restore(self, step: int) -> None:
+        """Resets all packers to their state from before the step."""
         for slot in self.slots:
             slot.restore(step)
 
     # ---- before it is sent ----
 
     def measure(self, which: Sequence[int], flat: torch.Tensor, step: int) -> torch.Tensor:
-        """What these slots have to say before they pack, NaNs where their gradient is not finite."""
+        """Returns these slots' shared statistics, one float32 axis; NaNs for a slot whose gradient is not finite."""
         return torch.cat([self._measure(self.slots[i], self.part(flat, i), step) for i in which])
 
     def _measure(self, slot, part, step):
@@ -87,7 +92,7 @@ class Bucket:
         return stat
 
     def agree(self, which: Sequence[int], stats: torch.Tensor) -> None:
-        """stats: what each rank has measured, a row a rank."""
+        """Passes the shared statistics of all ranks, [rank][float] as from measure, to these slots' packers."""
         at = 0
         for packer in [self.slots[i].packer for i in which]:
             mine = stats[:, at:at + packer.agree_count].contiguous()
@@ -96,10 +101,10 @@ class Bucket:
                 check(lib.crumb_agree(packer.address, mine.data_ptr(), self.ranks))
 
     def pack(self, which: Sequence[int], flat: torch.Tensor, step: int) -> Tuple[int, float]:
-        """PACKED or NONFINITE, and the seconds it took."""
+        """Packs these slots up to the first non-finite one. Returns PACKED or NONFINITE, and the seconds taken."""
         began = time.perf_counter()
         room = self._room.data_ptr()
-        said = PACKED
+        status = PACKED
         for i in which:
             slot = self.slots[i]
             slot.remember(step)
@@ -107,31 +112,34 @@ class Bucket:
                 address = self.part(flat, i).data_ptr()
                 self._length[i] = slot.packer.pack_at(address, self.kind, room + self._room_at[i], slot.packer.bound)
             except NonFinite:
-                said = NONFINITE
+                status = NONFINITE
                 break
-        return said, time.perf_counter() - began
+        return status, time.perf_counter() - began
 
-    def message(self, said: int, which: Sequence[int]) -> torch.Tensor:
-        """What this rank has to say, with the frames of these slots if it is PACKED, but for those that are too long."""
+    def message(self, status: int, which: Sequence[int]) -> torch.Tensor:
+        """Returns this rank's message, bytes valid until the next pack. If status is PACKED it carries these slots'
+        frames, except those that would make it longer than a ring all-reduce's."""
         marks = bytearray([_PLAIN] * len(self.slots))
         room, end = self._room.data_ptr(), self._body()
-        if said == PACKED:
-            fits = [i for i in which if self.slots[i].raw or self._length[i] <= share(self.slots[i].n, self.width, self.ranks)]
+        if status == PACKED:
+            fits = [i for i in which
+                    if self.slots[i].raw or self._length[i] <= share(self.slots[i].n, self.width, self.ranks)]
             if end + sum(self._length[i] for i in fits) > self._most:
                 fits = [i for i in fits if not self.slots[i].raw]
             for i in fits:
                 marks[i] = _FRAME
                 ctypes.memmove(room + end, room + self._room_at[i], self._length[i])
                 end += self._length[i]
-        ctypes.memmove(room, _HEAD.pack(_MAGIC, said, end) + marks, self._body())
+        ctypes.memmove(room, _HEAD.pack(_MAGIC, status, end) + marks, self._body())
         return self._room[:end]
 
-    # ---- when all have come ----
+    # ---- after all messages have arrived ----
 
     def read(self, message: torch.Tensor, rank: int) -> Tuple[int, List[Tuple[int, int]]]:
-        """What that rank says, and the address and length of every slot's frame; length 0 where it has none."""
+        """Returns a rank's status and every slot's (address, length) of its frame, length 0 for none. The addresses
+        point into the message. Raises RuntimeError if the message is damaged."""
         base, size = message.data_ptr(), message.numel()
-        magic, said, end = _HEAD.unpack(ctypes.string_at(base, _HEAD.size))
+        magic, status, end = _HEAD.unpack(ctypes.string_at(base, _HEAD.size))
         if magic != _MAGIC or not self._body() <= end <= size:
             raise RuntimeError(f"crumb: rank {rank} sent no message of this hook")
         at, frames = self._body(), []
@@ -140,13 +148,16 @@ class Bucket:
             if mark == _FRAME:
                 length = lib.crumb_frame_length(base + at, end - at)
                 if not 0 <= length <= end - at:
-                    raise RuntimeError(f"crumb: rank {rank} sent a frame of {self.slots[i].name} that is cut short or damaged")
+                    raise RuntimeError(f"crumb: rank {rank} sent a frame of {self.slots[i].name} "
+                                       "that is cut short or damaged")
             frames.append((base + at, length))
             at += length
-        return said, frames
+        return status, frames
 
     def unpack(self, which: Sequence[int], frames: List[List[Tuple[int, int]]], flat: torch.Tensor) -> None:
-        """The mean of all ranks' frames, in rank order, replaces these slots' parts of flat."""
+        """Replaces these slots' parts of flat by the mean of all ranks' frames, summed in rank order.
+
+        frames: [rank][slot], as read returns them. Raises Error if a frame is damaged."""
         for i in which:
             part = self.part(flat, i)
             total = part if part.dtype == torch.float32 else torch.empty(len(part))
@@ -157,12 +168,14 @@ class Bucket:
             if total is not part:
                 part.copy_(total)
 
-    def give_up(self, which: Set[int], step: int, flat: torch.Tensor) -> None:
-        """Some rank's frames of these slots were too long, and are not tried again: what is owed goes with the gradient."""
+    def stop_packing(self, which: Set[int], step: int, flat: torch.Tensor) -> None:
+        """Averages these slots plainly in this step and all later ones, as some rank's frames of them were too long.
+
+        Resets their packers to before the step, then adds their residuals to flat. One raw slot stops all raw slots."""
         for i in which:
             slot = self.slots[i]
             slot.restore(step)
             if slot.raw:
                 self.raw_too = False
             else:
-                slot.settle(self.part(flat, i))
+                slot.stop_packing(self.part(flat, i))

@@ -1,4 +1,6 @@
-"""What a module's parameters are to a policy: conv, fc, lstm, embedding, bias, batchnorm, last. SPDX-License-Identifier: MIT"""
+"""The kind of each of a module's parameters, for a policy: conv, fc, lstm, embedding, bias, batchnorm or last.
+
+SPDX-License-Identifier: MIT"""
 from typing import Dict
 
 from torch import nn
@@ -13,7 +15,7 @@ _KINDS = (
 
 
 def _kind(module, name, parameter):
-    """A parameter of two or more axes that no known module owns is taken for the weights of a fc layer."""
+    """Returns a parameter's kind, except last. One of two or more axes in an unknown module counts as fc weights."""
     kind = next((kind for types, kind in _KINDS if isinstance(module, types)), "fc")
     if kind != "batchnorm" and (parameter.dim() < 2 or name.startswith("bias")):
         return "bias"
@@ -21,7 +23,7 @@ def _kind(module, name, parameter):
 
 
 def kinds_of(model: nn.Module) -> Dict[str, str]:
-    """The kind of every parameter, by name. last: the weights of the classifier, the last conv or fc weights to be registered."""
+    """Returns the kind of every parameter, by name. last: the conv or fc weights that were registered last."""
     kinds = {}
     modules = dict(model.named_modules())
     for name, parameter in model.named_parameters():

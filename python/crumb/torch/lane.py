@@ -1,11 +1,11 @@
-"""Threads with a queue before them. SPDX-License-Identifier: MIT"""
+"""Threads that run tasks from a queue. SPDX-License-Identifier: MIT"""
 import threading
 import weakref
 from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any, Callable
 
-_PATIENCE = 5.0  # seconds that an interpreter that wants to end waits for a thread whose peer may be silent for ever
+_PATIENCE = 5.0  # seconds to wait at exit for a thread, which a silent peer may block for ever
 
 
 def _work(queue):
@@ -19,7 +19,7 @@ def _work(queue):
 
 
 def _close(queue, threads):
-    """A daemon thread that is in PyTorch while the interpreter goes down would bring it down in disorder."""
+    """Ends the threads: a daemon thread inside PyTorch during the interpreter's shutdown may crash it."""
     for _ in threads:
         queue.put(None)
     for thread in threads:
@@ -28,7 +28,7 @@ def _close(queue, threads):
 
 
 class Lane:
-    """One thread does its tasks in order; several do them as they come."""
+    """Threads, daemons of this name, with a queue of tasks. One thread runs them in order, several in parallel."""
 
     def __init__(self, threads: int, name: str):
         self._queue: SimpleQueue = SimpleQueue()
@@ -39,6 +39,7 @@ class Lane:
         weakref.finalize(self, _close, self._queue, workers)  # also before the interpreter ends
 
     def submit(self, function: Callable, *arguments: Any) -> Future:
+        """Queues function(*arguments). The future gets its result or exception."""
         done: Future = Future()
         self._queue.put((done, function, arguments))
         return done

@@ -1,4 +1,4 @@
-"""A parameter's packer, and the way back to where it was before the step. SPDX-License-Identifier: MIT"""
+"""A parameter's packer, and a copy of it from before the step. SPDX-License-Identifier: MIT"""
 import ctypes
 from typing import Optional
 
@@ -9,7 +9,7 @@ from crumb.packer import Packer
 
 
 class Slot:
-    """run: as in Packer. plain: this parameter is not packed any more, nor owes anything."""
+    """n, run, seed: as in Packer. plain: this parameter is averaged without packing; its residual is zero."""
 
     def __init__(self, name: str, codec: Codec, n: int, run: int, seed: int):
         self.name, self.n = name, n
@@ -20,25 +20,26 @@ class Slot:
         self._step: Optional[int] = None
 
     def remember(self, step: int) -> None:
-        """The packer as it is now, unless the step has begun."""
+        """Copies the packer before its first change in the step; does nothing if called again in this step."""
         if self._step != step:
             ctypes.memmove(self._before, self.packer.address, self.packer.size)
             self._step = step
 
     def restore(self, step: int) -> None:
-        """As it was before the step, if the step has touched it."""
+        """Resets the packer to its copy from before the step; does nothing if the step has not changed it."""
         if self._step == step:
             ctypes.memmove(self.packer.address, self._before, self.packer.size)
 
-    def settle(self, gradient: torch.Tensor) -> None:
-        """What is owed goes into the gradient, which is about to be sent as it is, here and from now on."""
+    def stop_packing(self, gradient: torch.Tensor) -> None:
+        """Moves the residual into the gradient, n elements. From now on this parameter is averaged without packing."""
         self.plain = True
         if self.packer.residual is not None:
-            owed = torch.frombuffer(self.packer.residual, dtype=torch.float32)
-            gradient += owed
-            owed.zero_()
+            residual = torch.frombuffer(self.packer.residual, dtype=torch.float32)
+            gradient += residual
+            residual.zero_()
 
     def load(self, packer: Packer, plain: bool) -> None:
+        """Takes over the state of a packer of the same codec and n, from a checkpoint."""
         ctypes.memmove(self.packer.address, packer.address, packer.size)
         self.plain = plain
         self._step = None

@@ -1,4 +1,4 @@
-"""What the hook does with DDP's buckets, step after step. SPDX-License-Identifier: MIT"""
+"""The hook's state: packs, exchanges and averages DDP's buckets. SPDX-License-Identifier: MIT"""
 import time
 import warnings
 from typing import Any, Dict, List, Optional, Sequence
@@ -15,18 +15,18 @@ from crumb.torch.lane import Lane
 from crumb.torch.slot import Slot
 from crumb.torch.wire import Wire, wait
 
-_TAGS = 4  # of a job: what is agreed on, the frames, and two of the plain mean
+_TAGS = 4  # tags of a job: shared statistics, frames, and two for the plain mean
 
 
 class _Job:
-    """A bucket on its way through a step."""
+    """One bucket in one step."""
 
     def __init__(self, bucket: Bucket, flat: torch.Tensor, step: int, tag: int):
         self.bucket, self.flat, self.step, self.tag = bucket, flat, step, tag
-        self.framed = bucket.framed()  # the slots that are packed; the others are averaged plainly
+        self.framed = bucket.framed()  # indices of the slots that are packed; the others are averaged plainly
         self.closes_step = False
-        self.packing: List[Any] = []  # what the threads will say
-        self.works: List[Any] = []  # messages under way
+        self.packing: List[Any] = []  # futures of Bucket.pack
+        self.works: List[Any] = []  # messages in flight
         self.message: Optional[torch.Tensor] = None  # this rank's
         self.error: Optional[BaseException] = None
         self.result: torch.futures.Future = torch.futures.Future()
@@ -40,16 +40,20 @@ def _unwrap(future):
 
 
 class State:
-    """The hook's memory: a packer a parameter. state_dict and load_state_dict carry it over a restart; every rank has its own.
+    """The hook's state, one packer a parameter. Every rank has its own; state_dict and load_state_dict checkpoint it.
 
-    A bucket is packed by several threads, its message goes to every peer, and theirs are decoded in rank order, while backward
-    goes on: one thread, the sender, begins what another one, the receiver, waits for, both bucket by bucket. Buckets whose
-    codecs have to agree wait for the step's last one, and agree all at once. Where any rank's gradient is not finite its
-    bucket is averaged plainly, so that a NaN goes where it would have gone; if the mean is not finite either, no packer
-    keeps anything of the step.
+    A bucket is packed by several threads, its message is sent to every peer, and all messages are decoded in rank
+    order, while backward continues: the sender, one thread, starts the messages that the receiver, another one, waits
+    for, both bucket by bucket. Buckets with shared statistics wait for the step's last bucket; one message a rank then
+    carries them all. If any rank's gradient of a bucket is not finite, the bucket is averaged plainly, so that its
+    mean is what it would be without the hook. If the mean is not finite, all packers are reset to their state before
+    the step.
+
+    group: the ranks, None for all. threads: that pack and unpack. Raises as crumb.torch.hook does.
     """
 
-    def __init__(self, model: torch.nn.Module, policy: Policy, seed: int, group: Optional[dist.ProcessGroup], threads: int):
+    def __init__(self, model: torch.nn.Module, policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
+                 threads: int):
         if isinstance(model, DistributedDataParallel):
             model = model.module
         self._wire = Wire(group)
@@ -59,7 +63,8 @@ class State:
             n = parameter.numel()
             run = n // len(parameter) if parameter.dim() > 1 and n else 0
             if parameter.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-                raise TypeError(f"crumb takes gradients of float32, float16 or bfloat16, and those of {name} are {parameter.dtype}")
+                raise TypeError("crumb takes gradients of float32, float16 or bfloat16, "
+                                f"and those of {name} are {parameter.dtype}")
             slot = Slot(name, policy.choose(kinds[name], n), n, run, seed_of(seed, self._wire.rank, i))
             fits = share(n, parameter.element_size(), self._wire.ranks)
             slot.plain = slot.packer.codec.info.fixed and not slot.raw and slot.packer.bound > fits
@@ -67,11 +72,11 @@ class State:
         self._setup = f"{policy}, seed {seed}: " + " ".join(f"{slot.name}[{slot.n}]" for slot in self._slots.values())
         self._check_setup()
         self._buckets: Dict[int, Bucket] = {}
-        self._said = False
+        self._warned = False
         self._pool, self._sender, self._receiver = Lane(threads, "pack"), Lane(1, "send"), Lane(1, "receive")
         self._step, self._tag = 0, 0
-        self._waiting: List[_Job] = []  # for the step's last bucket, to agree
-        self._poisoned = False  # this step, by a mean that is not finite
+        self._waiting: List[_Job] = []  # for the step's last bucket, to agree on shared statistics
+        self._poisoned = False  # the mean of this step is not finite
         self._broken: Optional[BaseException] = None
         self.reset_stats()
 
@@ -81,9 +86,12 @@ class State:
         if len(sizes) > 1 or any(not torch.equal(other, text) for other in self._wire.gather(text, 1)):
             raise ValueError("crumb: the ranks have different models, policies or seeds")
 
-    # ---- the main thread: backward comes here with every bucket ----
+    # ---- the main thread ----
 
     def reduce(self, grads: dist.GradBucket) -> torch.futures.Future:
+        """The hook itself, called for every bucket. The future's value is the bucket's buffer, which becomes the mean.
+
+        Raises RuntimeError after a failed step or for unknown parameters, TypeError for a device other than the CPU."""
         if self._broken:
             raise RuntimeError("crumb: an earlier step has failed") from self._broken
         flat = grads.buffer()
@@ -111,16 +119,17 @@ class State:
         except KeyError:
             raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have") from None
         bucket = self._buckets.get(grads.index())
-        if bucket is None or bucket.slots != slots:  # DDP makes new ones after the first step
+        if bucket is None or bucket.slots != slots:  # DDP rebuilds its buckets after the first step
             bucket = self._buckets[grads.index()] = Bucket(slots, grads.buffer().dtype, self._wire.ranks)
-            self._say_plain(bucket.slots[i].name for i in range(len(slots)) if i not in bucket.framed())
+            self._warn_plain(bucket.slots[i].name for i in range(len(slots)) if i not in bucket.framed())
         return bucket
 
     def _pack(self, job):
-        job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.step) for which in job.bucket.tasks(job.framed)]
+        job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.step)
+                       for which in job.bucket.tasks(job.framed)]
 
     def _guarded(self, stage, *jobs):
-        """An error in a thread is the result of all the jobs that it concerns."""
+        """Runs a stage in a thread. An exception becomes the result of all its jobs and makes later steps fail."""
         try:
             stage(*jobs)
         except BaseException as error:
@@ -152,15 +161,16 @@ class State:
             self._receiver.submit(self._guarded, self._receive, job)
 
     def _packed(self, job):
-        said = PACKED
+        """Waits until a job is packed. Returns the status for its message."""
+        status = PACKED
         for task in job.packing:
             try:
                 result, seconds = task.result()
-                said = max(said, result)
+                status = max(status, result)
                 self._pack_seconds += seconds
-            except Exception as error:  # the peers have to hear of it
-                said, job.error = FAILED, error
-        return said
+            except Exception as error:  # raised by the receiver, after the peers have been told
+                status, job.error = FAILED, error
+        return status
 
     # ---- the receiver ----
 
@@ -179,25 +189,25 @@ class State:
         job.result.set_result(job.flat)
 
     def _unpack(self, job):
-        """The mean of everybody's frames; the slots for which there is one."""
+        """Replaces slots of job.flat by the mean of all ranks' frames. Returns the indices of these slots."""
         bucket, rank = job.bucket, self._wire.rank
         messages = [*bucket.inbox[:rank], job.message, *bucket.inbox[rank:]]
-        said, frames = zip(*(bucket.read(message, sender) for sender, message in enumerate(messages)))
-        if FAILED in said:
-            raise job.error or RuntimeError(f"crumb: rank {said.index(FAILED)} could not pack its gradient")
-        if NONFINITE in said:
+        statuses, frames = zip(*(bucket.read(message, sender) for sender, message in enumerate(messages)))
+        if FAILED in statuses:
+            raise job.error or RuntimeError(f"crumb: rank {statuses.index(FAILED)} could not pack its gradient")
+        if NONFINITE in statuses:
             bucket.restore(job.step)
             return []
         done = [i for i in job.framed if all(theirs[i][1] for theirs in frames)]
         for task in [self._pool.submit(bucket.unpack, which, frames, job.flat) for which in bucket.tasks(done)]:
             task.result()
-        bucket.give_up(set(job.framed) - set(done), job.step, job.flat)
-        self._say_plain(bucket.slots[i].name for i in job.framed if i not in done)
+        bucket.stop_packing(set(job.framed) - set(done), job.step, job.flat)
+        self._warn_plain(bucket.slots[i].name for i in job.framed if i not in done)
         self._frame_bytes += len(job.message)
         return done
 
     def _mean(self, job, which: Sequence[int]):
-        """These slots' gradients, averaged as they are."""
+        """Replaces these slots' gradients in job.flat by their mean over the ranks, without packing."""
         if not which:
             return
         parts = [job.bucket.part(job.flat, i) for i in which]
@@ -209,12 +219,12 @@ class State:
         self._poisoned |= not bool(together.isfinite().all())
         self._frame_bytes += len(together) * job.bucket.width
 
-    def _say_plain(self, names):
+    def _warn_plain(self, names):
         names = list(names)
-        if names and not self._said and self._wire.rank == 0:
+        if names and not self._warned and self._wire.rank == 0:
             warnings.warn(f"crumb: frames of {', '.join(names)} would be more bytes than a plain all-reduce's over "
                           f"{self._wire.ranks} ranks: they, and others of which this is true, are averaged plainly")
-        self._said |= bool(names)
+        self._warned |= bool(names)
 
     def _close_step(self, step):
         self._skipped += self._poisoned
@@ -227,7 +237,7 @@ class State:
     # ---- between steps ----
 
     def state_dict(self) -> Dict[str, Any]:
-        """What torch.save takes: packers and buckets as they are between two steps. Every rank saves and loads its own."""
+        """Returns the packers' state between two steps, for torch.save. Every rank saves and loads its own."""
         return {
             "setup": self._setup, "rank": self._wire.rank, "ranks": self._wire.ranks,
             "plain": [slot.name for slot in self._slots.values() if slot.plain],
@@ -236,7 +246,8 @@ class State:
         }
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Goes on from there. ValueError if it is of another model, policy, seed or rank; then nothing has changed."""
+        """Continues from a state_dict. Raises ValueError if model, policy, seed, rank or number of ranks differ, or if
+        a packer is damaged; then nothing has changed."""
         for key, own in ("setup", self._setup), ("rank", self._wire.rank), ("ranks", self._wire.ranks):
             if state[key] != own:
                 raise ValueError(f"crumb: the state is of {key} {state[key]}, and this is {key} {own}")
@@ -249,19 +260,24 @@ class State:
         self._buckets = {}
 
     def stats(self) -> Dict[str, float]:
-        """Since the last reset_stats, of this rank:
+        """Returns this rank's counts since the last reset_stats.
 
-        steps, skipped: all steps, and those whose mean was not finite. dense_bytes, frame_bytes, ratio: the gradients as they
-        are, what stood in for them, one over the other. sent_bytes, allreduce_bytes: to all peers, and what a plain all-reduce
-        over a ring would have sent. pack_seconds: of all threads. wait_seconds, unpack_seconds: the receiver's. They pass
-        while backward goes on."""
+        steps: all steps. skipped: those whose mean was not finite.
+        dense_bytes: of the gradients. frame_bytes: of the messages and plainly averaged slots that stood for them.
+        ratio: dense_bytes / frame_bytes.
+        sent_bytes: to all peers together. allreduce_bytes: that a ring all-reduce would have sent.
+        pack_seconds: of all packing threads together. wait_seconds, unpack_seconds: of the receiver. All overlap with
+            backward."""
         return {
-            "steps": self._steps, "skipped": self._skipped, "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
+            "steps": self._steps, "skipped": self._skipped,
+            "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
             "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0, "sent_bytes": self._wire.sent,
             "allreduce_bytes": 2 * self._dense_bytes * (self._wire.ranks - 1) // self._wire.ranks,
-            "pack_seconds": self._pack_seconds, "wait_seconds": self._wait_seconds, "unpack_seconds": self._unpack_seconds,
+            "pack_seconds": self._pack_seconds, "wait_seconds": self._wait_seconds,
+            "unpack_seconds": self._unpack_seconds,
         }
 
     def reset_stats(self) -> None:
+        """Sets all counts to 0."""
         self._steps = self._skipped = self._dense_bytes = self._frame_bytes = self._wire.sent = 0
         self._pack_seconds = self._wait_seconds = self._unpack_seconds = 0.0
