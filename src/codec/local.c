@@ -25,7 +25,7 @@ static void describe(const struct frame *frame, crumb_frame_info *out) { bins_de
 
 CODEC_INFO(local, .id = 7, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "local",
            .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)", .keys = 2,
-           .key = {{"bin", "elements of a bin", 500, 1, BINS_MOST, 1, NULL},
+           .key = {{"bin", "elements of a bin", 500, 1, BINS_MAX_SIZE, 1, NULL},
                    {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements", BINS_SYMBOLS, 0,
                     1, 1, bins_codings}});
 

@@ -32,14 +32,7 @@ V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uin
 	return end;
 }
 
-/* Ends a bin whose symbols are those from begin to end; returns where the next bin's begin. */
-V16_FN uint8_t *end_symbols(const uint8_t *begin, uint8_t *end, const size_t width)
-{
-	if (end == begin)
-		end = put_symbol(end, width, nothing(width), 0);
-	mark_last(end);
-	return end;
-}
+enum { SHORT_BIN = 64 };
 
 /* What a short bin sends, a bit an element, and which elements are below zero. */
 struct chosen {
@@ -58,7 +51,7 @@ V16_FN uint8_t *put_short(uint8_t *dst, struct chosen chosen)
 	if (BINS_CHOICE == FIRST) {
 		const uint32_t lane = v16_first_bit(sent);
 		uint8_t *const end = put_symbol(dst, 1, lane, (uint32_t)(negative >> lane));
-		mark_last(end);
+		end[-1] |= 0x40;
 		return end;
 	}
 #ifdef V16_AVX512
@@ -74,7 +67,7 @@ V16_FN uint8_t *put_short(uint8_t *dst, struct chosen chosen)
 	return dst + __builtin_popcountll(sent);
 #else
 	uint8_t *const end = put_symbols(dst, 1, sent, negative, 0, 3);
-	mark_last(end);
+	end[-1] |= 0x40;
 	return end;
 #endif
 }
@@ -191,7 +184,7 @@ V16_FN struct bin pack_lifted(float *r, const void *grad, const enum crumb_dtype
 	if (from)
 		v16_storef(own, head_G);
 	v16_storef(own + tail, tail_G);
-	return (struct bin){M, end_symbols(begin, dst, width)};
+	return (struct bin){M, end_bin(begin, dst, width)};
 }
 
 enum { BLOCK = SHORT_BIN, GREATEST_TOGETHER = 8 /* bins, whose ends wait for nothing of one another */ };
@@ -205,15 +198,15 @@ V16_FN uint64_t equal_in_block(const float *block, v16f M)
 	return equal;
 }
 
-/* Of a bin, lane by lane: the greatest magnitude, and the elements from a place to BINS_MOST. It is the first
- * within BLOCK elements from there. */
+/* Of a bin, lane by lane: the greatest magnitude, and the elements from a place to BINS_MAX_SIZE. It is the
+ * first within BLOCK elements from there. */
 struct greatest {
 	v16f top, behind;
 };
 
 V16_FN void keep_greater(struct greatest *lanes, v16f size, size_t from)
 {
-	const v16f behind = v16_set((float)(BINS_MOST - from));
+	const v16f behind = v16_set((float)(BINS_MAX_SIZE - from));
 	lanes->behind = v16_pick(v16_gt(size, lanes->top), behind, lanes->behind);
 	lanes->top = v16_max(size, lanes->top);
 }
@@ -230,7 +223,8 @@ V16_FN struct greatest sweep_greatest(float *r, const void *grad, const enum cru
 	/* Head and end are loaded before what overlaps them is stored; the end no sooner, since lines asked
 	 * for out of turn disturb the CPU's own prefetcher. */
 	const v16f head = v16_add(v16_loadf(own), v16_load(type, grad, first));
-	struct greatest lanes = {v16_max_abs(head, zero), v16_set(BINS_MOST)}; /* not abs: no NaN counts */
+	struct greatest lanes = {v16_max_abs(head, zero),
+	                         v16_set(BINS_MAX_SIZE)}; /* not abs: no NaN counts */
 	size_t i = before_aligned(own);
 	for (; i + BLOCK <= end; i += BLOCK) {
 		v16f here = zero, G[BLOCK / V16];
@@ -261,12 +255,12 @@ V16_FN struct bin put_greatest(const float *own, const struct greatest *lanes, c
 	const float M = v16_max_lane(lanes->top);
 	if (M > 0) {
 		const v16f behind = v16_and_mask(v16_ge(lanes->top, v16_set(M)), lanes->behind);
-		const uint32_t from = BINS_MOST - (uint32_t)v16_max_lane(behind);
+		const uint32_t from = BINS_MAX_SIZE - (uint32_t)v16_max_lane(behind);
 		const uint64_t equal = equal_in_block(own + from, v16_set(M));
 		const uint32_t offset = from + (uint32_t)__builtin_ctzll(equal);
 		dst = put_symbol(dst, bins->width, offset, own[offset] < 0);
 	}
-	return (struct bin){M, end_symbols(begin, dst, bins->width)};
+	return (struct bin){M, end_bin(begin, dst, bins->width)};
 }
 
 /* A bin of SHORT_BIN elements or more that sends its first greatest. */
@@ -297,7 +291,7 @@ V16_FN struct bin pack_small_bin(float *r, const void *grad, const enum crumb_dt
 		if (sent && M > 0)
 			dst = put_symbol(dst, bins->width, (uint32_t)i, G < 0);
 	}
-	return (struct bin){M, end_symbols(begin, dst, bins->width)};
+	return (struct bin){M, end_bin(begin, dst, bins->width)};
 }
 
 /* The mean of the bins' M. How they are added up shows in its last bit, so the format says it: in runs. */
