@@ -2,9 +2,6 @@
  * largest |G| of a bin, an element of the bin is sent if |H| >= M: one that the latest gradient would lift
  * over the bin's largest residual. Each sends its sign and is worth the mean of the bins' M.
  *
- * Groups of sixteen cover a bin from its start, or from a cache line on; elements that are left at either end
- * are covered by a group that begins or ends with the bin and overlaps the next.
- *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
 #include "payload/bins_pack.h"
@@ -104,58 +101,39 @@ struct packed_bin {
 	uint8_t *end; /* of the symbols */
 };
 
-/* A bin of 16 elements or more, swept twice: for M, and for the elements that are sent. */
+/* A bin of 16 elements or more, swept twice: for M, and for the elements that are sent. Its last group
+ * overlaps the one before it. */
 V16_FN struct packed_bin pack_long_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                                        size_t size, float lift, const size_t width, uint8_t *dst)
 {
-	const size_t tail = size - V16;
+	const size_t last = size - V16;
 	uint8_t *const begin = dst;
 	float *const own = r + first;
-	/* With shorter registers fewer of them cross lines, and the head would cost more than it gains. */
-	const size_t from = V16_LANES == 16 ? -((uintptr_t)own / sizeof *own) % V16 : 0;
-	/* Other groups overlap the head and the tail, so both are loaded before anything is stored. They are
-	 * stored last, since a load of two stores' bytes would wait (no store-to-load forwarding). */
-	const v16f tail_g = v16_load(type, grad, first + tail);
-	const v16f tail_G = v16_add(v16_loadf(own + tail), tail_g);
-	v16f head_g = v16_set(0), head_G = v16_set(0), max = v16_abs(tail_G);
-	if (from) {
-		head_g = v16_load(type, grad, first);
-		head_G = v16_add(v16_loadf(own), head_g);
-		max = v16_max_abs(head_G, max);
+	v16f max = v16_set(0);
+	size_t i = 0;
+	for (; i + V16 <= last; i += V16)
+		max = add_group(r, grad, type, first + i, max);
+	/* Loaded before the group that it overlaps is stored. */
+	const v16f last_G = v16_add(v16_loadf(own + last), v16_load(type, grad, first + last));
+	if (i < last)
+		max = add_group(r, grad, type, first + i, max);
+	v16_storef(own + last, last_G);
+	const float M = v16_max_lane(v16_max_abs(last_G, max));
+	for (i = 0; M > 0 && i < size; i += SHORT_BIN) {
+		uint64_t sent = 0, negative = 0;
+		for (size_t k = 0; k < SHORT_BIN && i + k < size; k += V16) {
+			const size_t at = i + k < last ? i + k : last, overlap = i + k - at;
+			/* This bin is in L1; the next one comes from memory meanwhile. */
+			__builtin_prefetch(own + size + at);
+			__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (first + size + at));
+			const v16f G = v16_loadf(own + at), g = v16_load(type, grad, first + at);
+			sent |= (uint64_t)(sent_in(G, g, v16_set(lift), v16_set(M)) >> overlap) << k;
+			negative |= (uint64_t)(v16_bits(v16_negative(G)) >> overlap) << k;
+		}
+		/* At the tensor's end there may be no room for a symbol that is not sent. */
+		dst = i + SHORT_BIN <= size ? put_symbols(dst, width, sent, negative, (uint32_t)i, 2)
+		                            : put_symbols(dst, width, sent, negative, (uint32_t)i, 1);
 	}
-	size_t to = from;
-	for (; to + V16 <= size; to += V16)
-		max = add_group(r, grad, type, first + to, max);
-	const float M = v16_max_lane(max);
-	if (M > 0) {
-		const v16f most = v16_set(M), f = v16_set(lift);
-		if (from) {
-			const uint32_t sent = sent_in(head_G, head_g, f, most) & v16_first(from);
-			dst = put_symbols(dst, width, sent, v16_bits(v16_negative(head_G)), 0, 1);
-		}
-		for (size_t i = from; i < to; i += SHORT_BIN) {
-			uint64_t sent = 0, negative = 0;
-			for (size_t k = 0; k < SHORT_BIN && i + k < to; k += V16) {
-				/* This bin is in L1; the next one comes from memory meanwhile. */
-				__builtin_prefetch(own + size + i + k);
-				__builtin_prefetch((const uint8_t *)grad +
-				                   v16_width(type) * (first + size + i + k));
-				const v16f G = v16_loadf(own + i + k),
-				           g = v16_load(type, grad, first + i + k);
-				sent |= (uint64_t)sent_in(G, g, f, most) << k;
-				negative |= (uint64_t)v16_bits(v16_negative(G)) << k;
-			}
-			dst = put_symbols(dst, width, sent, negative, (uint32_t)i, 2);
-		}
-		if (to < size) {
-			const uint32_t sent = sent_in(tail_G, tail_g, f, most) & ~v16_first(to - tail);
-			dst = put_symbols(dst, width, sent, v16_bits(v16_negative(tail_G)), (uint32_t)tail,
-			                  1);
-		}
-	}
-	if (from)
-		v16_storef(own, head_G);
-	v16_storef(own + tail, tail_G);
 	return (struct packed_bin){M, end_bin(begin, dst, width)};
 }
 
