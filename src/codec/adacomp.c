@@ -19,9 +19,9 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
-/* Writes a symbol for each bit of sent; the first bit is the element with that offset. Writes `together` at a
- * time, of which the last ones may be overwritten by the next symbols: a branch on whether there is one more
- * would be mispredicted at most bins. */
+/* Writes a symbol for each bit of sent; bit 0 is the element with that offset. Symbols are written `together`
+ * at a time, and the next ones overwrite those past the end: a branch on whether there is one more would be
+ * mispredicted often. */
 V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uint64_t negative,
                             uint32_t offset, const int together)
 {
@@ -35,7 +35,7 @@ V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uin
 	return end;
 }
 
-/* Of a short bin, the elements that are sent, and those below zero. */
+/* The elements of a short bin that are sent, and those below zero, a bit an element. */
 struct chosen {
 	uint64_t sent, negative;
 };
@@ -44,26 +44,13 @@ struct chosen {
  * bin. SHORT_BIN bytes may be written. */
 V16_FN uint8_t *put_short_bin(uint8_t *dst, struct chosen chosen)
 {
-	const uint64_t sent = chosen.sent | (uint64_t)!chosen.sent << 63, negative = chosen.negative;
-#ifdef V16_AVX512
-	static const uint8_t offset[SHORT_BIN] = {
-	        0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21,
-	        22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43,
-	        44, 45, 46, 47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-	/* *last* is in place before all are stored: a load of what was just stored would wait for it. */
-	const __m512i sign = _mm512_maskz_set1_epi8(negative, (char)0x80),
-	              last = _mm512_maskz_set1_epi8(1ull << (63 - __builtin_clzll(sent)), 0x40),
-	              symbol = _mm512_or_si512(_mm512_or_si512(_mm512_loadu_si512(offset), sign), last);
-	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(sent, symbol));
-	return dst + __builtin_popcountll(sent);
-#else
-	return end_bin(dst, put_symbols(dst, 1, sent, negative, 0, 3), 1);
-#endif
+	const uint64_t sent = chosen.sent | (uint64_t)!chosen.sent << 63;
+	return v16_compress_numbers(dst, sent, 1ull << (63 - __builtin_clzll(sent)), chosen.negative);
 }
 
 /* ---- bins ----------------------------------------------------------------------------------- */
 
-/* The lanes of a group that are sent; M > 0. lift: factor - 1. */
+/* Returns the lanes of a group that are sent, if M > 0. lift: factor - 1. */
 V16_FN uint32_t sent_in(v16f G, v16f g, v16f lift, v16f M)
 {
 	const v16f H = v16_add(G, v16_mul(lift, g));

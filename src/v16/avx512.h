@@ -12,6 +12,7 @@
 #define P_HAS_BMI
 #define P_HAS_COMPRESS
 #define P_HAS_COMPRESS_BOTH
+#define P_HAS_COMPRESS_NUMBERS
 #define P_HAS_F16
 #define P_HAS_FUSED
 #define P_HAS_LIST
@@ -178,6 +179,18 @@ P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
 	const __m128i number = _mm_add_epi8(lane, _mm_set1_epi8((char)first));
 	_mm_storeu_si128((__m128i *)dst, _mm_maskz_compress_epi8(some, number));
 	return dst + _mm_popcnt_u32(some);
+}
+/* Bits 6 and 7 are set before the store: a byte load after it would wait. */
+P_FN uint8_t *p_compress_numbers(uint8_t *dst, uint64_t set, uint64_t sixth, uint64_t seventh)
+{
+	static const uint8_t number[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+	                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+	                                   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+	                                   48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+	const __m512i bit7 = _mm512_maskz_set1_epi8(seventh, (char)0x80), bit6 = _mm512_maskz_set1_epi8(sixth, 0x40);
+	const __m512i bytes = _mm512_or_si512(_mm512_loadu_si512(number), _mm512_or_si512(bit7, bit6));
+	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(set, bytes));
+	return dst + _mm_popcnt_u64(set);
 }
 P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 {

@@ -21,6 +21,24 @@ V16_FN uint8_t *v16_list_numbers(uint8_t *dst, v16i x, unsigned first)
 }
 #endif
 
+/* Writes the numbers of the bits that are set, at least one, a byte each; number i gets its bits 6 and 7 from
+ * bit i of sixth and seventh. Up to 64 bytes may be written. Returns the numbers' end. */
+V16_FN uint8_t *v16_compress_numbers(uint8_t *dst, uint64_t set, uint64_t sixth, uint64_t seventh)
+{
+#ifdef P_HAS_COMPRESS_NUMBERS
+	return p_compress_numbers(dst, set, sixth, seventh);
+#else
+	uint8_t *const end = dst + __builtin_popcountll(set);
+	do { /* three at a time: a branch on whether there is one more would be mispredicted */
+		for (int k = 0; k < 3; k++, set &= set - 1) {
+			const uint32_t i = v16_first_bit(set) % 64;
+			*dst++ = (uint8_t)(i | (sixth >> i & 1) << 6 | (seventh >> i & 1) << 7);
+		}
+	} while (set);
+	return end;
+#endif
+}
+
 /* Writes the lower sixteen bits of the lanes in m, one after another, so that they end at end; returns where
  * they begin. Up to 32 bytes before end may be written. */
 V16_FN uint8_t *v16_compress_u16(uint8_t *end, v16m m, v16i a)
