@@ -16,7 +16,6 @@
 #define P_HAS_F16
 #define P_HAS_GT_SIZE
 #define P_HAS_LIST
-#define P_HAS_MIN_ABS_NONZERO
 #define P_HAS_PAIRS 128
 #define P_HAS_PICK_BITS
 #define P_HAS_STORE_UPPER
@@ -75,11 +74,6 @@ P_FN pf p_abs(pf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 P_FN pf p_max_abs_nan(pf a, pf b)
 {
 	return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(p_abs(a)), _mm256_castps_si256(b)));
-}
-P_FN pf p_min_abs_nonzero(pf a, pf b)
-{
-	const __m256i before = _mm256_sub_epi32(_mm256_castps_si256(p_abs(a)), _mm256_set1_epi32(1));
-	return _mm256_castsi256_ps(_mm256_min_epu32(before, _mm256_castps_si256(b)));
 }
 P_FN pm p_ge(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ)); }
 P_FN pm p_gt(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ)); }

@@ -70,11 +70,6 @@ P_FN pf p_max_abs_nan(pf a, pf b)
 	return _mm512_castsi512_ps(
 	        _mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)));
 }
-P_FN pf p_min_abs_nonzero(pf a, pf b)
-{
-	const __m512i before = _mm512_sub_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_set1_epi32(1));
-	return _mm512_castsi512_ps(_mm512_min_epu32(before, _mm512_castps_si512(b)));
-}
 P_FN float p_max_lane(pf a) { return _mm512_reduce_max_ps(a); }
 P_FN pf p_abs(pf a) { return _mm512_abs_ps(a); }
 P_FN pm p_ge(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
@@ -84,6 +79,7 @@ P_FN pm p_negative(pf a) { return _mm512_movepi32_mask(_mm512_castps_si512(a)); 
 P_FN pm p_both(pm a, pm b) { return a & b; }
 P_FN pm p_either(pm a, pm b) { return a | b; }
 P_FN pm p_lti(pi a, pi b) { return _mm512_cmplt_epi32_mask(a, b); }
+P_FN pf p_min_abs_nonzero(pf a, pf b) { return _mm512_mask_range_ps(b, p_ne(a, p_set(0)), a, b, 10); }
 P_FN pi p_addi(pi a, pi b) { return _mm512_add_epi32(a, b); }
 P_FN pi p_addi_signed(pi a, pi b, pf y)
 {

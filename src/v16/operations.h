@@ -31,12 +31,7 @@
 #ifndef P_HAS_FUSED
 P_FN pf p_min_abs(pf a, pf b) { return p_min(p_abs(a), b); }
 P_FN pf p_max_abs(pf a, pf b) { return p_max(p_abs(a), b); }
-#ifndef P_HAS_MIN_ABS_NONZERO
-P_FN pf p_min_abs_nonzero(pf a, pf b)
-{
-	return p_min_abs(p_pick(p_ne(a, p_set(0)), a, p_set(__builtin_inff())), b);
-}
-#endif
+P_FN pf p_min_abs_nonzero(pf a, pf b) { return p_pick(p_ne(a, p_set(0)), p_min_abs(a, b), b); }
 P_FN pi p_addi_where(pm m, pi a, pi b) { return p_addi(a, p_and_maski(m, b)); }
 P_FN pf p_sub_where(pm m, pf a, pf b) { return p_sub(a, p_of_bits(p_and_maski(m, p_bits_of(b)))); }
 P_FN pi p_shrv_low(pi a, pi b) { return p_shrv(a, p_andi(b, p_seti(31))); }
@@ -82,8 +77,7 @@ V16_EACH(v16f, v16_max, (v16f a, v16f b), p_max(a.p[k], b.p[k])) /* a > b ? a : 
 V16_EACH(v16f, v16_abs, (v16f a), p_abs(a.p[k]))
 V16_EACH(v16f, v16_min_abs, (v16f a, v16f b), p_min_abs(a.p[k], b.p[k])) /* of |a| and b, b >= 0 */
 V16_EACH(v16f, v16_max_abs, (v16f a, v16f b), p_max_abs(a.p[k], b.p[k]))
-/* min_abs, or b if a is 0; |a| may become the float before it. */
-V16_EACH(v16f, v16_min_abs_nonzero, (v16f a, v16f b), p_min_abs_nonzero(a.p[k], b.p[k]))
+V16_EACH(v16f, v16_min_abs_nonzero, (v16f a, v16f b), p_min_abs_nonzero(a.p[k], b.p[k])) /* min_abs; b if a is 0 */
 V16_EACH(v16f, v16_max_abs_nan, (v16f a, v16f b), p_max_abs_nan(a.p[k], b.p[k])) /* max_abs; a NaN is the largest */
 
 V16_EACH(v16i, v16_seti, (uint32_t x), p_seti(x))
