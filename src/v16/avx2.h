@@ -17,7 +17,6 @@
 #define P_HAS_GT_SIZE
 #define P_HAS_LIST
 #define P_HAS_PAIRS 128
-#define P_HAS_PICK_BITS
 #define P_HAS_STORE_UPPER
 #define P_HAS_TRITS
 #define P_LOOKUP_BITS 3
@@ -116,13 +115,6 @@ P_FN pm p_mask(unsigned bits)
 {
 	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
 	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
-}
-/* blendv looks at the signs alone: each lane's bit moves there. */
-P_FN pf p_pick_bits(unsigned bits, unsigned part, pf a, pf b)
-{
-	const __m256i lane = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
-	const __m256i up = _mm256_sub_epi32(lane, _mm256_set1_epi32(8 * (int)part));
-	return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(_mm256_sllv_epi32(_mm256_set1_epi32((int)bits), up)));
 }
 /* Replaces each half of each of 16 bytes by its entry: one bit an element becomes two. */
 P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])

@@ -156,16 +156,8 @@ V16_FN v16m v16_mask(uint16_t bits)
 	return r;
 }
 /* a in the lanes of the bits that are set, else b. */
-V16_FN v16f v16_pick_bits(uint16_t bits, v16f a, v16f b)
-{
-#ifdef P_HAS_PICK_BITS
-	v16f r;
-	EACH_PART(r.p[k] = p_pick_bits(bits, k, a.p[k], b.p[k]))
-	return r;
-#else
-	return v16_pick(v16_mask(bits), a, b);
-#endif
-}
+V16_FN v16f v16_pick_bits(uint16_t bits, v16f a, v16f b) { return v16_pick(v16_mask(bits), a, b); }
+
 V16_FN uint16_t v16_first(size_t count) { return (uint16_t)((1u << count) - 1); } /* count <= 16 */
 
 /* The number of the first bit, or one of 63 and 64 if there is none. */

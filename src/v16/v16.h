@@ -20,7 +20,6 @@
  *   F16                p_load_f16, p_store_f16
  *   FUSED              the operations under #ifndef P_HAS_FUSED in operations.h, in one instruction or two
  *   GT_SIZE            p_gt_size
- *   PICK_BITS          p_pick_bits
  *   REFILL             p_refill
  *   TRITS              p_no_trits, p_add_trits, p_put_trits
  * Callers of these have other code for machines without them:
