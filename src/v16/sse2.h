@@ -130,20 +130,6 @@ P_FN pm p_mask(unsigned bits)
 }
 P_FN v16t p_table(const float *entries) { return entries; }
 P_FN v16t p_table4(const float *entries) { return entries; }
-/* Comparing each pair in its place with 1, 2 and 3 costs less than a shift by a lane's own number. */
-P_FN pf p_lookup_pair(v16t t, pi x, pi place)
-{
-	const __m128i exponent = _mm_slli_epi32(_mm_add_epi32(place, _mm_set1_epi32(127)), 23);
-	const __m128i one = _mm_cvttps_epi32(_mm_castsi128_ps(exponent)), two = _mm_add_epi32(one, one);
-	const __m128i three = _mm_or_si128(one, two), pair = _mm_and_si128(x, three);
-	const __m128 t0 = _mm_set1_ps(t[0]);
-	const __m128 by1 = _mm_xor_ps(t0, _mm_set1_ps(t[1])), by2 = _mm_xor_ps(t0, _mm_set1_ps(t[2])),
-	             by3 = _mm_xor_ps(t0, _mm_set1_ps(t[3]));
-	const __m128 if1 = _mm_and_ps(by1, _mm_castsi128_ps(_mm_cmpeq_epi32(pair, one)));
-	const __m128 if2 = _mm_and_ps(by2, _mm_castsi128_ps(_mm_cmpeq_epi32(pair, two)));
-	const __m128 if3 = _mm_and_ps(by3, _mm_castsi128_ps(_mm_cmpeq_epi32(pair, three)));
-	return _mm_xor_ps(_mm_xor_ps(t0, if1), _mm_xor_ps(if2, if3));
-}
 P_FN pf p_lookup(v16t t, pi at)
 {
 	const uint64_t low = (uint64_t)_mm_cvtsi128_si64(at);
@@ -151,5 +137,6 @@ P_FN pf p_lookup(v16t t, pi at)
 	return _mm_setr_ps(t[(uint32_t)low], t[low >> 32], t[(uint32_t)high], t[high >> 32]);
 }
 P_FN pf p_lookup8(v16t t, pi at) { return p_lookup(t, at); }
+P_FN pf p_lookup_pair(v16t t, pi x, pi place) { return p_lookup(t, p_andi(p_shrv(x, place), p_seti(3))); }
 
 #endif
