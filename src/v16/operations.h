@@ -149,12 +149,9 @@ V16_FN uint32_t v16_bits_of_two(v16m a, v16m b)
 	return v16_bits(a) | v16_bits(b) << V16;
 #endif
 }
-V16_FN v16m v16_mask(uint16_t bits)
-{
-	v16m r;
-	EACH_PART(r.p[k] = p_mask((bits >> (k * V16_LANES)) & ((1u << V16_LANES) - 1)))
-	return r;
-}
+/* clang-format off */
+V16_EACH(v16m, v16_mask, (uint16_t bits), p_mask((bits >> (k * V16_LANES)) & ((1u << V16_LANES) - 1)))
+/* clang-format on */
 /* a in the lanes of the bits that are set, else b. */
 V16_FN v16f v16_pick_bits(uint16_t bits, v16f a, v16f b) { return v16_pick(v16_mask(bits), a, b); }
 
