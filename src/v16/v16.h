@@ -16,7 +16,6 @@
  *   COMPRESS           p_compress_u16, and p_expand_u16 unless it has REFILL
  *   COMPRESS_BOTH      p_compress_both_u16
  *   COMPRESS_NUMBERS   p_compress_numbers
- *   COMPRESS_NUMBERS   p_compress_numbers
  *   F16                p_load_f16, p_store_f16
  *   FUSED              the operations under #ifndef P_HAS_FUSED in operations.h, in one instruction or two
  *   GT_SIZE            p_gt_size
