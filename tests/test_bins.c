@@ -1,4 +1,4 @@
-/* Bins: what is sent of one, and payloads that are long enough for many symbols to be looked at together.
+/* Bins: the elements that are sent, and the check of payloads that are long enough for SIMD.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/cases.h"
@@ -10,20 +10,21 @@
 
 enum { N = 20011, HEAD = CRUMB_HEADER_BYTES + 8 };
 
-/* doc/FORMAT.md, adacomp: every bin appears, offsets ascend in it, and its last symbol says so. */
+/* Returns true if every bin appears, its offsets ascend, and its final symbol alone has *last*
+ * (doc/FORMAT.md, adacomp). */
 static bool well_formed(const uint8_t *symbol, size_t size, size_t bin)
 {
-	size_t first = 0, least = 0;
+	size_t first = 0, next = 0;
 	for (size_t i = 0; i < size; i++) {
 		const size_t offset = symbol[i] & 63;
-		if (first >= N || (offset == 63 && (symbol[i] != 0x7F || least)))
+		if (first >= N || (offset == 63 && (symbol[i] != 0x7F || next)))
 			return false;
-		if (offset < 63 && (offset < least || offset >= bin || first + offset >= N))
+		if (offset < 63 && (offset < next || offset >= bin || first + offset >= N))
 			return false;
-		least = symbol[i] & 64 ? 0 : offset + 1;
+		next = symbol[i] & 64 ? 0 : offset + 1;
 		first += symbol[i] & 64 ? bin : 0;
 	}
-	return first >= N && !least;
+	return first >= N && !next;
 }
 
 static void symbols_are_judged_one_by_one(void **state)
@@ -57,11 +58,11 @@ static void symbols_are_judged_one_by_one(void **state)
 			case 2:
 				bad[at] = bad[at + 1];
 				break;
-			case 3: /* a bin ends here, and not there */
+			case 3: /* a bin ends here, another one does not */
 				bad[at] ^= 64;
 				bad[HEAD + case_random(&random) % (len - HEAD)] ^= 64;
 				break;
-			case 4: /* a bin too many */
+			case 4: /* one bin more than there are */
 				bad[end++] = 0x7F;
 				break;
 			default:
@@ -84,13 +85,13 @@ static void symbols_are_judged_one_by_one(void **state)
 	assert_true(good > all / 10 && good < all / 2);
 }
 
-/* A gradient of zeros lifts nothing: of every bin goes what is owed most, worth the mean of these. */
-static void the_greatest_of_a_bin_is_sent(void **state)
+/* A gradient of zeros lifts nothing: each bin sends its largest residual, worth the mean of these. */
+static void the_largest_of_a_bin_is_sent(void **state)
 {
 	(void)state;
 	static const char *const specs[] = {"adacomp:bin=50", "adacomp:bin=500", "adacomp:bin=67",
 	                                    "adacomp:bin=7", "local:bin=50"};
-	static float g[N], owed[N], acc[N];
+	static float g[N], residual[N], acc[N];
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	for (size_t c = 0; c < isas; c++)
@@ -103,7 +104,7 @@ static void the_greatest_of_a_bin_is_sent(void **state)
 			size_t len;
 			case_fill(g, N, CASE_GAUSS, 1);
 			free(case_pack(p, g, CRUMB_F32, &len));
-			memcpy(owed, crumb_packer_residual(p), sizeof owed);
+			memcpy(residual, crumb_packer_residual(p), sizeof residual);
 			memset(g, 0, sizeof g);
 			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 			memset(acc, 0, sizeof acc);
@@ -113,13 +114,14 @@ static void the_greatest_of_a_bin_is_sent(void **state)
 			memcpy(&scale, frame + CRUMB_HEADER_BYTES, sizeof scale);
 			for (size_t first = 0; first < N; first += bin) {
 				const size_t end = first + bin < N ? first + bin : N;
-				float most = 0;
+				float largest = 0;
 				for (size_t i = first; i < end; i++)
-					most = fmaxf(most, fabsf(owed[i]));
+					largest = fmaxf(largest, fabsf(residual[i]));
 				for (size_t i = first; i < end; i++)
-					assert_true(fabsf(acc[i]) ==
-					            (most > 0 && fabsf(owed[i]) >= most ? scale : 0));
-				sum += most;
+					assert_true(
+					        fabsf(acc[i]) ==
+					        (largest > 0 && fabsf(residual[i]) >= largest ? scale : 0));
+				sum += largest;
 			}
 			assert_float_equal(scale, sum / (double)((N + bin - 1) / bin), 1e-6 * scale);
 			free(frame);
@@ -128,8 +130,8 @@ static void the_greatest_of_a_bin_is_sent(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* Of a tensor whose lines are asked for, which no result shows. */
-static void what_a_long_tensor_does_not_send_is_owed(void **state)
+/* More than 1 Mi elements: adding prefetches all lines. */
+static void a_long_tensor_keeps_what_it_does_not_send(void **state)
 {
 	(void)state;
 	enum { LONG = (1 << 20) + 77 };
@@ -142,13 +144,13 @@ static void what_a_long_tensor_does_not_send_is_owed(void **state)
 	for (size_t c = 0; c < isas; c++) {
 		assert_int_equal(crumb_set_isa(isa[c]), 0);
 		crumb_packer *p = case_packer(&codec, LONG, 0);
-		const float *owed = crumb_packer_residual(p);
+		const float *residual = crumb_packer_residual(p);
 		size_t len, sent = 0;
 		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 		memset(acc, 0, sizeof acc);
 		assert_true(crumb_unpack_add(frame, len, 1, acc, LONG) > 0);
 		for (size_t i = 0; i < LONG; i++) {
-			assert_true(owed[i] == g[i] - acc[i]);
+			assert_true(residual[i] == g[i] - acc[i]);
 			sent += acc[i] != 0;
 		}
 		assert_true(sent > LONG / 50);
@@ -158,7 +160,7 @@ static void what_a_long_tensor_does_not_send_is_owed(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* Of equal ones, local sends the first, wherever in a bin they begin. */
+/* local sends the first of equal elements, wherever in a bin they begin. */
 static void local_sends_the_first_of_equals(void **state)
 {
 	(void)state;
@@ -170,13 +172,13 @@ static void local_sends_the_first_of_equals(void **state)
 	uint64_t random = 1;
 	for (size_t c = 0; c < COUNT * isas; c++) {
 		const size_t bin = bins[c % COUNT];
-		size_t top[N / 7 + 1], len;
+		size_t peak[N / 7 + 1], len;
 		char spec[32];
 		crumb_codec codec;
 		for (size_t i = 0; i < N; i++) {
 			if (i % bin == 0)
-				top[i / bin] = i + case_random(&random) % (N - i < bin ? N - i : bin);
-			g[i] = (i < top[i / bin] ? 0.5f : 1) * (case_random(&random) % 2 ? 1.0f : -1.0f);
+				peak[i / bin] = i + case_random(&random) % (N - i < bin ? N - i : bin);
+			g[i] = (i < peak[i / bin] ? 0.5f : 1) * (case_random(&random) % 2 ? 1.0f : -1.0f);
 		}
 		snprintf(spec, sizeof spec, "local:bin=%zu", bin);
 		assert_int_equal(crumb_set_isa(isa[c / COUNT]), 0);
@@ -186,14 +188,14 @@ static void local_sends_the_first_of_equals(void **state)
 		memset(acc, 0, sizeof acc);
 		assert_true(crumb_unpack_add(frame, len, 1, acc, N) > 0);
 		for (size_t i = 0; i < N; i++)
-			assert_int_equal(fabsf(acc[i]) > 0, i == top[i / bin]);
+			assert_int_equal(fabsf(acc[i]) > 0, i == peak[i / bin]);
 		free(frame);
 		free(p);
 	}
 	crumb_set_isa(NULL);
 }
 
-/* Symbols are put several at a time, and yet not behind the bound, which case_pack sees. */
+/* Symbols are written several at a time, but not past the bound; case_pack checks that. */
 static void frames_keep_to_their_bound(void **state)
 {
 	(void)state;
@@ -223,8 +225,8 @@ static void frames_keep_to_their_bound(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(symbols_are_judged_one_by_one),
-	                                   cmocka_unit_test(the_greatest_of_a_bin_is_sent),
-	                                   cmocka_unit_test(what_a_long_tensor_does_not_send_is_owed),
+	                                   cmocka_unit_test(the_largest_of_a_bin_is_sent),
+	                                   cmocka_unit_test(a_long_tensor_keeps_what_it_does_not_send),
 	                                   cmocka_unit_test(local_sends_the_first_of_equals),
 	                                   cmocka_unit_test(frames_keep_to_their_bound)};
 	return cmocka_run_group_tests_name("bins", tests, NULL, NULL);

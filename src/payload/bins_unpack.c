@@ -1,61 +1,62 @@
-/* Frames of bins: checked, added, described.
+/* Decoding frames of bins: check, unpack_add and describe.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/bins.h"
 #include "payload/bins_unpack.h"
 #include <math.h>
 
-/* Whether a symbol may stand behind the one before it; but that offsets are below n shows in the last one
- * alone, since inside a bin they ascend. */
+/* Returns true if symbol s may come after the one before it. Offsets ascend within a bin, so only the last
+ * one need be compared with n: bins_check does that. */
 V16_FN bool follows(struct symbol before, struct symbol s, const size_t width, uint32_t bin)
 {
-	const bool begins = before.top & LAST;
-	if (s.offset == nothing(width))
-		return begins && s.top == LAST;
+	const bool begins = before.flags & LAST;
+	if (s.offset == empty_offset(width))
+		return begins && s.flags == LAST;
 	return s.offset < bin && (begins || s.offset > before.offset);
 }
 
-/* The same of symbols i to end - 1, many at a time, while there are so many. Returns where these end, and
- * adds the bins that they end. */
-#define CHECK_LANES(NAME, TYPE)                                                                            \
-	V16_FN size_t NAME(const uint8_t *src, size_t i, size_t end, uint32_t bin, bool *good,             \
-	                   uint64_t *bins)                                                                 \
-	{                                                                                                  \
-		enum {                                                                                     \
-			BYTES = V16_LANES < 8 ? 16 : 32,                                                   \
-			WIDTH = sizeof(TYPE),                                                              \
-			LANES = BYTES / WIDTH,                                                             \
-			TIMES = 16                                                                         \
-		};                                                                                         \
-		enum { ENDS = 1 << (8 * WIDTH - 2), NOTHING = ENDS - 1 };                                  \
-		typedef TYPE lanes __attribute__((vector_size(BYTES), aligned(1), may_alias));             \
-		const lanes most = (lanes){0} + (TYPE)(bin - 1);                                           \
-		for (; end - i >= LANES * TIMES; i += LANES * TIMES) {                                     \
-			lanes bad = {0}, last = {0};                                                       \
-			for (size_t k = 0; k < TIMES; k++) {                                               \
-				const uint8_t *const at = src + WIDTH * (i + LANES * k);                   \
-				const lanes s = *(const lanes *)at, before = *(const lanes *)(at - WIDTH), \
-				            offset = s & NOTHING, inside = (lanes)((before & ENDS) == 0),  \
-				            none = (lanes)(offset == NOTHING);                             \
-				bad |= none & (inside | (s ^ (ENDS | NOTHING)));                           \
-				bad |= ~none & (lanes)(offset > most);                                     \
-				bad |= inside & (lanes)(offset <= (before & NOTHING));                     \
-				last += s >> (8 * WIDTH - 2) & 1;                                          \
-			}                                                                                  \
-			uint32_t wrong = 0;                                                                \
-			for (int k = 0; k < LANES; k++) {                                                  \
-				wrong |= bad[k];                                                           \
-				*bins += last[k];                                                          \
-			}                                                                                  \
-			*good = *good && !wrong;                                                           \
-		}                                                                                          \
-		return i;                                                                                  \
+/* Defines a function that checks symbols i to end - 1 with SIMD. Clears *good if one of them may not come
+ * after the one before it, adds the bins that end to *bins, and returns the first symbol that was not
+ * checked. */
+#define CHECK_LANES(NAME, TYPE)                                                                             \
+	V16_FN size_t NAME(const uint8_t *src, size_t i, size_t end, uint32_t bin, bool *good,              \
+	                   uint64_t *bins)                                                                  \
+	{                                                                                                   \
+		enum {                                                                                      \
+			BYTES = V16_LANES < 8 ? 16 : 32,                                                    \
+			WIDTH = sizeof(TYPE),                                                               \
+			LANES = BYTES / WIDTH,                                                              \
+			ROUNDS = 16                                                                         \
+		};                                                                                          \
+		enum { LAST_BIT = 1 << (8 * WIDTH - 2), EMPTY = LAST_BIT - 1 };                             \
+		typedef TYPE lanes __attribute__((vector_size(BYTES), aligned(1), may_alias));              \
+		const lanes most = (lanes){0} + (TYPE)(bin - 1);                                            \
+		for (; end - i >= LANES * ROUNDS; i += LANES * ROUNDS) {                                    \
+			lanes bad = {0}, last = {0};                                                        \
+			for (size_t k = 0; k < ROUNDS; k++) {                                               \
+				const uint8_t *const at = src + WIDTH * (i + LANES * k);                    \
+				const lanes s = *(const lanes *)at, before = *(const lanes *)(at - WIDTH),  \
+				            offset = s & EMPTY, inside = (lanes)((before & LAST_BIT) == 0), \
+				            none = (lanes)(offset == EMPTY);                                \
+				bad |= none & (inside | (s ^ (LAST_BIT | EMPTY)));                          \
+				bad |= ~none & (lanes)(offset > most);                                      \
+				bad |= inside & (lanes)(offset <= (before & EMPTY));                        \
+				last += s >> (8 * WIDTH - 2) & 1;                                           \
+			}                                                                                   \
+			uint32_t wrong = 0;                                                                 \
+			for (int k = 0; k < LANES; k++) {                                                   \
+				wrong |= bad[k];                                                            \
+				*bins += last[k];                                                           \
+			}                                                                                   \
+			*good = *good && !wrong;                                                            \
+		}                                                                                           \
+		return i;                                                                                   \
 	}
 CHECK_LANES(check_bytes, uint8_t)
-CHECK_LANES(check_pairs, uint16_t)
+CHECK_LANES(check_words, uint16_t)
 
-/* Whether the symbols that begin in the part, of count of so many bytes from src on, are in order; adds the
- * bins that they end. */
+/* Returns true if the symbols that begin in the part, of the count symbols at src, are in order. Adds the
+ * bins that they end to the part's. */
 V16_FN bool check_symbols(struct part *part, const uint8_t *src, size_t count, const size_t width,
                           uint32_t bin)
 {
@@ -64,22 +65,22 @@ V16_FN bool check_symbols(struct part *part, const uint8_t *src, size_t count, c
 	bool good = follows((struct symbol){LAST, 0}, first, width, bin);
 	size_t i = own.first;
 	if (i == 0 && own.end > 0) {
-		part->bins += first.top & LAST;
+		part->bins += first.flags & LAST;
 		i = 1;
 	}
 	if (width == 1)
 		i = check_bytes(src, i, own.end, bin, &good, &part->bins);
 	if (width == 2)
-		i = check_pairs(src, i, own.end, bin, &good, &part->bins);
+		i = check_words(src, i, own.end, bin, &good, &part->bins);
 	for (; i < own.end; i++) {
 		const struct symbol s = get_symbol(src + width * i, width);
 		good = good && follows(get_symbol(src + width * i - width, width), s, width, bin);
-		part->bins += s.top & LAST;
+		part->bins += s.flags & LAST;
 	}
 	return good;
 }
 
-/* Every bin appears, its offsets ascend inside it, and only *last* ends it. */
+/* Every bin appears, its offsets ascend, and its final symbol alone has *last*. */
 bool bins_check(const struct frame *frame, struct part *part)
 {
 	if (frame->flags & ~BINS_GAPS || frame->size < 8)
@@ -91,7 +92,7 @@ bool bins_check(const struct frame *frame, struct part *part)
 		return !part_leads(part, frame) ||
 		       crumb_golomb_check(frame->payload + 4, frame->size - 4, frame->n);
 	const uint32_t bin = get_u32(frame->payload + 4);
-	if (!bin || bin > BINS_MOST)
+	if (!bin || bin > BINS_MAX_SIZE)
 		return false;
 	const size_t width = symbol_width(bin), bytes = frame->size - 8, count = bytes / width;
 	if (!count || bytes % width)
@@ -99,8 +100,8 @@ bool bins_check(const struct frame *frame, struct part *part)
 	const uint8_t *const src = frame->payload + 8;
 	const uint64_t bins = divide_up(frame->n, bin);
 	const struct symbol last = get_symbol(src + bytes - width, width);
-	if (!(last.top & LAST) ||
-	    (last.offset != nothing(width) && last.offset >= frame->n - (bins - 1) * bin))
+	if (!(last.flags & LAST) ||
+	    (last.offset != empty_offset(width) && last.offset >= frame->n - (bins - 1) * bin))
 		return false;
 	part->bins -= part_leads(part, frame) ? bins : 0;
 	return width == 1   ? check_symbols(part, src, count, 1, bin)
@@ -108,24 +109,24 @@ bool bins_check(const struct frame *frame, struct part *part)
 	                    : check_symbols(part, src, count, 4, bin);
 }
 
-/* What follows the symbols of so many bins. Eight bytes are passed over at a time while they cannot end more
- * bins than are left. */
+/* Returns the end of the first bins' symbols. Skips eight bytes at a time while they cannot end more bins
+ * than are left. */
 V16_FN const uint8_t *skip_bins(const uint8_t *src, const size_t width, size_t bins)
 {
-	const uint64_t lasts = width == 1   ? 0x4040404040404040
-	                       : width == 2 ? 0x4000400040004000
-	                                    : 0x4000000040000000;
+	const uint64_t last = width == 1   ? 0x4040404040404040
+	                      : width == 2 ? 0x4000400040004000
+	                                   : 0x4000000040000000;
 	for (uint64_t word; bins >= sizeof word / width; src += sizeof word) {
 		memcpy(&word, src, sizeof word);
-		bins -= (size_t)__builtin_popcountll(word & lasts);
+		bins -= (size_t)__builtin_popcountll(word & last);
 	}
 	for (; bins; src += width)
-		bins -= get_symbol(src, width).top & LAST;
+		bins -= get_symbol(src, width).flags & LAST;
 	return src;
 }
 
-/* As add_bins, of a bin that may reach out of the range from first to end - 1: to what lies in it. There are
- * two at most, so one loop serves all widths. */
+/* add_bins for one bin that is partly outside of the range [first, end): adds to the elements inside. A range
+ * has two such bins at most, so one loop serves all widths. */
 __attribute__((noinline)) static void add_cut_bin(struct bin_reader *r, size_t bin, float v, float *acc,
                                                   size_t first, size_t end)
 {
@@ -133,9 +134,9 @@ __attribute__((noinline)) static void add_cut_bin(struct bin_reader *r, size_t b
 	for (; r->at == begin; r->src += width) {
 		const struct symbol s = get_symbol(r->src, width);
 		const size_t i = begin + s.offset;
-		if (s.offset != nothing(width) && i >= first && i < end)
-			acc[i] += s.top & NEGATIVE ? -v : v;
-		r->at += s.top & LAST ? bin : 0;
+		if (s.offset != empty_offset(width) && i >= first && i < end)
+			acc[i] += s.flags & NEGATIVE ? -v : v;
+		r->at += s.flags & LAST ? bin : 0;
 	}
 }
 
@@ -172,7 +173,7 @@ void bins_describe(const struct frame *frame, crumb_frame_info *out, size_t codi
 	frame_fact(out, "bin", (double)bin);
 	size_t empty = 0;
 	for (size_t i = 8; i < frame->size; i += width) {
-		const bool none = get_symbol(frame->payload + i, width).offset == nothing(width);
+		const bool none = get_symbol(frame->payload + i, width).offset == empty_offset(width);
 		empty += none;
 		out->sent += !none;
 	}

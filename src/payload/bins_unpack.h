@@ -1,4 +1,4 @@
-/* Frames of bins: the codec's check, unpack_add and describe.
+/* check, unpack_add and describe of a codec whose frames have bins.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef BINS_UNPACK_H
@@ -14,7 +14,7 @@
 bool bins_check(const struct frame *frame, struct part *part);
 size_t bins_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                        size_t end);
-/* coding: the number of this key. */
+/* coding: the number of the codec's key coding. */
 void bins_describe(const struct frame *frame, crumb_frame_info *out, size_t coding);
 
 #endif

@@ -9,9 +9,17 @@
 
 #define V16_LANES 8
 #define P_FN      static inline V16_INLINE __attribute__((unused))
+#define P_HAS_BITS_OF_TWO
 #define P_HAS_BMI
-#define P_HAS_F16
+#define P_HAS_BYTE_TABLES
 #define P_HAS_COMPRESS
+#define P_HAS_F16
+#define P_HAS_GT_SIZE
+#define P_HAS_LIST
+#define P_HAS_PAIRS 128
+#define P_HAS_STORE_UPPER
+#define P_HAS_TRITS
+#define P_LOOKUP_BITS 3
 
 typedef __m256 pf;
 typedef __m256i pi;
@@ -19,6 +27,8 @@ typedef __m256i pm; /* all ones or zero, a lane */
 typedef struct {
 	__m256 low, high;
 } v16t;
+
+/* clang-format off */
 
 P_FN pi p_bits_of(pf a) { return _mm256_castps_si256(a); }
 P_FN pf p_of_bits(pi a) { return _mm256_castsi256_ps(a); }
@@ -29,22 +39,15 @@ P_FN void p_storef(float *dst, pf a) { _mm256_storeu_ps(dst, a); }
 P_FN pi p_loadi(const uint32_t *src) { return _mm256_loadu_si256((const __m256i *)src); }
 P_FN void p_storei(uint32_t *dst, pi a) { _mm256_storeu_si256((__m256i *)dst, a); }
 P_FN pi p_load_u8(const uint8_t *src) { return _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)src)); }
-P_FN pi p_load_u16(const uint8_t *src)
-{
-	return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)src));
-}
-P_FN __m128i p_narrow(pi a)
-{
-	return _mm_packus_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-}
+P_FN pi p_load_u16(const uint8_t *src) { return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)src)); }
+P_FN __m128i p_narrow(pi a) { return _mm_packus_epi32(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1)); }
 P_FN void p_store_u16(uint8_t *dst, pi a) { _mm_storeu_si128((__m128i *)dst, p_narrow(a)); }
 P_FN void p_store_u8(uint8_t *dst, pi a)
 {
 	const __m128i x = p_narrow(a);
 	_mm_storel_epi64((__m128i *)dst, _mm_packus_epi16(x, x));
 }
-#define P_HAS_STORE_UPPER
-/* The upper halves of a's lanes and then of b's. */
+/* Writes the upper halves of a's lanes and then of b's. */
 P_FN void p_store_upper(uint8_t *dst, pi a, pi b)
 {
 	const __m256i mixed = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
@@ -60,7 +63,7 @@ P_FN pf p_sub(pf a, pf b) { return _mm256_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm256_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm256_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm256_max_ps(a, b); }
-P_FN float p_top(pf a)
+P_FN float p_max_lane(pf a)
 {
 	const __m128 four = _mm_max_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
 	const __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
@@ -71,12 +74,6 @@ P_FN pf p_max_abs_nan(pf a, pf b)
 {
 	return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(p_abs(a)), _mm256_castps_si256(b)));
 }
-#define P_HAS_LEAST_ABS
-P_FN pf p_min_abs_nonzero(pf a, pf b)
-{
-	const __m256i before = _mm256_sub_epi32(_mm256_castps_si256(p_abs(a)), _mm256_set1_epi32(1));
-	return _mm256_castsi256_ps(_mm256_min_epu32(before, _mm256_castps_si256(b)));
-}
 P_FN pm p_ge(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GE_OQ)); }
 P_FN pm p_gt(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_GT_OQ)); }
 P_FN pm p_ne(pf a, pf b) { return _mm256_castps_si256(_mm256_cmp_ps(a, b, _CMP_NEQ_UQ)); }
@@ -84,13 +81,9 @@ P_FN pm p_negative(pf a) { return _mm256_srai_epi32(_mm256_castps_si256(a), 31);
 P_FN pm p_both(pm a, pm b) { return _mm256_and_si256(a, b); }
 P_FN pm p_either(pm a, pm b) { return _mm256_or_si256(a, b); }
 P_FN pm p_lti(pi a, pi b) { return _mm256_cmpgt_epi32(b, a); }
-#define P_HAS_GT_SIZE
-P_FN pm p_gt_size(pf a, pf b) { return p_lti(p_bits_of(b), p_bits_of(a)); } /* in twice as many places */
+P_FN pm p_gt_size(pf a, pf b) { return p_lti(p_bits_of(b), p_bits_of(a)); } /* twice as many ports do it */
 P_FN pi p_addi(pi a, pi b) { return _mm256_add_epi32(a, b); }
-P_FN pi p_addi_signed(pi a, pi b, pf y)
-{
-	return _mm256_add_epi32(a, _mm256_sign_epi32(b, _mm256_castps_si256(y)));
-}
+P_FN pi p_addi_signed(pi a, pi b, pf y) { return _mm256_add_epi32(a, _mm256_sign_epi32(b, _mm256_castps_si256(y))); }
 P_FN pi p_subi(pi a, pi b) { return _mm256_sub_epi32(a, b); }
 P_FN pi p_muli(pi a, pi b) { return _mm256_mullo_epi32(a, b); }
 P_FN pi p_mulhi_twice(pi a, pi b)
@@ -107,34 +100,23 @@ P_FN pi p_shl(pi a, int s) { return _mm256_slli_epi32(a, s); }
 P_FN pi p_shrv(pi a, pi s) { return _mm256_srlv_epi32(a, s); }
 P_FN pf p_float_of(pi a) { return _mm256_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm256_cvttps_epi32(a); }
-P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* 2^31 is what does not fit, too */
+P_FN pi p_ceil(pf a) { return _mm256_cvttps_epi32(_mm256_ceil_ps(a)); } /* too large a number gives 2^31, too */
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm256_blendv_ps(b, a, _mm256_castsi256_ps(m)); }
-P_FN pi p_keepi(pm m, pi a) { return _mm256_and_si256(m, a); }
+P_FN pi p_and_maski(pm m, pi a) { return _mm256_and_si256(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(m)); }
-#define P_HAS_BITS_OF_FOUR
-/* Five operations, where the bits of each part take ten. */
-P_FN uint32_t p_bits_of_four(pm a, pm b, pm c, pm d)
+/* Five operations; the bits of each part would take ten. */
+P_FN uint32_t p_bits_of_two(const pm a[2], const pm b[2])
 {
-	const __m256i halves = _mm256_packs_epi16(_mm256_packs_epi32(a, b), _mm256_packs_epi32(c, d));
+	const __m256i two = _mm256_packs_epi32(a[0], a[1]), next = _mm256_packs_epi32(b[0], b[1]);
 	const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-	return (uint32_t)_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(halves, order));
+	return (uint32_t)_mm256_movemask_epi8(_mm256_permutevar8x32_epi32(_mm256_packs_epi16(two, next), order));
 }
 P_FN pm p_mask(unsigned bits)
 {
 	const __m256i lane = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
 	return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lane), lane);
 }
-/* What picks looks at a lane's sign alone, which is where this moves a bit. */
-#define P_HAS_PICK_BITS
-P_FN pf p_pick_bits(unsigned bits, unsigned part, pf a, pf b)
-{
-	const __m256i lane = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
-	const __m256i up = _mm256_sub_epi32(lane, _mm256_set1_epi32(8 * (int)part));
-	return _mm256_blendv_ps(b, a,
-	                        _mm256_castsi256_ps(_mm256_sllv_epi32(_mm256_set1_epi32((int)bits), up)));
-}
-/* Bytes of two bits an element by the entry for each half of a byte of one bit an element. */
-#define P_HAS_PAIRS 128 /* elements */
+/* Replaces each half of each of 16 bytes by its entry: one bit an element becomes two. */
 P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
 {
 	const __m256i x = _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)bits));
@@ -143,11 +125,10 @@ P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
 	return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)entry)),
 	                           half);
 }
-/* Of eight lanes those in a mask, as bytes: all ones, where they stand; and their numbers, one after another.
- */
+/* The lanes of a mask of eight as bytes: p_bytes, all ones in their places; p_lanes, their numbers, compacted. */
 P_FN uint64_t p_bytes(unsigned bits) { return _pdep_u64(bits, 0x0101010101010101) * 255; }
 P_FN uint64_t p_lanes(unsigned bits) { return crumb_compact_table[bits]; }
-/* Words by numbers of a byte each; zero where a number is negative. */
+/* The words of these numbers, a byte each; 0 for a negative number. */
 P_FN __m128i p_words(__m128i words, uint64_t numbers)
 {
 	const __m128i n = _mm_cvtepi8_epi16(_mm_cvtsi64_si128((long long)numbers));
@@ -158,7 +139,7 @@ P_FN __m128i p_words(__m128i words, uint64_t numbers)
 P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 {
 	const unsigned bits = p_bits(m), count = (unsigned)_mm_popcnt_u32(bits);
-	const uint64_t last = p_lanes(bits) << ((64 - 8 * count) & 63); /* so that they end with byte 7 */
+	const uint64_t last = p_lanes(bits) << ((64 - 8 * count) & 63); /* the numbers end with byte 7 */
 	const __m128i words = p_narrow(_mm256_and_si256(a, _mm256_set1_epi32(0xFFFF)));
 	_mm_storeu_si128((__m128i *)(end - 16), p_words(words, last));
 	return end - 2 * count;
@@ -170,7 +151,6 @@ P_FN const uint8_t *p_expand_u16(const uint8_t *src, pm m, pi *a)
 	*a = _mm256_cvtepu16_epi32(p_words(_mm_loadu_si128((const __m128i *)src), rank | ~here));
 	return src + 2 * _mm_popcnt_u32(bits);
 }
-#define P_HAS_LIST
 P_FN void p_list(uint8_t *dst, pm m, pi a)
 {
 	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(p_bits(m)));
@@ -183,9 +163,8 @@ P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
 	memcpy(dst, &numbers, sizeof numbers);
 	return dst + _mm_popcnt_u32(bits);
 }
-/* Sums of sixteen trits are the upper bytes of words, of each eight words four of either part; the lower
- * bytes are what rounds 256 v / 243 up. */
-#define P_HAS_TRITS
+/* Sums of sixteen trits are the upper bytes of words, in the order of packs_epi32. The lower bytes, 241, make
+ * the division of p_put_trits round 256 v / 243 up. */
 P_FN pi p_no_trits(void) { return _mm256_set1_epi16(241); }
 P_FN pi p_add_trits(pi x, unsigned number, const pm m[2], const pf y[2])
 {
@@ -206,21 +185,16 @@ P_FN v16t p_table(const float *entries)
 {
 	return (v16t){_mm256_loadu_ps(entries), _mm256_loadu_ps(entries + 8)};
 }
-/* Entries repeat, so that bits above a pair do not count. */
+/* Entries repeat, so bits above a pair have no effect. */
 P_FN v16t p_table4(const float *entries)
 {
 	const __m256 table = _mm256_broadcast_ps((const __m128 *)entries);
 	return (v16t){table, table};
 }
-P_FN pf p_lookup_pair(v16t t, pi x, pi place)
-{
-	return _mm256_permutevar8x32_ps(t.low, _mm256_srlv_epi32(x, place));
-}
-#define P_LOOKUP_BITS 3
+P_FN pf p_lookup_pair(v16t t, pi x, pi place) { return _mm256_permutevar8x32_ps(t.low, _mm256_srlv_epi32(x, place)); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm256_permutevar8x32_ps(t.low, at); }
-#define P_HAS_BYTE_TABLES
 typedef struct {
-	__m256i byte[4]; /* each float's byte of that number, once a half */
+	__m256i byte[4]; /* byte[i]: byte i of each entry, once in either half */
 } v16p;
 P_FN v16p p_byte_tables(const float *entries)
 {
@@ -235,7 +209,7 @@ P_FN v16p p_byte_tables(const float *entries)
 	               _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(c, d)),
 	               _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(c, d))}};
 }
-/* Of 32 numbers below 16, in bytes: eight floats a part, in an order that unpacking leaves. */
+/* The entries by 32 numbers below 16, a byte each. The order is that of unpacking the bytes of each half. */
 P_FN void p_lookup_32(v16p t, __m256i at, pf value[4])
 {
 	const __m256i a = _mm256_shuffle_epi8(t.byte[0], at), b = _mm256_shuffle_epi8(t.byte[1], at),
@@ -247,7 +221,7 @@ P_FN void p_lookup_32(v16p t, __m256i at, pf value[4])
 	value[2] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(ef, gh));
 	value[3] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(ef, gh));
 }
-/* 64 numbers of four bits, of each sixteen bytes the lower ones first. */
+/* v16_lookup_nibbles, by parts */
 P_FN void p_lookup_nibbles(v16p t, const uint8_t *src, pf value[8])
 {
 	const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7), low = _mm256_set1_epi8(15);

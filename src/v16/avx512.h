@@ -8,21 +8,30 @@
 
 #define V16_LANES 16
 #define P_FN      static inline V16_INLINE __attribute__((unused))
+#define P_HAS_BITS_OF_TWO
 #define P_HAS_BMI
-#define P_HAS_F16
-#define P_HAS_FUSED
 #define P_HAS_COMPRESS
 #define P_HAS_COMPRESS_BOTH
-#define P_HAS_PUSH
-#define P_HAS_ONES
+#define P_HAS_COMPRESS_NUMBERS
+#define P_HAS_F16
+#define P_HAS_FUSED
+#define P_HAS_LIST
 #define P_HAS_NIBBLES
-#define P_HAS_WORDS
+#define P_HAS_ONES
+#define P_HAS_PAIRS 256
+#define P_HAS_PUSH
 #define P_HAS_REFILL
+#define P_HAS_STORE_UPPER
+#define P_HAS_WORDS
+#define P_LISTS_QUICKLY
+#define P_LOOKUP_BITS 4
 
 typedef __m512 pf;
 typedef __m512i pi;
 typedef __mmask16 pm;
 typedef __m512 v16t;
+
+/* clang-format off */
 
 P_FN pi p_bits_of(pf a) { return _mm512_castps_si512(a); }
 P_FN pf p_of_bits(pi a) { return _mm512_castsi512_ps(a); }
@@ -34,13 +43,9 @@ P_FN pi p_loadi(const uint32_t *src) { return _mm512_loadu_si512(src); }
 P_FN void p_storei(uint32_t *dst, pi a) { _mm512_storeu_si512(dst, a); }
 P_FN pi p_load_u8(const uint8_t *src) { return _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)src)); }
 P_FN void p_store_u8(uint8_t *dst, pi a) { _mm_storeu_si128((__m128i *)dst, _mm512_cvtepi32_epi8(a)); }
-P_FN pi p_load_u16(const uint8_t *src)
-{
-	return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)src));
-}
+P_FN pi p_load_u16(const uint8_t *src) { return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)src)); }
 P_FN void p_store_u16(uint8_t *dst, pi a) { _mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi32_epi16(a)); }
-#define P_HAS_STORE_UPPER
-/* The upper halves of a's lanes and then of b's. */
+/* Writes the upper halves of a's lanes and then of b's. */
 P_FN void p_store_upper(uint8_t *dst, pi a, pi b)
 {
 	static const uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
@@ -57,7 +62,7 @@ P_FN pf p_sub(pf a, pf b) { return _mm512_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm512_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm512_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm512_max_ps(a, b); }
-/* Of |a| and |b|, which is b. */
+/* |a| and |b| are compared, b >= 0. */
 P_FN pf p_min_abs(pf a, pf b) { return _mm512_range_ps(a, b, 10); }
 P_FN pf p_max_abs(pf a, pf b) { return _mm512_range_ps(a, b, 11); }
 P_FN pf p_max_abs_nan(pf a, pf b)
@@ -65,12 +70,7 @@ P_FN pf p_max_abs_nan(pf a, pf b)
 	return _mm512_castsi512_ps(
 	        _mm512_max_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_castps_si512(b)));
 }
-P_FN pf p_min_abs_nonzero(pf a, pf b)
-{
-	const __m512i before = _mm512_sub_epi32(_mm512_castps_si512(_mm512_abs_ps(a)), _mm512_set1_epi32(1));
-	return _mm512_castsi512_ps(_mm512_min_epu32(before, _mm512_castps_si512(b)));
-}
-P_FN float p_top(pf a) { return _mm512_reduce_max_ps(a); }
+P_FN float p_max_lane(pf a) { return _mm512_reduce_max_ps(a); }
 P_FN pf p_abs(pf a) { return _mm512_abs_ps(a); }
 P_FN pm p_ge(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
 P_FN pm p_gt(pf a, pf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
@@ -79,6 +79,7 @@ P_FN pm p_negative(pf a) { return _mm512_movepi32_mask(_mm512_castps_si512(a)); 
 P_FN pm p_both(pm a, pm b) { return a & b; }
 P_FN pm p_either(pm a, pm b) { return a | b; }
 P_FN pm p_lti(pi a, pi b) { return _mm512_cmplt_epi32_mask(a, b); }
+P_FN pf p_min_abs_nonzero(pf a, pf b) { return _mm512_mask_range_ps(b, p_ne(a, p_set(0)), a, b, 10); }
 P_FN pi p_addi(pi a, pi b) { return _mm512_add_epi32(a, b); }
 P_FN pi p_addi_signed(pi a, pi b, pf y)
 {
@@ -98,14 +99,13 @@ P_FN pi p_ori(pi a, pi b) { return _mm512_or_si512(a, b); }
 P_FN pi p_xori(pi a, pi b) { return _mm512_xor_si512(a, b); }
 P_FN pi p_xor3(pi a, pi b, pi c) { return _mm512_ternarylogic_epi32(a, b, c, 0x96); }
 P_FN pi p_shr_where(pm m, pi a, int s) { return _mm512_mask_srli_epi32(a, m, a, (unsigned)s); }
-P_FN pi p_push(pi a, pi b, int s) { return _mm512_shrdv_epi32(a, b, _mm512_set1_epi32(s)); }
+P_FN pi p_shift_in(pi a, pi b, int s) { return _mm512_shrdv_epi32(a, b, _mm512_set1_epi32(s)); }
 P_FN pi p_shr(pi a, int s) { return _mm512_srli_epi32(a, (unsigned)s); }
 P_FN pi p_shl(pi a, int s) { return _mm512_slli_epi32(a, (unsigned)s); }
 P_FN pi p_ones(pi a) { return _mm512_popcnt_epi32(a); }
 P_FN pi p_shrv(pi a, pi s) { return _mm512_srlv_epi32(a, s); }
 P_FN pi p_shrv_low(pi a, pi s) { return _mm512_shrdv_epi32(a, _mm512_setzero_si512(), s); }
-/* a >> 16, of numbers below 2^31: multiplied, where there are units for that, as those that shift are busier.
- */
+/* a >> 16, of numbers below 2^31; a multiplication, since the ports that shift are busier. */
 P_FN pi p_upper(pi a) { return _mm512_madd_epi16(a, _mm512_set1_epi32(0x10000)); }
 P_FN pf p_float_of(pi a) { return _mm512_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm512_cvttps_epi32(a); }
@@ -113,13 +113,11 @@ P_FN pi p_ceil(pf a) { return _mm512_cvt_roundps_epi32(a, _MM_FROUND_TO_POS_INF 
 P_FN pf p_pick(pm m, pf a, pf b) { return _mm512_mask_mov_ps(b, m, a); }
 P_FN pi p_addi_where(pm m, pi a, pi b) { return _mm512_mask_add_epi32(a, m, a, b); }
 P_FN pf p_sub_where(pm m, pf a, pf b) { return _mm512_mask_sub_ps(a, m, a, b); }
-P_FN pi p_keepi(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
+P_FN pi p_and_maski(pm m, pi a) { return _mm512_maskz_mov_epi32(m, a); }
 P_FN unsigned p_bits(pm m) { return m; }
-#define P_HAS_BITS_OF_TWO
-P_FN uint32_t p_bits_of_two(pm a, pm b) { return _cvtmask32_u32(_mm512_kunpackw(b, a)); }
+P_FN uint32_t p_bits_of_two(const pm *a, const pm *b) { return _cvtmask32_u32(_mm512_kunpackw(*b, *a)); }
 P_FN pm p_mask(unsigned bits) { return (pm)bits; }
-/* Bytes of two bits an element by the entry for each half of a byte of one bit an element. */
-#define P_HAS_PAIRS 256 /* elements */
+/* Replaces each half of each of 32 bytes by its entry: one bit an element becomes two. */
 P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
 {
 	const __m512i x = _mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)bits));
@@ -127,7 +125,6 @@ P_FN pi p_pairs(const uint8_t *bits, const uint8_t entry[16])
 	        _mm512_and_si512(_mm512_or_si512(x, _mm512_slli_epi16(x, 4)), _mm512_set1_epi8(15));
 	return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)entry)), half);
 }
-/* Of so many sixteen bytes, at most four: a lane's of each, side by side. */
 P_FN pi p_load_planes(const uint8_t *src, unsigned planes)
 {
 	const __m512i bytes = _mm512_maskz_loadu_epi8(~(__mmask64)0 >> (64 - 16 * planes), src);
@@ -139,13 +136,12 @@ P_FN pi p_load_planes(const uint8_t *src, unsigned planes)
 	                               bytes);
 #undef BYTES
 }
-/* Byte k of a lane is what begins at bit k * bits. */
 P_FN pi p_to_each_byte(pi a, unsigned bits)
 {
 	const uint64_t from = 0x2020202000000000 + 0x0302010003020100 * (uint64_t)bits;
 	return _mm512_multishift_epi64_epi8(_mm512_set1_epi64((long long)from), a);
 }
-/* Small numbers take a byte each, a quarter of the work. */
+/* Sums of trits take a byte each. */
 typedef __m128i pb;
 P_FN pi p_of_bytes(pb a) { return _mm512_cvtepu8_epi32(a); }
 P_FN pb p_no_trit(void) { return _mm_setzero_si128(); }
@@ -156,17 +152,13 @@ P_FN pb p_add_trit(pb x, unsigned number, pm m, pf y)
 	return _mm_mask_add_epi8(x, m, x, _mm_mask_blend_epi8(p_negative(y), one, two));
 }
 P_FN v16t p_table(const float *entries) { return _mm512_loadu_ps(entries); }
-/* Entries repeat, so that bits above a pair do not count. */
+/* Entries repeat, so bits above a pair have no effect. */
 P_FN v16t p_table4(const float *entries) { return _mm512_broadcast_f32x4(_mm_loadu_ps(entries)); }
-P_FN pf p_lookup_pair(v16t t, pi x, pi place)
-{
-	return _mm512_permutexvar_ps(_mm512_srlv_epi32(x, place), t);
-}
-#define P_LOOKUP_BITS 4
+P_FN pf p_lookup_pair(v16t t, pi x, pi place) { return _mm512_permutexvar_ps(_mm512_srlv_epi32(x, place), t); }
 P_FN pf p_lookup(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm512_permutexvar_ps(at, t); }
-/* What is compressed is compressed in a register, and words are moved up to its end: a compressing or masked
- * store takes some machines a hundred cycles. */
+/* The words are compressed in a register and moved up to its end: a compressing or masked store takes some
+ * CPUs a hundred cycles. */
 P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 {
 	const __m256i lane = _mm256_setr_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -175,8 +167,6 @@ P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 	_mm256_storeu_si256((__m256i *)(end - 32), _mm256_permutexvar_epi16(from, words));
 	return end - 2 * _mm_popcnt_u32(m);
 }
-#define P_HAS_LIST
-#define P_LISTS_QUICKLY /* than one by one, where mostly there is one */
 P_FN void p_list(uint8_t *dst, pm m, pi a) { _mm512_storeu_si512(dst, _mm512_maskz_compress_epi32(m, a)); }
 P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
 {
@@ -185,6 +175,18 @@ P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
 	const __m128i number = _mm_add_epi8(lane, _mm_set1_epi8((char)first));
 	_mm_storeu_si128((__m128i *)dst, _mm_maskz_compress_epi8(some, number));
 	return dst + _mm_popcnt_u32(some);
+}
+/* Bits 6 and 7 are set before the store: a byte load after it would wait. */
+P_FN uint8_t *p_compress_numbers(uint8_t *dst, uint64_t set, uint64_t sixth, uint64_t seventh)
+{
+	static const uint8_t number[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+	                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+	                                   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+	                                   48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+	const __m512i bit7 = _mm512_maskz_set1_epi8(seventh, (char)0x80), bit6 = _mm512_maskz_set1_epi8(sixth, 0x40);
+	const __m512i bytes = _mm512_or_si512(_mm512_loadu_si512(number), _mm512_or_si512(bit7, bit6));
+	_mm512_storeu_si512(dst, _mm512_maskz_compress_epi8(set, bytes));
+	return dst + _mm_popcnt_u64(set);
 }
 P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 {
@@ -202,12 +204,12 @@ P_FN uint8_t *p_compress_both_u16(uint8_t *end, pm m, pi a, pm n, pi b)
 	return end - 2 * count;
 }
 
-/* Words of sixteen bits, of two groups: a lane of each side by side, the first one lower. */
+/* Words of sixteen bits, from the lanes of two groups: lane i of a is word 2 i, that of b word 2 i + 1. */
 P_FN pi p_words(pi a, pi b) { return _mm512_mask_blend_epi16(0xAAAAAAAA, a, _mm512_slli_epi32(b, 16)); }
 P_FN pi p_lower(pi a) { return _mm512_and_si512(a, _mm512_set1_epi32(0xFFFF)); }
 P_FN pi p_setw(uint16_t x) { return _mm512_set1_epi16((short)x); }
 P_FN pi p_subw(pi a, pi b) { return _mm512_sub_epi16(a, b); }
-/* 2 a, and 1 more where b is negative. */
+/* 2 a, plus 1 where b is negative. */
 P_FN pi p_push_signw(pi a, pi b) { return _mm512_shldi_epi16(a, b, 1); }
 P_FN pi p_tablew(const float *entries)
 {

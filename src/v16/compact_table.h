@@ -1,4 +1,4 @@
-/* The numbers of the lanes in a mask of eight.
+/* Compaction with AVX2: the numbers of the lanes in a mask of eight.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef COMPACT_TABLE_H
@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* By mask: a byte each, from the lowest byte on, in ascending order; then zeros. */
+/* Indexed by mask: the numbers, a byte each, in ascending order from the lowest byte on; then zeros. */
 extern const uint64_t crumb_compact_table[256];
 
 #endif

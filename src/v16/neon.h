@@ -17,6 +17,8 @@ typedef uint32x4_t pi;
 typedef uint32x4_t pm; /* all ones or zero, a lane */
 typedef uint8x16x4_t v16t;
 
+/* clang-format off */
+
 P_FN pi p_bits_of(pf a) { return vreinterpretq_u32_f32(a); }
 P_FN pf p_of_bits(pi a) { return vreinterpretq_f32_u32(a); }
 P_FN pf p_set(float x) { return vdupq_n_f32(x); }
@@ -44,10 +46,10 @@ P_FN void p_store_f16(uint8_t *dst, pf a) { vst1_u8(dst, vreinterpret_u8_f16(vcv
 P_FN pf p_add(pf a, pf b) { return vaddq_f32(a, b); }
 P_FN pf p_sub(pf a, pf b) { return vsubq_f32(a, b); }
 P_FN pf p_mul(pf a, pf b) { return vmulq_f32(a, b); }
-/* Not vminq and vmaxq, for which -0 is less than +0. */
+/* Not vminq and vmaxq, which order -0 before +0. */
 P_FN pf p_min(pf a, pf b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 P_FN pf p_max(pf a, pf b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
-P_FN float p_top(pf a) { return vmaxvq_f32(a); }
+P_FN float p_max_lane(pf a) { return vmaxvq_f32(a); }
 P_FN pf p_abs(pf a) { return vabsq_f32(a); }
 P_FN pf p_max_abs_nan(pf a, pf b)
 {
@@ -78,7 +80,7 @@ P_FN pi p_mulhi_twice(pi a, pi b)
 P_FN pi p_andi(pi a, pi b) { return vandq_u32(a, b); }
 P_FN pi p_ori(pi a, pi b) { return vorrq_u32(a, b); }
 P_FN pi p_xori(pi a, pi b) { return veorq_u32(a, b); }
-/* There is one shift by a register, to the left, and a negative one goes to the right. */
+/* NEON's shift by a register is to the left, and to the right by a negative number. */
 P_FN pi p_shl(pi a, int s) { return vshlq_u32(a, vdupq_n_s32(s)); }
 P_FN pi p_shr(pi a, int s) { return vshlq_u32(a, vdupq_n_s32(-s)); }
 P_FN pi p_shrv(pi a, pi s) { return vshlq_u32(a, vnegq_s32(vreinterpretq_s32_u32(s))); }
@@ -86,7 +88,7 @@ P_FN pf p_float_of(pi a) { return vcvtq_f32_s32(vreinterpretq_s32_u32(a)); }
 P_FN pi p_trunc(pf a) { return vcvtq_u32_f32(a); }
 P_FN pi p_ceil(pf a) { return vcvtpq_u32_f32(a); }
 P_FN pf p_pick(pm m, pf a, pf b) { return vbslq_f32(m, a, b); }
-P_FN pi p_keepi(pm m, pi a) { return vandq_u32(m, a); }
+P_FN pi p_and_maski(pm m, pi a) { return vandq_u32(m, a); }
 P_FN pi p_lane(void) { return (pi){1, 2, 4, 8}; } /* the bit of each */
 P_FN unsigned p_bits(pm m) { return vaddvq_u32(vandq_u32(m, p_lane())); }
 P_FN pm p_mask(unsigned bits) { return vtstq_u32(vdupq_n_u32(bits), p_lane()); }

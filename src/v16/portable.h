@@ -1,4 +1,4 @@
-/* One lane a part, in plain C: what runs everywhere, and what the other instruction sets are tested against.
+/* One lane a part, in plain C: runs everywhere; the other instruction sets are tested against it.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PORTABLE_H
@@ -6,13 +6,15 @@
 
 #define V16_LANES 1
 #undef V16_INLINE
-#define V16_INLINE /* sixteen scalars a value: the compiler chooses, or it compiles for minutes */
+#define V16_INLINE /* forced inlining of sixteen scalars a value would compile for minutes */
 #define P_FN       static inline V16_INLINE __attribute__((unused))
 
 typedef float pf;
 typedef uint32_t pi;
 typedef uint32_t pm; /* all ones or zero */
 typedef const float *v16t;
+
+/* clang-format off */
 
 P_FN pi p_bits_of(pf a)
 {
@@ -28,7 +30,7 @@ P_FN pf p_of_bits(pi a)
 }
 P_FN pf p_set(float x) { return x; }
 P_FN pi p_seti(uint32_t x) { return x; }
-P_FN pf p_loadf(const float *src) /* of any alignment, as the others */
+P_FN pf p_loadf(const float *src) /* of any alignment */
 {
 	pf x;
 	memcpy(&x, src, sizeof x);
@@ -55,7 +57,7 @@ P_FN pf p_sub(pf a, pf b) { return a - b; }
 P_FN pf p_mul(pf a, pf b) { return a * b; }
 P_FN pf p_min(pf a, pf b) { return a < b ? a : b; }
 P_FN pf p_max(pf a, pf b) { return a > b ? a : b; }
-P_FN float p_top(pf a) { return a; }
+P_FN float p_max_lane(pf a) { return a; }
 P_FN pf p_abs(pf a) { return p_of_bits(p_bits_of(a) & 0x7FFFFFFFu); }
 P_FN pf p_max_abs_nan(pf a, pf b)
 {
@@ -88,7 +90,7 @@ P_FN pf p_float_of(pi a) { return (float)(int32_t)a; }
 P_FN pi p_trunc(pf a) { return (pi)a; }
 P_FN pi p_ceil(pf a) { return (uint32_t)a + ((float)(uint32_t)a < a); }
 P_FN pf p_pick(pm m, pf a, pf b) { return p_of_bits((p_bits_of(a) & m) | (p_bits_of(b) & ~m)); }
-P_FN pi p_keepi(pm m, pi a) { return a & m; }
+P_FN pi p_and_maski(pm m, pi a) { return a & m; }
 P_FN unsigned p_bits(pm m) { return m & 1; }
 P_FN pm p_mask(unsigned bits) { return bits ? ~0u : 0; }
 P_FN v16t p_table(const float *entries) { return entries; }

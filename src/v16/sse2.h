@@ -14,6 +14,8 @@ typedef __m128i pi;
 typedef __m128i pm; /* all ones or zero, a lane */
 typedef const float *v16t;
 
+/* clang-format off */
+
 P_FN pi p_bits_of(pf a) { return _mm_castps_si128(a); }
 P_FN pf p_of_bits(pi a) { return _mm_castsi128_ps(a); }
 P_FN pf p_set(float x) { return _mm_set1_ps(x); }
@@ -33,7 +35,7 @@ P_FN pi p_load_u16(const uint8_t *src)
 {
 	return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)src), _mm_setzero_si128());
 }
-/* Signed saturation is all that SSE2 has, so the sixteen bits are moved to where it does nothing. */
+/* SSE2 has signed saturation alone; sign-extended from sixteen bits, no lane is saturated. */
 P_FN __m128i p_narrow(pi a)
 {
 	const __m128i x = _mm_srai_epi32(_mm_slli_epi32(a, 16), 16);
@@ -51,7 +53,7 @@ P_FN pf p_sub(pf a, pf b) { return _mm_sub_ps(a, b); }
 P_FN pf p_mul(pf a, pf b) { return _mm_mul_ps(a, b); }
 P_FN pf p_min(pf a, pf b) { return _mm_min_ps(a, b); }
 P_FN pf p_max(pf a, pf b) { return _mm_max_ps(a, b); }
-P_FN float p_top(pf a)
+P_FN float p_max_lane(pf a)
 {
 	const __m128 two = _mm_max_ps(a, _mm_movehl_ps(a, a));
 	return _mm_cvtss_f32(_mm_max_ps(two, _mm_shuffle_ps(two, two, 1)));
@@ -94,7 +96,7 @@ P_FN pi p_ori(pi a, pi b) { return _mm_or_si128(a, b); }
 P_FN pi p_xori(pi a, pi b) { return _mm_xor_si128(a, b); }
 P_FN pi p_shr(pi a, int s) { return _mm_srli_epi32(a, s); }
 P_FN pi p_shl(pi a, int s) { return _mm_slli_epi32(a, s); }
-/* SSE2 shifts all lanes by one number: by each in turn, of which the lane that it was meant for stays. */
+/* SSE2 shifts all lanes by one number: a is shifted by each lane's, and that lane is kept. */
 P_FN pi p_shrv(pi a, pi s)
 {
 	const __m128i odd = _mm_srli_epi64(s, 32), even = _mm_srli_epi64(_mm_slli_epi64(s, 32), 32);
@@ -110,7 +112,7 @@ P_FN pf p_float_of(pi a) { return _mm_cvtepi32_ps(a); }
 P_FN pi p_trunc(pf a) { return _mm_cvttps_epi32(a); }
 P_FN pi p_ceil(pf a)
 {
-	const __m128i below = _mm_cvttps_epi32(a); /* 2^31 is what does not fit, too: -2^31 as a number */
+	const __m128i below = _mm_cvttps_epi32(a); /* too large a number gives -2^31, too */
 	const __m128 up = _mm_cmpgt_ps(a, p_abs(_mm_cvtepi32_ps(below)));
 	return _mm_sub_epi32(below, _mm_castps_si128(up));
 }
@@ -119,7 +121,7 @@ P_FN pf p_pick(pm m, pf a, pf b)
 	const __m128 mask = _mm_castsi128_ps(m);
 	return _mm_or_ps(_mm_and_ps(mask, a), _mm_andnot_ps(mask, b));
 }
-P_FN pi p_keepi(pm m, pi a) { return _mm_and_si128(m, a); }
+P_FN pi p_and_maski(pm m, pi a) { return _mm_and_si128(m, a); }
 P_FN unsigned p_bits(pm m) { return (unsigned)_mm_movemask_ps(_mm_castsi128_ps(m)); }
 P_FN pm p_mask(unsigned bits)
 {
@@ -128,20 +130,6 @@ P_FN pm p_mask(unsigned bits)
 }
 P_FN v16t p_table(const float *entries) { return entries; }
 P_FN v16t p_table4(const float *entries) { return entries; }
-/* A shift for each lane costs more than to compare a pair, where it stands, with 1, 2 and 3. */
-P_FN pf p_lookup_pair(v16t t, pi x, pi place)
-{
-	const __m128i exponent = _mm_slli_epi32(_mm_add_epi32(place, _mm_set1_epi32(127)), 23);
-	const __m128i one = _mm_cvttps_epi32(_mm_castsi128_ps(exponent)), two = _mm_add_epi32(one, one);
-	const __m128i three = _mm_or_si128(one, two), pair = _mm_and_si128(x, three);
-	const __m128 t0 = _mm_set1_ps(t[0]);
-	const __m128 by1 = _mm_xor_ps(t0, _mm_set1_ps(t[1])), by2 = _mm_xor_ps(t0, _mm_set1_ps(t[2])),
-	             by3 = _mm_xor_ps(t0, _mm_set1_ps(t[3]));
-	const __m128 if1 = _mm_and_ps(by1, _mm_castsi128_ps(_mm_cmpeq_epi32(pair, one)));
-	const __m128 if2 = _mm_and_ps(by2, _mm_castsi128_ps(_mm_cmpeq_epi32(pair, two)));
-	const __m128 if3 = _mm_and_ps(by3, _mm_castsi128_ps(_mm_cmpeq_epi32(pair, three)));
-	return _mm_xor_ps(_mm_xor_ps(t0, if1), _mm_xor_ps(if2, if3));
-}
 P_FN pf p_lookup(v16t t, pi at)
 {
 	const uint64_t low = (uint64_t)_mm_cvtsi128_si64(at);
@@ -149,5 +137,6 @@ P_FN pf p_lookup(v16t t, pi at)
 	return _mm_setr_ps(t[(uint32_t)low], t[low >> 32], t[(uint32_t)high], t[high >> 32]);
 }
 P_FN pf p_lookup8(v16t t, pi at) { return p_lookup(t, at); }
+P_FN pf p_lookup_pair(v16t t, pi x, pi place) { return p_lookup(t, p_andi(p_shrv(x, place), p_seti(3))); }
 
 #endif
