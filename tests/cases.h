@@ -17,9 +17,19 @@
 size_t case_codecs(crumb_codec *codec, size_t cap);
 enum { CASE_CODECS = 256 };
 
+/* Parses a spec; fails the test if it is wrong. */
+crumb_codec case_parse(const char *spec);
+
 /* Fills name with the instruction sets of this machine, the portable one first, and returns their number. */
 size_t case_isas(const char **name);
 enum { CASE_ISAS = 8 };
+
+/* Goes through the instruction sets of this machine, the portable one first: the i-th is in use in the body,
+ * the best one after the loop. */
+#define FOR_EACH_ISA(i) for (size_t i = 0; case_isa(i); i++)
+/* Uses the i-th instruction set and returns its name; past the last one uses the best one and returns NULL.
+ */
+const char *case_isa(size_t i);
 
 /* Goes through the instruction sets of this machine, the portable one first: the i-th is in use in the body,
  * the best one after the loop. */

@@ -38,7 +38,6 @@ static void checksums_are_the_documents(void **state)
 {
 	(void)state;
 	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	assert_int_equal(crc((const uint8_t *)"123456789", 9), 0xE3069283u);
 	static const size_t size[] = {0,   1,    9,    28,   63,   64,    65,    130,   255,  256,
 	                              600, 4095, 4096, 4097, 8190, 16383, 16384, 16385, 54152};
@@ -142,7 +141,6 @@ static void is_refused(const char *spec, ptrdiff_t byte, unsigned mask)
 	enum { COUNT = 21 };
 	float grad[COUNT], acc[COUNT] = {0};
 	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	case_fill(grad, COUNT, CASE_GAUSS, 1);
 	crumb_codec codec = case_parse(spec);
 	FOR_EACH_ISA(i)
