@@ -220,7 +220,7 @@ static void ternary_digits(void **state)
 	float scaled[V16];
 	for (int i = 0; i < V16; i++)
 		scaled[i] = u[i] * 0x1p24f;
-	const struct scale s = scale_of(g, CRUMB_F32, 0, 7, 0, false);
+	const struct scale s = scale_of(g, CRUMB_F32, 0, 7, 0);
 	assert_true(s.scaler == 1.2f && s.bound == INFINITY);
 	const struct ternary t = ternary_of(s.bound, s.scaler);
 	uint8_t bits[4] = {0}, trits[16] = {0};
@@ -266,15 +266,15 @@ static void clipping(void **state)
 	float g[V16] = {0};
 	for (int i = 0; i < 10; i++)
 		g[i] = number(bits[i]);
-	const struct scale cut = scale_of(g, CRUMB_F32, 0, 10, 2.5f, false);
+	const struct scale cut = scale_of(g, CRUMB_F32, 0, 10, 2.5f);
 	assert_true(near(cut.bound, number(0x4040b5f0), 4) && cut.scaler == cut.bound);
 
 	const float even[V16] = {0.1f, -0.1f, 0.2f, 0.1f, -0.2f, 0.1f};
-	const struct scale whole = scale_of(even, CRUMB_F32, 0, 6, 2.5f, false);
+	const struct scale whole = scale_of(even, CRUMB_F32, 0, 6, 2.5f);
 	assert_true(whole.scaler == 0.2f && near(whole.bound, number(0x3eafeb4f), 1));
 
 	const float same[V16] = {0.7f, 0.7f, 0.7f}; /* sigma 0: a constant gradient is not lost */
-	assert_true(scale_of(same, CRUMB_F32, 0, 3, 2.5f, false).scaler == 0.7f);
+	assert_true(scale_of(same, CRUMB_F32, 0, 3, 2.5f).scaler == 0.7f);
 }
 
 /* Three workers agree on the scaler 2; their sum is one of seven levels, three bits each. */

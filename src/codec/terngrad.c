@@ -15,11 +15,6 @@
 
 enum { WIDENED = 1024 };
 
-/* A sum, and a generator's number, have to wait for the one before. Where a register has all of a group's,
- * and memory has not to be waited for, two blocks' sums go side by side, and every other block's numbers are
- * drawn beside those of the block before it. */
-enum { BESIDE = V16_LANES == 16 };
-
 /* ---- buckets -------------------------------------------------------------------------------- */
 
 static size_t bucket_of(const crumb_codec *codec, size_t n)
@@ -74,28 +69,9 @@ V16_FN void sum_groups(struct sums *s, const float *g, size_t count, v16f pivot)
 		}
 }
 
-/* Of two blocks that follow each other. */
-static void sum_two_blocks(struct sums *s, double sum[2], const float *g, v16f pivot)
-{
-	const v16f zero = v16_set(0);
-	v16f one[2] = {zero, zero}, two[2] = {zero, zero};
-	for (const float *const end = g + SUM_BLOCK; g < end; g += V16)
-		for (int k = 0; k < 2; k++) {
-			const v16f x = v16_loadf(g + SUM_BLOCK * k), d = v16_sub(x, pivot);
-			one[k] = v16_add(one[k], d);
-			two[k] = v16_add(two[k], v16_mul(d, d));
-			s->worst[k] = v16_max_abs_nan(x, s->worst[k]);
-		}
-	for (int k = 0; k < 2; k++) {
-		sum[0] += v16_sum_lanes(one[k]);
-		sum[1] += v16_sum_lanes(two[k]);
-	}
-}
-
 /* Of the m elements from number first; infinities where one is not usable. The pivot keeps the variance of
  * nearly equal elements exact enough: that of equal ones is 0. */
-static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip,
-                             bool cached)
+static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t first, size_t m, float clip)
 {
 	float widened[WIDENED], pivot[V16];
 	v16_storef(pivot, v16_load_partial(type, grad, first, 1));
@@ -103,8 +79,6 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 	double sum[2] = {0, 0};
 	struct sums s = {.worst = {zero, zero}};
 	size_t i = 0;
-	for (; BESIDE && cached && type == CRUMB_F32 && m - i >= 2 * SUM_BLOCK; i += 2 * SUM_BLOCK)
-		sum_two_blocks(&s, sum, (const float *)grad + first + i, middle);
 	while (i < m) {
 		s.one = s.two = zero;
 		for (size_t left = m - i < SUM_BLOCK ? m - i : SUM_BLOCK, size; left;
@@ -162,37 +136,28 @@ V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t, const bool carefu
 	return v16_gt_size(size, v16_mul(u, t->unit));
 }
 
-enum draw { ALONE, WITH_NEXT, DRAWN };
-
 /* What is ternarised: elements in order, with the generator's numbers in order. */
 struct source {
 	const float *at;
 	const void *grad;   /* of which the byte at ahead will be wanted soon, and so many bytes after it */
 	size_t ahead, step; /* for each group */
-	rng chance, next;   /* next: of the next block, whose numbers go to drawn, or have been there */
-	float *drawn;
+	rng chance;
 	struct ternary t;
 };
 
 /* Which of the next sixteen elements are sent, and these. */
-V16_FN v16m next_sent(struct source *s, const bool careful, const enum draw draw, v16f *g)
+V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
 {
-	if (draw == ALONE) /* else all is in a cache */
-		prefetch(s->grad, s->ahead);
+	prefetch(s->grad, s->ahead);
 	s->ahead += s->step;
 	*g = v16_loadf(s->at);
 	s->at += V16;
-	const v16f u = draw == DRAWN ? v16_loadf(s->drawn) : rng_next(&s->chance);
-	if (draw == WITH_NEXT)
-		v16_storef(s->drawn, rng_next(&s->next));
-	s->drawn += draw == ALONE ? 0 : V16;
-	return ternarise(*g, u, &s->t, careful);
+	return ternarise(*g, rng_next(&s->chance), &s->t, careful);
 }
 
 /* The digits of the elements up to end, which have one generator and one scaler. Five groups at once have a
  * loop of their own: beside a way for single ones AVX2's registers would not hold the generator. */
-V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful,
-                    const enum draw draw)
+V16_FN void put_run(struct digits *out, struct source *source, const float *end, const bool careful)
 {
 	struct source s = *source;
 	const bool fives = V16_LANES >= 8 && out->coding == TRITS;
@@ -201,19 +166,17 @@ V16_FN void put_run(struct digits *out, struct source *source, const float *end,
 		for (; fives && !out->groups && end - s.at >= TRITS_ELEMENTS; out->dst += V16) {
 			v16b x = v16_no_trits();
 			for (unsigned number = 0; number < 5; number++) {
-				const v16m sent = next_sent(&s, careful, draw, &g);
+				const v16m sent = next_sent(&s, careful, &g);
 				x = v16_add_trit(x, number, sent, g);
 			}
 			put_sums(out->dst, x);
 		}
 		if (s.at == end)
 			break;
-		const v16m sent = next_sent(&s, careful, draw, &g);
+		const v16m sent = next_sent(&s, careful, &g);
 		digits_put(out, sent, g);
 	}
 	source->chance = s.chance;
-	source->next = s.next;
-	source->drawn = s.drawn;
 }
 
 /* Writes all but the digits to dst, and these, trits or bits, to digits; returns their bytes. */
@@ -228,17 +191,14 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	struct digits out = {digits, coding, 0, v16_no_trits()};
 	/* The next bucket comes from memory while this one, which is in a cache, is computed. */
 	const size_t next = v16_width(type) * bucket + PREFETCH_BYTES / 4;
-	const bool cached = n <= L2_ELEMENTS, beside = BESIDE && coding == TRITS && cached;
 	struct source s = {.grad = grad, .step = v16_width(type) * V16};
-	float widened[WIDENED], drawn[SUM_BLOCK];
-	enum draw draw = ALONE;
+	float widened[WIDENED];
 	const size_t most = type == CRUMB_F32 ? SUM_BLOCK : WIDENED;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
-		const struct scale own =
-		        shared ? (struct scale){bounds[b], agreed[b]}
-		               : scale_of(grad, type, i, end - i, value[TERNARY_CLIP], cached);
+		const struct scale own = shared ? (struct scale){bounds[b], agreed[b]}
+		                                : scale_of(grad, type, i, end - i, value[TERNARY_CLIP]);
 		s.t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
 		for (size_t size; i < end; i += size) {
@@ -246,17 +206,8 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 			if (type == CRUMB_F32 && size > V16)
 				size -= size % V16; /* what is left is widened */
 			const size_t whole = V16 * divide_up(size, V16);
-			if (i % SUM_BLOCK == 0) {
-				const bool two = end == n ? n - i > SUM_BLOCK : end - i >= 2 * SUM_BLOCK;
-				draw = draw == WITH_NEXT               ? DRAWN
-				       : beside && two && !s.t.careful ? WITH_NEXT
-				                                       : ALONE;
-				s.drawn = drawn;
-				if (draw != DRAWN)
-					s.chance = rng_at(p->seed, p->step, i);
-				if (draw == WITH_NEXT)
-					s.next = rng_at(p->seed, p->step, i + SUM_BLOCK);
-			}
+			if (i % SUM_BLOCK == 0)
+				s.chance = rng_at(p->seed, p->step, i);
 			s.ahead = v16_width(type) * i + (bucket > L2_ELEMENTS ? PREFETCH_BYTES
 			                                 : end < n            ? next
 			                                                      : 0);
@@ -267,13 +218,9 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 				v16_widen(widened, whole, type, grad, i, size);
 			const float *const stop = s.at + whole;
 			if (s.t.careful || V16_LANES < 8) /* short registers: one loop for both */
-				put_run(&out, &s, stop, true, ALONE);
-			else if (beside && draw == WITH_NEXT)
-				put_run(&out, &s, stop, false, WITH_NEXT);
-			else if (beside && draw == DRAWN)
-				put_run(&out, &s, stop, false, DRAWN);
+				put_run(&out, &s, stop, true);
 			else
-				put_run(&out, &s, stop, false, ALONE);
+				put_run(&out, &s, stop, false);
 		}
 	}
 	digits_end(&out);
@@ -365,7 +312,7 @@ static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype t
 	float *bounds = packer_floats(p);
 	for (size_t b = 0, i = 0; i < n; b++, i += bucket) {
 		const struct scale own = scale_of(grad, type, i, n - i < bucket ? n - i : bucket,
-		                                  p->codec.value[TERNARY_CLIP], n <= L2_ELEMENTS);
+		                                  p->codec.value[TERNARY_CLIP]);
 		bounds[b] = own.bound < INFINITY
 		                    ? own.bound
 		                    : 0x1p120f; /* above every |g|; a packer holds finite floats */
