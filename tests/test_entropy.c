@@ -165,9 +165,8 @@ static size_t fill_sparse(float *g, size_t n, double density, bool bursts, uint6
 	return count;
 }
 
-/* Of trits, gaps and blocks, of up to 131,072 elements, which are one block, with every instruction set. The
- * gaps of a map are those of a list of what it shows. That symbols are left out where gaps take no more than
- * the least block (doc/FORMAT.md) makes no frame longer here. */
+/* A frame of up to 131,072 elements, which are one block, holds the shortest of trits, gaps and blocks, with
+ * every instruction set. The gaps of a map are those of a list of the same elements. */
 static void terngrad_sends_the_shortest(void **state)
 {
 	(void)state;

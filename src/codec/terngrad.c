@@ -8,7 +8,6 @@
 #include "codec/codec.h"
 #include "check/finite.h"
 #include "coding/golomb.h"
-#include "coding/rans.h"
 #include "v16/rng.h"
 #include "payload/ternary.h"
 #include <math.h>
@@ -227,49 +226,43 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	return (size_t)(out.dst - digits);
 }
 
-/* The bytes that symbols take at least, nearly always, where they are one block; 0 if it is not known. */
-static size_t least_blocks(size_t n, size_t count, size_t minus)
+/* Returns the number of non-zero digits of n, which take two bits each, or more than most if there are more
+ * than that. */
+static size_t count_sent(const uint8_t *bits, size_t n, size_t most)
 {
-	const struct block_code *const symbols = &ternary_codes;
-	const uint32_t each[BLOCKS_MOST] = {(uint32_t)(V16 * divide_up(n, V16) - count),
-	                                    (uint32_t)(count - minus), (uint32_t)minus};
-	if (n > blocks_block(symbols))
-		return 0;
-	const size_t coded = rans_least(each, symbols->count), plain = blocks_bound(symbols, n);
-	return coded < plain ? coded : plain;
-}
-
-/* Codes the bits that stand before_bits(n) behind dst; returns the size and sets the flags. Where most is
- * sent of many elements, gaps would take long and gain nothing; nor would symbols, where gaps are no longer
- * than the least block. */
-static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
-{
-	enum { TURN = 4096 /* bytes that are counted before it is asked whether more need be */ };
-	const struct block_code *const symbols = &ternary_codes;
-	const size_t trits = digit_bytes(TRITS, n), all = digit_bytes(BITS, n);
-	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + golomb_room(n);
-	const size_t most = n <= blocks_block(symbols) ? n : n / 16;
-	size_t count = 0, minus = 0;
-	for (size_t i = 0, end; i < all && count <= most; i = end) {
-		end = all - i < TURN ? all : i + TURN;
+	enum { STRIDE = 4096 /* bytes between comparisons with most */ };
+	const size_t size = digit_bytes(BITS, n);
+	size_t count = 0;
+	for (size_t i = 0, end; i < size && count <= most; i = end) {
+		end = size - i < STRIDE ? size : i + STRIDE;
 		for (; i < end; i += 4)
 			count += (size_t)__builtin_popcount(get_u32(bits + i));
 	}
-	const bool few = count <= most && count <= UINT32_MAX;
-	const size_t gaps = few ? golomb_of_map(dst, bits, n, count, &minus) : trits;
-	if (gaps < trits) {
-		const size_t size = gaps <= least_blocks(n, count, minus)
-		                            ? gaps
-		                            : blocks_encode(blocks, bits, n, symbols, BLOCKS_ENTROPY);
-		out->flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
-		if (size < gaps)
-			memmove(dst, blocks, size);
-		return size < gaps ? size : gaps;
-	}
-	const size_t size = blocks_encode(dst, bits, n, symbols, BLOCKS_ENTROPY);
-	if (size < trits) {
+	return count;
+}
+
+/* Replaces the two-bit codes at dst + before_bits(n) by the shortest of trits, gaps and blocks at dst, the
+ * first of these if equal; sets the frame's flags and returns the size. In a long tensor gaps are not tried
+ * if more than one element in sixteen is sent: they would take long and seldom be the shortest. */
+static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
+{
+	uint8_t *const bits = dst + before_bits(n);
+	const size_t most = n <= blocks_block(&ternary_codes) ? n : n / 16, count = count_sent(bits, n, most);
+	const size_t trits = digit_bytes(TRITS, n);
+	size_t gaps = trits, minus;
+	if (count <= most && count <= UINT32_MAX)
+		gaps = golomb_of_map(dst, bits, n, count, &minus);
+	/* Blocks may overwrite the codes, of which only trits are made, but not gaps. */
+	uint8_t *const at = gaps < trits ? dst + golomb_room(n) : dst;
+	const size_t blocks = blocks_encode(at, bits, n, &ternary_codes, BLOCKS_ENTROPY);
+	if (blocks < gaps && blocks < trits) {
 		out->flags |= TERNARY_BLOCKS;
-		return size;
+		memmove(dst, at, blocks);
+		return blocks;
+	}
+	if (gaps < trits) {
+		out->flags |= TERNARY_GAPS;
+		return gaps;
 	}
 	trits_of_bits(dst, bits, n);
 	return trits;

@@ -29,14 +29,6 @@ struct rans_model crumb_rans_model(const uint32_t count[BLOCKS_MOST]);
 enum { RANS_COST_BITS = 12 };
 uint64_t crumb_rans_cost(const uint32_t count[BLOCKS_MOST]);
 
-/* The bytes of a coded block of theirs, with the two before it, if all states end with 16 bits that are in no
- * word, which is the most: hardly a block is shorter. */
-static inline size_t rans_least(const uint32_t count[BLOCKS_MOST], unsigned symbols)
-{
-	return 2 + 2 * symbols + RANS_STATE_BYTES - 2 * RANS_STATES +
-	       (size_t)(crumb_rans_cost(count) >> (RANS_COST_BITS + 3));
-}
-
 /* A group's code is inline where it is short: where sixteen lanes are one register, or two. */
 #if V16_LANES >= 8
 #define RANS_FN V16_FN

@@ -11,7 +11,7 @@ from array import array
 from itertools import repeat
 
 from crumb_ref import HEADER, checksum, crc32c
-from crumb_ref_coded import block_elements, rans_cost, write_gaps, write_huffman, write_rans, write_symbols
+from crumb_ref_coded import block_elements, write_gaps, write_huffman, write_rans, write_symbols
 from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
                               write_codes)
 from crumb_ref_numbers import ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
@@ -93,19 +93,13 @@ def write_terngrad(grad, _residual, clip, bucket, shared, coding, seed, step, ag
 
 
 def write_shortest(digits):
-    """Of trits, gaps and blocks, in this order; where most is sent of many elements gaps are not tried, nor blocks where
-    gaps take no more than one that is plain and one whose states end with 16 bits each."""
+    """The shortest of trits, gaps and blocks, the first of these if equal. Gaps are not tried if a tensor of more than
+    one block sends more than one element in sixteen."""
     n, signs = len(digits), {i: digit == 1 for i, digit in enumerate(digits) if digit}
-    lone = n <= block_elements(4)
     choices = {0: write_trits(digits)}
-    if lone or len(signs) <= n // 16:
+    if n <= block_elements(4) or len(signs) <= n // 16:
         choices[TERNARY_GAPS] = write_gaps(signs, n)
-    shortest = min(map(len, choices.values()))
-    enough = 0
-    if lone:
-        enough = min(2 + 4 * ceil_div(n, 16), 72 + rans_cost(digits + [0] * (-n % 16), 3) // 2**15)
-    if shortest > enough or shortest == len(choices[0]):
-        choices[BLOCKS] = write_symbols(digits, 3, 4, write_bits, write_rans)
+    choices[BLOCKS] = write_symbols(digits, 3, 4, write_bits, write_rans)
     return min(choices.items(), key=lambda choice: len(choice[1]))
 
 
