@@ -12,7 +12,6 @@
 #define V16_ISA vectors
 #include "codec/terngrad.c"
 #include "check/finite.c"
-#include "coding/golomb_map.c"
 #include "payload/ternary.c"
 #include "coding/blocks.c"
 #include "frame.h"

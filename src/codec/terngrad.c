@@ -249,9 +249,9 @@ static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 	uint8_t *const bits = dst + before_bits(n);
 	const size_t most = n <= blocks_block(&ternary_codes) ? n : n / 16, count = count_sent(bits, n, most);
 	const size_t trits = digit_bytes(TRITS, n);
-	size_t gaps = trits, minus;
+	size_t gaps = trits;
 	if (count <= most && count <= UINT32_MAX)
-		gaps = golomb_of_map(dst, bits, n, count, &minus);
+		gaps = crumb_golomb_of_map(dst, bits, n, count);
 	/* Blocks may overwrite the codes, of which only trits are made, but not gaps. */
 	uint8_t *const at = gaps < trits ? dst + golomb_room(n) : dst;
 	const size_t blocks = blocks_encode(at, bits, n, &ternary_codes, BLOCKS_ENTROPY);
