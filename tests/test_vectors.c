@@ -223,8 +223,8 @@ static void ternary_digits(void **state)
 	assert_true(s.scaler == 1.2f && s.bound == INFINITY);
 	const struct ternary t = ternary_of(s.bound, s.scaler);
 	uint8_t bits[4] = {0}, trits[16] = {0};
-	struct digits to_bits = {.dst = bits, .coding = BITS},
-	              to_trits = {.dst = trits, .coding = TRITS, .value = v16_no_trits()};
+	struct digit_writer to_bits = {.dst = bits, .coding = BITS},
+	                    to_trits = {.dst = trits, .coding = TRITS, .sums = v16_no_trits()};
 	const v16m sent = ternarise(v16_loadf(g), v16_loadf(scaled), &t, false);
 	assert_int_equal(v16_bits(sent), v16_bits(ternarise(v16_loadf(g), v16_loadf(scaled), &t, true)));
 	digits_put(&to_bits, sent, v16_loadf(g));

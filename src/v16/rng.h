@@ -27,7 +27,7 @@ V16_FN v16i rng_mix32(v16i x)
 	return v16_xori(x, v16_shr(x, 16));
 }
 
-/* The generator of the block that element i begins; i is a multiple of SUM_BLOCK. */
+/* Returns the generator of the block that starts at element i, a multiple of SUM_BLOCK. */
 V16_FN rng rng_at(uint64_t seed, uint64_t step, uint64_t i)
 {
 	static const uint32_t lane[V16] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -44,7 +44,7 @@ V16_FN rng rng_at(uint64_t seed, uint64_t step, uint64_t i)
 	return r;
 }
 
-/* The next group's sixteen numbers, each an integer below 2^24: u times 2^24. */
+/* Returns the next sixteen random integers below 2^24: u times 2^24. */
 V16_FN v16i rng_bits(rng *r)
 {
 	const v16i a = r->s[0], b = r->s[1], c = r->s[2], d = r->s[3];
