@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* Golomb-Rice codes of gaps: writing and reading.
+ *
+ * SPDX-License-Identifier: MIT */
 #include "coding/golomb.h"
 #include "v16/prefetch.h"
 #include <string.h>

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* Payloads of terngrad: validating, adding, describing and summing them.
+ *
+ * SPDX-License-Identifier: MIT */
 #include "payload/ternary.h"
 #include "coding/golomb.h"
 #include "v16/v16.h"
