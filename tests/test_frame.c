@@ -140,7 +140,6 @@ static void is_refused(const char *spec, ptrdiff_t byte, unsigned mask)
 {
 	enum { COUNT = 21 };
 	float grad[COUNT], acc[COUNT] = {0};
-	const char *isa[CASE_ISAS];
 	case_fill(grad, COUNT, CASE_GAUSS, 1);
 	crumb_codec codec = case_parse(spec);
 	FOR_EACH_ISA(i)

@@ -1,4 +1,4 @@
-/* The random function: that it is the document's, and that it looks random.
+/* The random function is that of doc/FORMAT.md, and looks random.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/cases.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* u(seed, step, i) * 2^24 from the document, one element at a time. */
+/* The document's u(seed, step, i) * 2^24, one element at a time. */
 static uint32_t mix32(uint32_t x)
 {
 	x ^= x >> 16;
@@ -66,7 +66,7 @@ static void it_is_the_documents(void **state)
 	}
 }
 
-/* Chi-square of counts in 256 cells, in standard deviations from its mean. */
+/* Returns the chi-square of counts in 256 cells, in standard deviations from its mean. */
 static double deviation(const uint32_t count[256], double total)
 {
 	double chi = 0;
@@ -75,9 +75,8 @@ static double deviation(const uint32_t count[256], double total)
 	return (chi - 255) / sqrt(2 * 255);
 }
 
-/* Each element is paired with another whose draw must have nothing to do with its own: a neighbour in the
- * same lane, in the next lane, of the next block, step or seed, and bits of its own. 2^20 pairs each, four
- * bits of each of the two. */
+/* The upper four bits of a draw are independent of four others: its own lower bits, and the upper bits of a
+ * neighbour in the same lane, the next lane, or the next block, step or seed. 2^20 pairs of each kind. */
 static void pairs_are_independent(void **state)
 {
 	(void)state;
@@ -112,8 +111,8 @@ static void pairs_are_independent(void **state)
 			         deviation(count[p], BLOCKS * 4096.0));
 }
 
-/* Rounding decisions at small probabilities are independent too: how many of sixteen neighbours fall below p
- * is binomial. */
+/* Rounding decisions at small probabilities are independent: the number of sixteen neighbours below p is
+ * binomial. */
 static void rare_events_are_binomial(void **state)
 {
 	(void)state;

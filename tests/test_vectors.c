@@ -1,4 +1,4 @@
-/* The test vectors: what the papers' formulas and the authors' code give.
+/* The library agrees with test vectors made from the papers' formulas and the authors' code (vectors.h).
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/cases.h"
@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The portable build's own functions, for TernGrad with uniform numbers from outside. */
+/* The portable build's static functions, to give TernGrad the vectors' uniform numbers. */
 #define V16_ISA vectors
 #include "codec/terngrad.c"
 #include "check/finite.c"
-#include "coding/golomb_map.c"
 #include "payload/ternary.c"
 #include "coding/blocks.c"
 #include "frame.h"
@@ -33,10 +32,10 @@ static void assert_hex(const char *name, const uint8_t *data, size_t size, const
 		fail_msg("%s: %s, expected %s", name, text, hex);
 }
 
-/* A scale is a statistic, which may differ by one unit in the last place; what is not may not. */
+/* Returns true if x is y, but for the rounding of a statistic of magnitude scale; 0: exactly. */
 static bool near(float x, float y, float scale) { return fabsf(x - y) <= scale * 0x1.8p-23f; }
 
-/* The vector, its tensor so many times in a row, under the instruction set at hand. */
+/* Asserts that the vector holds, its tensor repeated, with the instruction set in use. */
 static void holds(const struct vector *vector, bool exact, size_t times)
 {
 	enum { MOST = 20 * 32 };
@@ -61,22 +60,22 @@ static void holds(const struct vector *vector, bool exact, size_t times)
 		if (times == 1)
 			assert_hex(vector->name, frame + before, len - before, step->codes);
 		assert_int_equal(crumb_unpack_add(frame, len, 1, decoded, n), len);
-		const float *owed = crumb_packer_residual(p);
+		const float *residual = crumb_packer_residual(p);
 		for (size_t i = 0; i < n; i++) {
 			const float sent = number(step->decoded[i % vector->n]),
 			            left = number(step->residual[i % vector->n]);
 			const float scale = exact ? 0 : fmaxf(fabsf(sent), 1);
-			if (!near(decoded[i], sent, scale) || !near(owed[i], left, 2 * scale))
-				fail_msg("%s, step %zu, element %zu: sent %a, owed %a", vector->name, s, i,
-				         (double)decoded[i], (double)owed[i]);
+			if (!near(decoded[i], sent, scale) || !near(residual[i], left, 2 * scale))
+				fail_msg("%s, step %zu, element %zu: sent %a, residual %a", vector->name, s,
+				         i, (double)decoded[i], (double)residual[i]);
 		}
 		free(frame);
 	}
 	free(p);
 }
 
-/* Where no scale is computed, elements do not know of each other: a longer tensor, beyond one vector
- * register, has the same ones. */
+/* Vectors without a computed scale also hold for their tensor repeated, which is longer than a register:
+ * elements do not depend on each other. */
 static void frames_and_residuals(void **state)
 {
 	(void)state;
@@ -94,26 +93,26 @@ static void frames_and_residuals(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* The greatest of a bin is not sent when the gradient opposes its residual, though the paper's prose says it
- * is. */
-static void the_greatest_can_stay(void **state)
+/* The largest element of a bin is not sent if the gradient opposes its residual, contrary to the paper's
+ * prose. */
+static void the_largest_can_stay(void **state)
 {
 	(void)state;
-	const float owed[] = {0.9f, -0.5f, 0.2f, 0.1f}, g[] = {-0.4f, 0.1f, 0.1f, 0.1f};
+	const float residual[] = {0.9f, -0.5f, 0.2f, 0.1f}, g[] = {-0.4f, 0.1f, 0.1f, 0.1f};
 	crumb_codec codec;
 	assert_int_equal(crumb_parse(&codec, "adacomp:bin=4", NULL), 0);
 	crumb_packer *p = case_packer(&codec, 4, 0);
-	memcpy(crumb_packer_residual(p), owed, sizeof owed);
+	memcpy(crumb_packer_residual(p), residual, sizeof residual);
 	size_t len;
 	uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 	assert_hex("nothing", frame + CRUMB_HEADER_BYTES + 8, len - CRUMB_HEADER_BYTES - 8, "7f");
 	for (int i = 0; i < 4; i++)
-		assert_true(crumb_packer_residual(p)[i] == owed[i] + g[i]);
+		assert_true(crumb_packer_residual(p)[i] == residual[i] + g[i]);
 	free(frame);
 	free(p);
 }
 
-/* One column of 1-bit SGD, split at zero and at the mean: the means of the sides, as CNTK computes them. */
+/* A column of 1-bit SGD, split at zero or at the mean, has the means of the two sides, as in CNTK. */
 static void means_of_a_column(void **state)
 {
 	(void)state;
@@ -142,8 +141,8 @@ static void means_of_a_column(void **state)
 	}
 }
 
-/* The greatest share, worth the means of its two signs. */
-static void means_of_the_greatest(void **state)
+/* topk sends the largest magnitudes as the means of their two signs. */
+static void means_of_the_largest(void **state)
 {
 	(void)state;
 	static const struct {
@@ -172,7 +171,8 @@ static void means_of_the_greatest(void **state)
 	}
 }
 
-/* Strom's rule is MXNet's: the same values and residuals for the same threshold, and the paper's words. */
+/* Strom's rule is MXNet's: for the same threshold values and residuals are the same. A sparse frame has the
+ * paper's words. */
 static void strom_is_twobit(void **state)
 {
 	(void)state;
@@ -225,7 +225,7 @@ static void ternary_digits(void **state)
 	const struct ternary t = ternary_of(s.bound, s.scaler);
 	uint8_t bits[4] = {0}, trits[16] = {0};
 	struct digit_writer to_bits = {.dst = bits, .coding = BITS},
-	                    to_trits = {.dst = trits, .coding = TRITS, .value = v16_no_trits()};
+	                    to_trits = {.dst = trits, .coding = TRITS, .sums = v16_no_trits()};
 	const v16m sent = ternarise(v16_loadf(g), v16_loadf(scaled), &t, false);
 	assert_int_equal(v16_bits(sent), v16_bits(ternarise(v16_loadf(g), v16_loadf(scaled), &t, true)));
 	digits_put(&to_bits, sent, v16_loadf(g));
@@ -238,7 +238,7 @@ static void ternary_digits(void **state)
 	}
 }
 
-/* The clipping bound decides nothing where the scaler is not above it, even at the greatest u. */
+/* Clipping decides nothing if the scaler is not above the bound, even at the largest u. */
 static void bounds_and_scalers(void **state)
 {
 	(void)state;
@@ -252,12 +252,12 @@ static void bounds_and_scalers(void **state)
 		                 v16_bits(ternarise(v16_loadf(g), u, &t, true)));
 		assert_true(ternary_of(nextafterf(s, 0), s).careful);
 	}
-	/* Above the bound: what is clipped at 1 is not sent in place of 1.5 if u is 0.75. */
+	/* A scaler above the bound: an element clipped at 1 is not sent as 1.5 if u is 0.75. */
 	const struct ternary t = ternary_of(1, 1.5f);
 	assert_int_equal(v16_bits(ternarise(v16_set(8), v16_set(0.75f * 0x1p24f), &t, t.careful)), 0);
 }
 
-/* Clipping at 2.5 standard deviations: one element is cut; and a gradient that has none to cut. */
+/* Clipping at 2.5 standard deviations changes one element of the first gradient, and none of the second. */
 static void clipping(void **state)
 {
 	(void)state;
@@ -277,7 +277,7 @@ static void clipping(void **state)
 	assert_true(scale_of(same, CRUMB_F32, 0, 3, 2.5f).scaler == 0.7f);
 }
 
-/* Three workers agree on the scaler 2; their sum is one of seven levels, three bits each. */
+/* Three learners agree on the scaler 2; their sum has seven levels, three bits each. */
 static void scaler_sharing(void **state)
 {
 	(void)state;
@@ -299,8 +299,7 @@ static void scaler_sharing(void **state)
 		assert_int_equal(crumb_agree(p[w], stat, 3), 0);
 		const int64_t len = crumb_pack(p[w], worker[w], 4, CRUMB_F32, 0, frame[w], sizeof frame[w]);
 		assert_true(len > 0);
-		/* The vector's uniform numbers are not this library's: put its digits in place of what was
-		 * drawn. */
+		/* The vector's uniform numbers are not the library's, so its digits replace those drawn. */
 		frame[w][len - 4] = ternary[w];
 		memset(frame[w] + len - 3, 0, 3);
 		crumb_frame_seal(frame[w], 4, (uint16_t)(BITS | TERNARY_FLAG_SHARED), 4,
@@ -321,13 +320,13 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(frames_and_residuals),
-	        cmocka_unit_test(the_greatest_can_stay),
+	        cmocka_unit_test(the_largest_can_stay),
 	        cmocka_unit_test(ternary_digits),
 	        cmocka_unit_test(bounds_and_scalers),
 	        cmocka_unit_test(clipping),
 	        cmocka_unit_test(scaler_sharing),
 	        cmocka_unit_test(means_of_a_column),
-	        cmocka_unit_test(means_of_the_greatest),
+	        cmocka_unit_test(means_of_the_largest),
 	        cmocka_unit_test(strom_is_twobit),
 	};
 	return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);

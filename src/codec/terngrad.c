@@ -1,8 +1,8 @@
-/* terngrad: every element becomes -s, 0 or +s at random, so that its mean is the clipped gradient (Wen et
- * al., NeurIPS 2017). ternary.c decodes and sums the frames.
+/* terngrad: every element becomes -s, 0 or +s at random, so that its expectation is the clipped gradient (Wen
+ * et al., NeurIPS 2017). payload/ternary.c decodes and sums the frames.
  *
  * A scaler s serves a bucket, or the whole tensor. It is the learner's own or, with shared=1, the largest of
- * all learners'; frames of one scaler can be summed without decoding (section 3.2).
+ * all learners'; frames of the same scalers can be summed without decoding (section 3.2).
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -12,7 +12,7 @@
 #include "payload/ternary.h"
 #include <math.h>
 
-enum { WIDENED = 1024 }; /* elements of f16 or bf16 that are converted to f32 at a time */
+enum { WIDENED = 1024 }; /* elements that are converted to f32, or copied, at a time */
 
 /* ---- buckets -------------------------------------------------------------------------------- */
 
@@ -22,17 +22,19 @@ static size_t bucket_of(const crumb_codec *codec, size_t n)
 	return bucket ? bucket : n;
 }
 
-/* With shared=1 a packer holds each bucket's clipping bound, then each bucket's agreed scaler. */
-static size_t floats(const crumb_codec *codec, size_t n)
+static size_t scalers_of(const crumb_codec *codec, size_t n)
 {
-	return codec->value[TERNARY_SHARED] != 0 && n
-	               ? 2 * ternary_scalers((size_t)codec->value[TERNARY_BUCKET], n)
-	               : 0;
+	return ternary_scalers((size_t)codec->value[TERNARY_BUCKET], n);
 }
 
-/* ---- payload ----------------------------------------------------------------------------- */
+/* Returns the floats of a packer: with shared=1 each bucket's clipping bound, then each bucket's agreed
+ * scaler. */
+static size_t floats(const crumb_codec *codec, size_t n)
+{
+	return codec->value[TERNARY_SHARED] != 0 && n ? 2 * scalers_of(codec, n) : 0;
+}
 
-/* With coding=entropy the two-bit codes are written first, this many bytes into the digits: behind the room
+/* With coding=entropy the bits are written first, at this offset from the payload's digits: after the room
  * for gaps and for the marks of blocks, which are then coded in place. */
 static size_t before_bits(size_t n) { return golomb_room(n) + blocks_marks(&ternary_codes, n); }
 
@@ -41,7 +43,7 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	const unsigned coding = (unsigned)codec->value[TERNARY_CODING];
 	const size_t digits =
 	        coding == TERNARY_ENTROPY ? before_bits(n) + digit_bytes(BITS, n) : digit_bytes(coding, n);
-	return 8 + 4 * ternary_scalers((size_t)codec->value[TERNARY_BUCKET], n) + digits;
+	return 8 + 4 * scalers_of(codec, n) + digits;
 }
 
 /* ---- scaler: section 3.3's clipping and the maximum norm ------------------------------------ */
@@ -52,8 +54,8 @@ struct scale {
 	float bound, scaler;
 };
 
-/* Sums of d = g - pivot and of d * d, and the largest |g| of even and of odd groups: two chains of maxima run
- * in parallel. */
+/* Sums of d = g - pivot and of d * d, and the largest |g| (or NaN) of even and of odd groups: two dependency
+ * chains instead of one. */
 struct sums {
 	v16f one, two, most[2];
 };
@@ -101,27 +103,27 @@ static struct scale scale_of(const void *grad, enum crumb_dtype type, size_t fir
 		sum[0] += v16_sum_lanes(s.one);
 		sum[1] += v16_sum_lanes(s.two);
 	}
-	const v16f top = v16_max_abs_nan(s.most[0], s.most[1]);
-	if (!v16_usable(top))
+	const v16f largest = v16_max_abs_nan(s.most[0], s.most[1]);
+	if (!v16_usable(largest))
 		return (struct scale){INFINITY, INFINITY};
-	const float most = v16_max_lane(top);
+	const float most = v16_max_lane(largest);
 	const double mean = sum[0] / (double)m, variance = sum[1] / (double)m - mean * mean;
 	const float at = variance > 0 && isfinite(variance) ? (float)(clip * sqrt(variance)) : 0;
 	const bool clips = at > 0 && at < INFINITY;
 	return (struct scale){clips ? at : INFINITY, clips && at < most ? at : most};
 }
 
-/* ---- digits ------------------------------------------------------------------------------ */
+/* ---- digits --------------------------------------------------------------------------------- */
 
-/* How elements become digits; unit = s * lift / 2^24. */
+/* How the elements of a bucket become digits; unit = s * lift / 2^24. */
 struct ternary {
 	v16f bound, lift, unit;
 	bool careful;
 };
 
-/* A product u * s reaches the clipping bound only if an agreed s is above it; otherwise clipping decides
- * nothing and is left out. In the smallest binades the product would be too coarse, so lift, a power of two,
- * scales s and the gradient up. Either case is careful. */
+/* A product u * s exceeds the clipping bound only if an agreed s does; otherwise clipping decides nothing and
+ * is left out. In the smallest binades the product would be too coarse, so lift, a power of two, scales s and
+ * the gradient up. Both are careful. */
 V16_FN struct ternary ternary_of(float bound, float s)
 {
 	const bool lifts = s < 0x1p-100f;
@@ -140,8 +142,8 @@ V16_FN v16m ternarise(v16f g, v16f u, const struct ternary *t, const bool carefu
 /* Elements in order, with the generator of their random numbers. */
 struct source {
 	const float *at;
-	const void *grad;             /* base of the prefetch */
-	size_t distance, group_bytes; /* prefetched next, from grad; per group */
+	const void *grad;             /* base of the prefetches */
+	size_t distance, group_bytes; /* from grad to the next prefetch; bytes of a group of grad */
 	rng chance;
 	struct ternary t;
 };
@@ -156,21 +158,22 @@ V16_FN v16m next_sent(struct source *s, const bool careful, v16f *g)
 	return ternarise(*g, rng_next(&s->chance), &s->t, careful);
 }
 
-/* Writes the digits of the elements up to end, which have one generator and one scaler. Five groups of trits
- * have a loop of their own: in one loop with single groups the compiler would spill the generator (AVX2). */
-V16_FN void put_run(struct digit_writer *out, struct source *source, const float *end, const bool careful)
+/* Writes the digits of the elements up to end, which have one generator and one scaler. Blocks of trits have
+ * a loop of their own because of register pressure: with AVX2 the loop of single groups spills the generator.
+ */
+V16_FN void put_digits(struct digit_writer *out, struct source *source, const float *end, const bool careful)
 {
 	struct source s = *source;
-	const bool fives = V16_LANES >= 8 && out->coding == TRITS;
+	const bool blocks = V16_LANES >= 8 && out->coding == TRITS;
 	v16f g;
 	while (s.at < end) {
-		for (; fives && !out->groups && end - s.at >= TRITS_ELEMENTS; out->dst += V16) {
+		for (; blocks && !out->groups && end - s.at >= TRITS_ELEMENTS; out->dst += V16) {
 			v16b x = v16_no_trits();
 			for (unsigned number = 0; number < 5; number++) {
 				const v16m sent = next_sent(&s, careful, &g);
 				x = v16_add_trit(x, number, sent, g);
 			}
-			put_sums(out->dst, x);
+			store_sums(out->dst, x);
 		}
 		if (s.at == end)
 			break;
@@ -180,7 +183,7 @@ V16_FN void put_run(struct digit_writer *out, struct source *source, const float
 	source->chance = s.chance;
 }
 
-/* Writes bucket size and scalers to dst, and trits or two-bit codes to digits; returns the digits' bytes. */
+/* Writes the head and scalers to dst, and the digits, trits or bits, to digits; returns the digits' bytes. */
 V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                           const unsigned coding, uint8_t *dst, uint8_t *digits)
 {
@@ -190,12 +193,9 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 	const float *const bounds = packer_floats(p), *const agreed = bounds + count;
 	uint8_t *scaler = put_u32(put_u32(dst, (uint32_t)value[TERNARY_BUCKET]), 1);
 	struct digit_writer out = {digits, coding, 0, v16_no_trits()};
-	/* A bucket is read twice, for its scale and for its digits: the second time prefetches the next
-	 * bucket. */
-	const size_t next = v16_width(type) * bucket + PREFETCH_BYTES / 4;
 	struct source s = {.grad = grad, .group_bytes = v16_width(type) * V16};
 	float widened[WIDENED];
-	const size_t most = type == CRUMB_F32 ? SUM_BLOCK : WIDENED;
+	const size_t chunk = type == CRUMB_F32 ? SUM_BLOCK : WIDENED;
 
 	for (size_t b = 0, i = 0; b < count; b++) {
 		const size_t end = n - i < bucket ? n : i + bucket;
@@ -203,61 +203,57 @@ V16_FN size_t pack_coding(struct crumb_packer *p, const void *grad, enum crumb_d
 		                                : scale_of(grad, type, i, end - i, value[TERNARY_CLIP]);
 		s.t = ternary_of(own.bound, own.scaler);
 		scaler = put_f32(scaler, own.scaler);
+		/* scale_of has left a bucket in L2, if it fits: the next one is prefetched. */
+		const size_t distance = bucket > L2_ELEMENTS ? PREFETCH_BYTES
+		                        : end < n            ? v16_width(type) * bucket + PREFETCH_BYTES / 4
+		                                             : 0;
 		for (size_t size; i < end; i += size) {
-			size = end - i < most - i % most ? end - i : most - i % most;
+			size = end - i < chunk - i % chunk ? end - i : chunk - i % chunk;
 			if (type == CRUMB_F32 && size > V16)
-				size -= size % V16; /* what is left is widened */
+				size -= size % V16; /* a partial group is copied to widened */
 			const size_t whole = V16 * divide_up(size, V16);
 			if (i % SUM_BLOCK == 0)
 				s.chance = rng_at(p->seed, p->step, i);
-			s.distance = v16_width(type) * i + (bucket > L2_ELEMENTS ? PREFETCH_BYTES
-			                                    : end < n            ? next
-			                                                         : 0);
+			s.distance = v16_width(type) * i + distance;
 			s.at = widened;
 			if (type == CRUMB_F32 && size == whole)
 				s.at = (const float *)grad + i;
 			else
 				v16_widen(widened, whole, type, grad, i, size);
 			const float *const stop = s.at + whole;
-			if (s.t.careful || V16_LANES < 8) /* short registers: one loop for both */
-				put_run(&out, &s, stop, true);
+			if (s.t.careful || V16_LANES < 8) /* narrow registers: one loop is enough */
+				put_digits(&out, &s, stop, true);
 			else
-				put_run(&out, &s, stop, false);
+				put_digits(&out, &s, stop, false);
 		}
 	}
 	digits_end(&out);
 	return (size_t)(out.dst - digits);
 }
 
-/* Replaces the two-bit codes at dst + before_bits(n) by the shortest of trits, gaps and blocks at dst, in
- * this order if equal; sets the frame's flags and returns the size. Gaps are not tried if many of a long
- * tensor's elements are sent: they would take long and be longer. */
+/* Replaces the two-bit codes at dst + before_bits(n) by the shortest of trits, gaps and blocks at dst, the
+ * first of these if equal; sets the frame's flags and returns the size. In a long tensor gaps are not tried
+ * if more than one element in sixteen is sent: they would take long and seldom be the shortest. */
 static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 {
-	enum { STRIDE = 4096 /* bytes between looks at the count */ };
-	const struct block_code *const code = &ternary_codes;
-	const size_t trits = digit_bytes(TRITS, n), all = digit_bytes(BITS, n);
-	uint8_t *const bits = dst + before_bits(n), *const blocks = dst + golomb_room(n);
-	const size_t most = n <= blocks_block(code) ? n : n / 16;
-	size_t count = 0, minus;
-	for (size_t i = 0, end; i < all && count <= most; i = end) {
-		end = all - i < STRIDE ? all : i + STRIDE;
-		for (; i < end; i += 4)
-			count += (size_t)__builtin_popcount(get_u32(bits + i));
-	}
-	const bool few = count <= most && count <= UINT32_MAX;
-	const size_t gaps = few ? golomb_of_map(dst, bits, n, count, &minus) : trits;
-	if (gaps < trits) {
-		const size_t size = blocks_encode(blocks, bits, n, code, BLOCKS_ENTROPY);
-		out->flags |= size < gaps ? TERNARY_BLOCKS : TERNARY_GAPS;
-		if (size < gaps)
-			memmove(dst, blocks, size);
-		return size < gaps ? size : gaps;
-	}
-	const size_t size = blocks_encode(dst, bits, n, code, BLOCKS_ENTROPY);
-	if (size < trits) {
+	uint8_t *const bits = dst + before_bits(n);
+	const size_t trits = digit_bytes(TRITS, n), most = n <= blocks_block(&ternary_codes) ? n : n / 16;
+	size_t gaps = trits, count = 0;
+	for (size_t i = 0; i < digit_bytes(BITS, n); i += 4)
+		count += (size_t)__builtin_popcount(get_u32(bits + i));
+	if (count <= most && count <= UINT32_MAX)
+		gaps = crumb_golomb_of_map(dst, bits, n, count);
+	/* Blocks may overwrite the codes, of which only trits are made, but not gaps. */
+	uint8_t *const at = gaps < trits ? dst + golomb_room(n) : dst;
+	const size_t blocks = blocks_encode(at, bits, n, &ternary_codes, BLOCKS_ENTROPY);
+	if (blocks < gaps && blocks < trits) {
 		out->flags |= TERNARY_BLOCKS;
-		return size;
+		memmove(dst, at, blocks);
+		return blocks;
+	}
+	if (gaps < trits) {
+		out->flags |= TERNARY_GAPS;
+		return gaps;
 	}
 	trits_of_bits(dst, bits, n);
 	return trits;
@@ -266,20 +262,20 @@ static size_t code_bits(uint8_t *dst, size_t n, struct packed *out)
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
-	const size_t n = p->n, head = 8 + 4 * ternary_scalers((size_t)p->codec.value[TERNARY_BUCKET], n);
+	const size_t n = p->n, head = 8 + 4 * scalers_of(&p->codec, n);
 	const unsigned coding = (unsigned)p->codec.value[TERNARY_CODING];
-	uint8_t *const digits = dst + head, *const at =
-	                                            digits + (coding == TERNARY_ENTROPY ? before_bits(n) : 0);
+	const bool entropy = coding == TERNARY_ENTROPY, shared = p->codec.value[TERNARY_SHARED] != 0;
+	uint8_t *const digits = dst + head, *const at = entropy ? digits + before_bits(n) : digits;
 	/* A scaler computed here is infinite if an element is unusable; an agreed one says nothing of the
 	 * elements. */
-	if (out->check && p->codec.value[TERNARY_SHARED] != 0 && !gradient_finite(grad, n, type))
+	if (out->check && shared && !gradient_finite(grad, n, type))
 		return UNUSABLE;
 	const size_t size = coding == TRITS ? pack_coding(p, grad, type, TRITS, dst, at)
 	                                    : pack_coding(p, grad, type, BITS, dst, at);
 	if (!no_infinity(dst + 8, (head - 8) / 4))
 		return UNUSABLE;
-	out->flags = p->codec.value[TERNARY_SHARED] != 0 ? TERNARY_FLAG_SHARED : 0;
-	if (coding == TERNARY_ENTROPY)
+	out->flags = shared ? TERNARY_FLAG_SHARED : 0;
+	if (entropy)
 		return head + code_bits(digits, n, out);
 	out->flags |= (uint16_t)coding;
 	return head + size;
@@ -289,9 +285,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 static size_t agree_count(const struct crumb_packer *p)
 {
-	return p->codec.value[TERNARY_SHARED] != 0
-	               ? ternary_scalers((size_t)p->codec.value[TERNARY_BUCKET], p->n)
-	               : 0;
+	return p->codec.value[TERNARY_SHARED] != 0 ? scalers_of(&p->codec, p->n) : 0;
 }
 
 static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
@@ -322,11 +316,11 @@ static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 CODEC_INFO(terngrad, .id = 4, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUMB_CODEC_AGREES,
            .name = "terngrad",
            .brief = "-s, 0 or +s at random, its mean the clipped gradient (Wen et al. 2017)", .keys = 4,
-           .key = {{"clip", "clip at so many standard deviations; 0: do not", 2.5f, 0, 100, 0, NULL},
+           .key = {{"clip", "clip at this many standard deviations; 0: do not clip", 2.5f, 0, 100, 0, NULL},
                    {"bucket", "elements under one scaler, a multiple of 16; 0: the slice", 0, 0,
-                    TERNARY_MOST_BUCKET, V16, NULL},
+                    TERNARY_MAX_BUCKET, V16, NULL},
                    {"shared", "1: all learners agree on the scaler", 0, 0, 1, 1, CHOICES("0", "1")},
-                   {"coding", "five trits a byte, two bits a trit, or what is shortest", TRITS, 0, 2, 1,
+                   {"coding", "five trits a byte, two bits a trit, or the shortest coding", TRITS, 0, 2, 1,
                     CHOICES("trits", "bits", "entropy")}});
 
 const struct codec PER_ISA(terngrad) = {

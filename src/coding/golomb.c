@@ -1,18 +1,19 @@
-/* Golomb-Rice codes of gaps.
+/* Golomb-Rice codes of gaps: writing and reading.
  *
  * SPDX-License-Identifier: MIT */
-#include "coding/golomb_write.h"
+#include "coding/golomb.h"
 #include "v16/prefetch.h"
+#include <string.h>
 
-enum { MOST_K = 31 };
+enum { MAX_K = 31 };
 
-/* The least k for which 2^k reaches ln(1.618) / -ln(1 - p), p = count / n: where one bit more of remainder no
- * longer shortens the quotients by as much. -1 / ln(1 - p) is n / count - 1/2, nearly; all products are
- * exact. */
+/* Returns the least k for which 2^k >= ln(1.618) / -ln(1 - p), where p = count / n: from there on another bit
+ * of remainder costs more than it saves in quotients. n / count - 1/2 stands for -1 / ln(1 - p); all products
+ * are exact. */
 static unsigned parameter(uint64_t n, uint64_t count)
 {
 	unsigned k = 0;
-	while (k < MOST_K &&
+	while (k < MAX_K &&
 	       25 * (double)count * (double)(UINT64_C(1) << k) < 6 * (2 * (double)n - (double)count))
 		k++;
 	return k;
@@ -20,55 +21,102 @@ static unsigned parameter(uint64_t n, uint64_t count)
 
 /* ---- write ---------------------------------------------------------------------------------- */
 
-struct gaps_writer crumb_golomb_begin(uint8_t *dst, size_t n, size_t count)
+struct golomb_writer {
+	uint8_t *at;
+	uint64_t bits, next; /* bits not stored yet; the first element that the next gap may lead to */
+	unsigned count, k;   /* number of these bits */
+};
+
+static struct golomb_writer golomb_begin(uint8_t *dst, size_t n, size_t count)
 {
 	const unsigned k = count ? parameter(n, count) : 0;
 	uint8_t *at = put_u32(dst, (uint32_t)count);
 	*at++ = (uint8_t)k;
-	return (struct gaps_writer){at, 0, 0, 0, k};
+	return (struct golomb_writer){at, 0, 0, 0, k};
+}
+
+/* Stores whole bytes, so that fewer than eight bits stay. Always writes eight bytes. */
+static inline void golomb_flush(struct golomb_writer *w)
+{
+	memcpy(w->at, &w->bits, sizeof w->bits);
+	w->at += w->count / 8;
+	w->bits >>= w->count & ~7u;
+	w->count %= 8;
+}
+
+/* Writes the gap's quotient in zeros, a one, k bits of remainder, and the sign. */
+static inline void golomb_put(struct golomb_writer *w, uint64_t element, uint64_t negative)
+{
+	enum { MAX_ZEROS = 24 }; /* that fit the word together with the rest of a code */
+	const uint64_t gap = element - w->next, remainder = gap & ((UINT64_C(1) << w->k) - 1);
+	uint64_t zeros = gap >> w->k;
+	w->next = element + 1;
+	for (; zeros >= MAX_ZEROS; zeros -= MAX_ZEROS) {
+		w->count += MAX_ZEROS;
+		golomb_flush(w);
+	}
+	w->bits |= (1 | remainder << 1 | negative << (w->k + 1)) << zeros << w->count;
+	w->count += (unsigned)zeros + w->k + 2;
+	golomb_flush(w);
+}
+
+static size_t golomb_end(const struct golomb_writer *w, const uint8_t *dst)
+{
+	return (size_t)(w->at - dst) + (w->count != 0);
+}
+
+size_t crumb_golomb_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t count)
+{
+	struct golomb_writer w = golomb_begin(dst, n, count);
+	for (size_t i = 0; i < n; i += 16, map += 4)
+		for (uint32_t bits = get_u32(map); bits; bits &= bits - 1) {
+			const unsigned at = (unsigned)__builtin_ctz(bits);
+			golomb_put(&w, i + at / 2, at % 2);
+		}
+	return golomb_end(&w, dst);
 }
 
 size_t crumb_golomb_of_list(uint8_t *dst, const uint8_t *list, size_t n, size_t count)
 {
-	struct gaps_writer w = crumb_golomb_begin(dst, n, count);
+	struct golomb_writer w = golomb_begin(dst, n, count);
 	for (size_t i = 0; i < count; i++)
-		gaps_put(&w, get_u32(list + 4 * i) >> 1, ~get_u32(list + 4 * i) & 1);
-	return gaps_end(&w, dst);
+		golomb_put(&w, get_u32(list + 4 * i) >> 1, ~get_u32(list + 4 * i) & 1);
+	return golomb_end(&w, dst);
 }
 
 size_t crumb_golomb_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, size_t width, size_t bin,
                             size_t n)
 {
 	const unsigned offset_bits = 8 * (unsigned)width - 2;
-	const uint32_t nothing = (1u << offset_bits) - 1;
+	const uint32_t nothing = (1u << offset_bits) - 1; /* the offset of a bin that sends no element */
 	size_t count = 0, first = 0;
 	for (size_t i = 0; i < size; i += width)
 		count += (get_u32(symbols + i) & nothing) != nothing;
 	if (count > UINT32_MAX)
 		return 0;
-	struct gaps_writer w = crumb_golomb_begin(dst, n, count);
+	struct golomb_writer w = golomb_begin(dst, n, count);
 	for (size_t i = 0; i < size; i += width) {
 		const uint32_t symbol = get_u32(symbols + i), offset = symbol & nothing;
 		if (offset != nothing)
-			gaps_put(&w, first + offset, symbol >> (offset_bits + 1) & 1);
+			golomb_put(&w, first + offset, symbol >> (offset_bits + 1) & 1);
 		first += symbol >> offset_bits & 1 ? bin : 0;
 	}
-	return gaps_end(&w, dst);
+	return golomb_end(&w, dst);
 }
 
 /* ---- read ----------------------------------------------------------------------------------- */
 
 bool crumb_golomb_open(struct golomb_reader *g, const uint8_t *src, size_t size, uint64_t n)
 {
-	if (size < GOLOMB_HEAD || src[4] > MOST_K)
+	if (size < GOLOMB_HEAD || src[4] > MAX_K)
 		return false;
 	*g = (struct golomb_reader){src + GOLOMB_HEAD, size - GOLOMB_HEAD, 0, n, 0, get_u32(src), src[4]};
 	return true;
 }
 
-enum { WINDOW = 57 }; /* bits that are there wherever in a byte they begin */
+enum { WINDOW = 57 }; /* bits of a 64-bit load that are valid at any bit offset within a byte */
 
-/* The bits from the reader's on, WINDOW of them; zeros behind the last. */
+/* Returns the next WINDOW bits, zeros after the last. */
 static inline uint64_t window(const struct golomb_reader *g)
 {
 	const size_t byte = g->bit / 8;
@@ -80,7 +128,7 @@ static inline uint64_t window(const struct golomb_reader *g)
 	return x >> g->bit % 8;
 }
 
-/* The next element, whose code may be longer than a window; false if it is not well-formed. */
+/* Reads an element whose code may be longer than a window. Returns false if it is not well-formed. */
 static bool next_long(struct golomb_reader *g, uint64_t *element)
 {
 	const uint64_t any = (UINT64_C(1) << WINDOW) - 1;
@@ -104,17 +152,17 @@ static bool next_long(struct golomb_reader *g, uint64_t *element)
 	return g->next++ < g->n;
 }
 
-/* To find the next window takes longer than to read a code, so a few are read of each. */
+/* Loading a window has a longer latency than decoding a code, so that up to three codes share a window. */
 size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND])
 {
-	enum { FEW = 3 };
+	enum { CODES = 3 };
 	const size_t most = g->left < GOLOMB_ROUND ? g->left : GOLOMB_ROUND;
 	size_t count = 0;
 	while (count < most) {
-		const size_t begun = count;
+		const size_t before = count;
 		uint64_t x = window(g);
 		unsigned room = WINDOW;
-		for (int code = 0; code < FEW && count < most; code++) {
+		for (int code = 0; code < CODES && count < most; code++) {
 			const unsigned zeros = (unsigned)__builtin_ctzll(x | UINT64_C(1) << 63),
 			               bits = zeros + g->k + 2;
 			if (bits > room)
@@ -129,7 +177,7 @@ size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND]
 			room -= bits;
 			x >>= bits;
 		}
-		if (count == begun && !next_long(g, &element[count++]))
+		if (count == before && !next_long(g, &element[count++]))
 			return 0;
 	}
 	g->left -= (uint32_t)count;
@@ -161,7 +209,7 @@ void crumb_golomb_add(const uint8_t *src, size_t size, uint64_t n, float plus, f
 	do
 		count[now] = crumb_golomb_next(&g, element[now]);
 	while (count[now] && element[now][count[now] - 1] >> 1 < first);
-	/* Memory brings what a round is added to while the next one is read. */
+	/* acc at this round's elements is prefetched while the next round is decoded. */
 	for (; count[now]; now = !now) {
 		for (size_t i = 0; i < count[now]; i++)
 			prefetch(acc, sizeof *acc * (size_t)(element[now][i] >> 1));

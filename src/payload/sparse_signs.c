@@ -46,8 +46,7 @@ size_t sparse_signs_close(struct sparse_signs *s, uint16_t *flags)
 	const bool list = list_is_shorter(s->n, s->count);
 	const size_t plain = list ? 4 * s->count : sparse_signs_map_bytes(s->n);
 	if (s->entropy && s->count <= UINT32_MAX) {
-		size_t minus;
-		const size_t size = golomb_of_map(s->payload, s->map, s->n, s->count, &minus);
+		const size_t size = crumb_golomb_of_map(s->payload, s->map, s->n, s->count);
 		if (size < plain) {
 			*flags |= SPARSE_SIGNS_GAPS;
 			return size;

@@ -1,4 +1,4 @@
-/* Frames of ternary digits: validating, adding, describing, summing.
+/* Payloads of terngrad: validating, adding, describing and summing them.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/ternary.h"
@@ -6,7 +6,7 @@
 #include "v16/v16.h"
 #include <math.h>
 
-enum { MOST_LEARNERS = 32767 };
+enum { MAX_LEARNERS = 32767, HEAD_BYTES = 8 /* bucket, learners; then scalers */ };
 
 static void bits_get_groups(const uint8_t *src, size_t groups, uint8_t *digit)
 {
@@ -28,222 +28,204 @@ static void bits_get_nibbles(const uint8_t *src, size_t blocks, uint32_t *word)
 #endif
 const struct block_code ternary_codes = {3, 4, bits_get_groups, bits_get_nibbles};
 
-/* Where things are in a payload. */
 struct ternary_payload {
-	size_t bucket, scalers; /* bucket: as in the frame, 0 for one scaler */
+	size_t n, bucket, scalers; /* elements of the tensor; elements under one scaler; scalers */
 	uint32_t learners;
-	unsigned coding, planes; /* planes: bits an element of a sum; 0: no sum */
+	unsigned coding, planes; /* planes: bits of an element of a sum */
 	const uint8_t *scaler, *digit;
 	size_t digit_size;
 };
 
-/* Reads the head. Returns false if it is not well-formed. */
-static bool ternary_open(const struct frame *frame, struct ternary_payload *p)
+static bool head_is_valid(const struct frame *frame)
 {
-	const unsigned flags = frame->flags;
-	*p = (struct ternary_payload){0};
-	if (frame->size < 8)
+	if (frame->size < HEAD_BYTES)
 		return false;
-	const size_t bucket = get_u32(frame->payload);
-	const uint32_t learners = get_u32(frame->payload + 4);
-	const bool sum = flags & TERNARY_FLAG_SUM;
-	const unsigned coding = flags & TERNARY_FLAG_CODING;
-	if (flags & ~(unsigned)(TERNARY_FLAG_CODING | TERNARY_FLAG_SHARED | TERNARY_FLAG_SUM) ||
-	    bucket % V16 || bucket > TERNARY_MOST_BUCKET)
-		return false;
-	if (sum ? flags != (TERNARY_FLAG_SUM | TERNARY_FLAG_SHARED) || !learners || learners > MOST_LEARNERS
-	        : learners != 1)
-		return false;
-	const size_t n = frame->n, count = ternary_scalers(bucket, n);
-	if (count > (frame->size - 8) / 4)
-		return false;
-	*p = (struct ternary_payload){.bucket = bucket,
-	                              .scalers = count,
-	                              .learners = learners,
-	                              .coding = coding,
-	                              .planes = sum ? planes_of(learners) : 0,
-	                              .scaler = frame->payload + 8,
-	                              .digit = frame->payload + 8 + 4 * count,
-	                              .digit_size = frame->size - 8 - 4 * count};
-	if (sum)
-		return p->digit_size == sum_bytes(learners, n);
-	return coding > BITS || p->digit_size == digit_bytes(coding, n);
+	const uint32_t bucket = get_u32(frame->payload), learners = get_u32(frame->payload + 4);
+	const unsigned flags = frame->flags, plain = TERNARY_FLAG_CODING | TERNARY_FLAG_SHARED;
+	const bool sum = flags == (TERNARY_FLAG_SUM | TERNARY_FLAG_SHARED);
+	return (sum ? learners && learners <= MAX_LEARNERS : learners == 1 && !(flags & ~plain)) &&
+	       bucket % V16 == 0 && bucket <= TERNARY_MAX_BUCKET &&
+	       ternary_scalers(bucket, frame->n) <= (frame->size - HEAD_BYTES) / 4;
 }
 
-/* Returns which lanes of the group that starts at element i are elements. */
-static uint16_t lanes(size_t n, size_t i) { return n - i < V16 ? v16_first(n - i) : 0xFFFF; }
-
-static bool check_planes(const struct ternary_payload *p, size_t n, const struct part *part)
+/* Opens a payload whose head is valid. */
+static struct ternary_payload ternary_open(const struct frame *frame)
 {
-	const v16f most = v16_set((float)(2 * p->learners));
+	const size_t n = frame->n, bucket = get_u32(frame->payload);
+	struct ternary_payload p = {.n = n,
+	                            .bucket = bucket ? bucket : n,
+	                            .scalers = ternary_scalers(bucket, n),
+	                            .learners = get_u32(frame->payload + 4),
+	                            .coding = frame->flags & TERNARY_FLAG_CODING,
+	                            .scaler = frame->payload + HEAD_BYTES};
+	if (frame->flags & TERNARY_FLAG_SUM) {
+		p.coding = TERNARY_PLANES;
+		p.planes = planes_of(p.learners);
+	}
+	p.digit = p.scaler + 4 * p.scalers;
+	p.digit_size = (size_t)(frame->payload + frame->size - p.digit);
+	return p;
+}
+
+/* Returns which lanes of the group that begins with element i are elements. */
+static uint16_t lanes(size_t n, size_t i) { return i >= n ? 0 : n - i < V16 ? v16_first(n - i) : 0xFFFF; }
+
+/* ---- check ---------------------------------------------------------------------------------- */
+
+static bool check_planes(const struct ternary_payload *p, const struct part *part)
+{
+	if (p->digit_size != sum_bytes(p->learners, p->n))
+		return false;
+	const v16i largest = v16_seti(2 * p->learners);
 	const size_t size = 2 * p->planes;
-	const struct units own = part_units(part, p->digit, size, divide_up(n, V16));
+	const struct units own = part_units(part, p->digit, size, divide_up(p->n, V16));
 	for (size_t g = own.first; g < own.end; g++) {
-		const v16f x = v16_float_of(planes_get(p->digit + size * g, p->planes));
-		if (v16_bits(v16_gt(x, most)) || v16_bits(v16_ne(x, v16_set(0))) & ~lanes(n, V16 * g))
+		const v16i x = planes_get(p->digit + size * g, p->planes);
+		if (v16_bits(v16_lti(largest, x)) || nonzero(x) & ~lanes(p->n, V16 * g))
 			return false;
 	}
 	return true;
 }
 
-static bool check_trits(const struct ternary_payload *p, size_t n)
+/* Returns true if no trit is set after the last element's. */
+static bool trits_end(const struct ternary_payload *p)
 {
+	v16i x = v16_load_u8(p->digit + p->digit_size - V16);
 	unsigned past = 0;
-	const size_t whole = n / TRITS_ELEMENTS * TRITS_ELEMENTS;
-	if (whole < n) {
-		v16i x = v16_load_u8(p->digit + p->digit_size - V16);
-		for (size_t i = whole; i < whole + TRITS_ELEMENTS; i += V16) {
-			const uint16_t nonzero = v16_bits(v16_ne(v16_float_of(trits_next(&x)), v16_set(0)));
-			past |= i < n ? nonzero & ~lanes(n, i) : nonzero;
-		}
-	}
+	for (size_t k = 0, i = (p->n - 1) / TRITS_ELEMENTS * TRITS_ELEMENTS; k < 5; k++, i += V16)
+		past |= nonzero(trits_next(&x)) & ~lanes(p->n, i);
 	return !past;
-}
-
-static void each_stretch(const struct ternary_payload *p, size_t n, blocks_put *put, void *to)
-{
-	blocks_decode(p->digit, p->digit_size, n, &ternary_codes, BLOCKS_ENTROPY, put, to);
 }
 
 bool ternary_check(const struct frame *frame, struct part *part)
 {
-	struct ternary_payload p;
-	if (!ternary_open(frame, &p))
+	if (!head_is_valid(frame))
 		return false;
+	const struct ternary_payload p = ternary_open(frame);
 	const struct units own = part_units(part, p.scaler, 4, p.scalers);
 	for (size_t b = own.first; b < own.end; b++) {
 		const float s = get_f32(p.scaler + 4 * b);
 		if (!usable(s) || signbit(s))
 			return false;
 	}
-	if (p.planes)
-		return check_planes(&p, frame->n, part);
 	switch (p.coding) {
+	case TERNARY_PLANES:
+		return check_planes(&p, part);
 	case TRITS:
-		return check_trits(&p, frame->n);
+		return p.digit_size == digit_bytes(TRITS, p.n) && trits_end(&p);
 	case BITS:
-		return bits_end(p.digit, frame->n);
+		return p.digit_size == digit_bytes(BITS, p.n) && bits_end(p.digit, p.n);
 	case TERNARY_GAPS:
-		return !part_leads(part, frame) || crumb_golomb_check(p.digit, p.digit_size, frame->n);
+		return !part_leads(part, frame) || crumb_golomb_check(p.digit, p.digit_size, p.n);
 	default:
-		return blocks_check(part, p.digit, p.digit_size, frame->n, &ternary_codes, BLOCKS_ENTROPY,
-		                    NULL, NULL);
+		return blocks_check(part, p.digit, p.digit_size, p.n, &ternary_codes, BLOCKS_ENTROPY, NULL,
+		                    NULL);
 	}
 }
 
 bool ternary_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
-	struct ternary_payload p;
-	ternary_open(frame, &p);
+	const struct ternary_payload p = ternary_open(frame);
 	from = from < p.digit ? p.digit : from;
 	if (p.coding == BITS)
 		return bits_clean(from, to);
+	/* x is ceil(256 v / 243) for some v < 243 if and only if 243 x modulo 256 is below 243. */
 	uint8_t most = 0;
-	for (; p.coding == TRITS && !p.planes && from < to; from++) {
+	for (; p.coding == TRITS && from < to; from++) {
 		const uint8_t x = (uint8_t)(243 * *from);
 		most = x > most ? x : most;
 	}
 	return most < 243;
 }
 
-/* Adds the values of one group; lanes past the slice hold zeros and are not stored. */
-V16_FN void add_group(float *acc, size_t i, size_t n, v16f value)
+/* ---- unpack_add ----------------------------------------------------------------------------- */
+
+/* A payload that is added to acc. */
+struct adding {
+	const struct ternary_payload *p;
+	float weight, *acc;
+};
+
+/* Adds one group; lanes past the tensor's end are not stored. */
+V16_FN void add_group(const struct adding *a, size_t i, v16f value)
 {
-	if (n - i < V16)
-		v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, n - i), value), n - i);
+	float *const acc = a->acc + i;
+	const size_t left = a->p->n - i;
+	if (left < V16)
+		v16_storef_partial(acc, v16_add(v16_loadf_partial(acc, left), value), left);
 	else
-		v16_storef(acc + i, v16_add(v16_streamf(acc + i), value));
+		v16_storef(acc, v16_add(v16_streamf(acc), value));
 }
 
-/* Returns the values of digits 0, 1 and 2 in bucket b. The table may point to value. */
-V16_FN v16t values_of(float value[4], const struct ternary_payload *p, size_t b, float weight)
+/* Returns the weighted scaler of element i's bucket. */
+V16_FN float scaler_of(const struct adding *a, size_t i)
 {
-	value[1] = weight * get_f32(p->scaler + 4 * b);
+	return a->weight * get_f32(a->p->scaler + 4 * (i / a->p->bucket));
+}
+
+/* Returns the values of the digits 0, 1 and 2 in element i's bucket. The table may point to value. */
+V16_FN v16t table_of(float value[4], const struct adding *a, size_t i)
+{
+	value[1] = scaler_of(a, i);
 	value[2] = -value[1];
 	return v16_table4(value);
 }
 
-static void unpack_planes(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
-                          size_t end)
+/* Adds elements [first, end), whose codes begin at src: planes, bits, or symbols of a byte each. */
+enum { SYMBOLS = TERNARY_PLANES + 1 };
+V16_FN void add_groups(const struct adding *a, const uint8_t *src, size_t first, size_t end,
+                       const unsigned coding)
 {
-	const size_t bucket = p->bucket ? p->bucket : n;
-	const uint8_t *src = p->digit + 2 * p->planes * (first / V16);
-	for (size_t i = first; i < end; i += V16, src += 2 * p->planes) {
-		const v16f s = v16_set(weight * get_f32(p->scaler + 4 * (i / bucket)));
-		const v16f q = v16_float_of(v16_subi(planes_get(src, p->planes), v16_seti(p->learners)));
-		add_group(acc, i, n, v16_mul(s, q));
+	const struct ternary_payload *const p = a->p;
+	const size_t size = coding == BITS ? 4 : coding == SYMBOLS ? V16 : 2 * p->planes;
+	float value[4] = {0};
+	for (size_t i = first; i < end;) {
+		const size_t next = (i / p->bucket + 1) * p->bucket, stop = end < next ? end : next;
+		const v16t table = table_of(value, a, i);
+		for (; i < stop; i += V16, src += size)
+			if (coding == BITS) {
+				add_group(a, i, bits_lookup(table, src));
+			} else if (coding == SYMBOLS) {
+				add_group(a, i, v16_lookup8(table, v16_load_u8(src)));
+			} else {
+				const v16i q = v16_subi(planes_get(src, p->planes), v16_seti(p->learners));
+				add_group(a, i, v16_mul(v16_set(value[1]), v16_float_of(q)));
+			}
 	}
 }
 
-static void unpack_bits(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
-                        size_t end)
+static void add_trits(const struct adding *a, size_t first, size_t end)
 {
-	const size_t bucket = p->bucket ? p->bucket : n;
-	const uint8_t *src = p->digit + first / 4;
+	const size_t bucket = a->p->bucket;
+	const uint8_t *src = a->p->digit + V16 * (first / TRITS_ELEMENTS);
 	float value[4] = {0};
-	for (size_t b = first / bucket, i = first; i < end; b++) {
-		const v16t table = values_of(value, p, b, weight);
-		const size_t stop = end - b * bucket < bucket ? end : (b + 1) * bucket;
-		for (; i < stop; i += V16, src += 4)
-			add_group(acc, i, n, bits_lookup(table, src));
-	}
-}
-
-static void unpack_trits(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
-                         size_t end)
-{
-	const size_t bucket = p->bucket ? p->bucket : n;
-	const uint8_t *src = p->digit + V16 * (first / TRITS_ELEMENTS);
-	float value[4] = {0};
-	size_t i = first, b = first / bucket, stop = (b + 1) * bucket;
-	v16t table = values_of(value, p, b, weight);
-	for (; i < end; src += V16) {
+	v16t table = table_of(value, a, first);
+	size_t stop = (first / bucket + 1) * bucket;
+	for (size_t i = first; i < end; src += V16) {
 		v16i x = v16_load_u8(src);
-		if (stop - i >= TRITS_ELEMENTS && n - i >= TRITS_ELEMENTS) {
-			for (int k = 0; k < 5; k++, i += V16)
-				v16_storef(acc + i,
-				           v16_add(v16_streamf(acc + i), v16_lookup8(table, trits_next(&x))));
-			continue;
-		}
-		for (int k = 0; k < 5 && i < n; k++, i += V16) {
+		for (int k = 0; k < 5 && i < end; k++, i += V16) {
 			if (i >= stop) {
-				table = values_of(value, p, ++b, weight);
+				table = table_of(value, a, i);
 				stop += bucket;
 			}
-			add_group(acc, i, n, v16_lookup8(table, trits_next(&x)));
+			add_group(a, i, v16_lookup8(table, trits_next(&x)));
 		}
 	}
 }
 
-struct sum_of {
-	const struct ternary_payload *p;
-	size_t n;
-	float weight, *acc;
-};
-
-/* Adds a stretch of decoded digits, bucket by bucket. */
-static void add_stretch(void *to, size_t first, const uint8_t *digit, size_t count)
+static void add_symbols(void *to, size_t first, const uint8_t *digit, size_t count)
 {
-	const struct sum_of *s = to;
-	const size_t bucket = s->p->bucket ? s->p->bucket : s->n, last = first + count;
-	float value[4] = {0};
-	for (size_t i = first; i < last;) {
-		const size_t b = i / bucket, end = last - b * bucket < bucket ? last : (b + 1) * bucket;
-		const v16t table = values_of(value, s->p, b, s->weight);
-		for (; i < end; i += V16, digit += V16)
-			add_group(s->acc, i, s->n, v16_lookup8(table, v16_load_u8(digit)));
-	}
+	add_groups(to, digit, first, first + count, SYMBOLS);
 }
 
-static void unpack_gaps(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
-                        size_t end)
+static void add_gaps(const struct adding *a, size_t first, size_t end)
 {
-	const size_t bucket = p->bucket ? p->bucket : n;
+	const struct ternary_payload *const p = a->p;
 	struct golomb_reader gaps;
 	uint64_t element[GOLOMB_ROUND];
 	size_t count, stop = 0;
 	float value[2] = {0};
-	crumb_golomb_open(&gaps, p->digit, p->digit_size, n);
+	crumb_golomb_open(&gaps, p->digit, p->digit_size, p->n);
 	while ((count = crumb_golomb_next(&gaps, element)))
 		for (size_t i = 0; i < count; i++) {
 			const size_t at = (size_t)(element[i] >> 1);
@@ -252,49 +234,53 @@ static void unpack_gaps(const struct ternary_payload *p, size_t n, float weight,
 			if (at < first)
 				continue;
 			if (at >= stop) {
-				value[0] = weight * get_f32(p->scaler + 4 * (at / bucket));
+				value[0] = scaler_of(a, at);
 				value[1] = -value[0];
-				stop = (at / bucket + 1) * bucket;
+				stop = (at / p->bucket + 1) * p->bucket;
 			}
-			acc[at] += value[element[i] & 1];
+			a->acc[at] += value[element[i] & 1];
 		}
-}
-
-static void unpack_blocks(const struct ternary_payload *p, size_t n, float weight, float *acc, size_t first,
-                          size_t end)
-{
-	struct sum_of sum = {p, n, weight, acc};
-	blocks_decode_range(p->digit, p->digit_size, n, &ternary_codes, BLOCKS_ENTROPY, add_stretch, &sum,
-	                    acc, first, end);
 }
 
 size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
                           size_t first, size_t end)
 {
 	(void)count;
-	struct ternary_payload p;
-	ternary_open(frame, &p);
-	if (p.coding == TERNARY_GAPS)
-		unpack_gaps(&p, frame->n, *weight, acc, first, end);
-	else if (p.coding == TERNARY_BLOCKS)
-		unpack_blocks(&p, frame->n, *weight, acc, first, end);
-	else if (p.planes)
-		unpack_planes(&p, frame->n, *weight, acc, first, end);
-	else if (p.coding == BITS)
-		unpack_bits(&p, frame->n, *weight, acc, first, end);
-	else
-		unpack_trits(&p, frame->n, *weight, acc, first, end);
+	const struct ternary_payload p = ternary_open(frame);
+	struct adding a = {&p, *weight, acc};
+	switch (p.coding) {
+	case TERNARY_PLANES:
+		add_groups(&a, p.digit + 2 * p.planes * (first / V16), first, end, TERNARY_PLANES);
+		break;
+	case TRITS:
+		add_trits(&a, first, end);
+		break;
+	case BITS:
+		add_groups(&a, p.digit + first / 4, first, end, BITS);
+		break;
+	case TERNARY_GAPS:
+		add_gaps(&a, first, end);
+		break;
+	default:
+		blocks_decode_range(p.digit, p.digit_size, p.n, &ternary_codes, BLOCKS_ENTROPY, add_symbols,
+		                    &a, acc, first, end);
+	}
 	return 1;
 }
 
-/* Returns how many codes of a group differ from the code of zero. */
-V16_FN unsigned sent_in(v16i code, uint32_t zero, uint16_t here)
+/* ---- describe ------------------------------------------------------------------------------- */
+
+/* Reads the groups of 80 elements from number i on, in trits or bits; returns how many groups there are. */
+V16_FN size_t get_digits(v16i digit[5], const uint8_t *src, unsigned coding, size_t n, size_t i)
 {
-	const v16f difference = v16_float_of(v16_xori(code, v16_seti(zero)));
-	return (unsigned)__builtin_popcount(v16_bits(v16_ne(difference, v16_set(0))) & here);
+	const size_t groups = n - i < TRITS_ELEMENTS ? divide_up(n - i, V16) : 5;
+	v16i x = coding == TRITS ? v16_load_u8(src + V16 * (i / TRITS_ELEMENTS)) : v16_seti(0);
+	for (size_t k = 0; k < groups; k++)
+		digit[k] = coding == TRITS ? trits_next(&x) : bits_get(src + 4 * (i / V16 + k));
+	return groups;
 }
 
-static void count_stretch(void *to, size_t first, const uint8_t *digit, size_t count)
+static void count_nonzero(void *to, size_t first, const uint8_t *digit, size_t count)
 {
 	uint64_t *sent = to;
 	(void)first;
@@ -302,60 +288,55 @@ static void count_stretch(void *to, size_t first, const uint8_t *digit, size_t c
 		*sent += digit[i] != 0;
 }
 
-void ternary_describe(const struct frame *frame, crumb_frame_info *out)
+static uint64_t sent_of(const struct ternary_payload *p)
 {
-	struct ternary_payload p;
-	ternary_open(frame, &p);
-	const size_t n = frame->n;
-	out->codec.value[TERNARY_BUCKET] = (float)p.bucket;
-	out->codec.value[TERNARY_SHARED] = frame->flags & TERNARY_FLAG_SHARED ? 1 : 0;
-	out->codec.value[TERNARY_CODING] = p.coding < TERNARY_ENTROPY ? (float)p.coding : TERNARY_ENTROPY;
-	if (!p.bucket)
-		frame_fact(out, "scaler", get_f32(p.scaler));
-	if (p.planes)
-		frame_fact(out, "learners", p.learners);
-	if (p.coding == TERNARY_GAPS)
-		out->sent = golomb_sent(p.digit);
-	if (p.coding == TERNARY_BLOCKS)
-		each_stretch(&p, n, count_stretch, &out->sent);
-	if (p.coding >= TERNARY_ENTROPY)
-		return;
-	v16i x = v16_seti(0);
-	for (size_t i = 0; i < n; i += V16) {
-		const size_t group = i / V16;
-		if (p.planes) {
-			x = planes_get(p.digit + 2 * p.planes * group, p.planes);
-			out->sent += sent_in(x, p.learners, lanes(n, i));
-		} else if (p.coding == BITS) {
-			out->sent += sent_in(bits_get(p.digit + 4 * group), 0, 0xFFFF);
-		} else {
-			x = group % 5 ? x : v16_load_u8(p.digit + V16 * (group / 5));
-			out->sent += sent_in(trits_next(&x), 0, 0xFFFF);
+	uint64_t sent = 0;
+	if (p->coding == TERNARY_GAPS) {
+		sent = golomb_sent(p->digit);
+	} else if (p->coding == TERNARY_BLOCKS) {
+		blocks_decode(p->digit, p->digit_size, p->n, &ternary_codes, BLOCKS_ENTROPY, count_nonzero,
+		              &sent);
+	} else if (p->coding == TERNARY_PLANES) {
+		for (size_t i = 0; i < p->n; i += V16) {
+			const v16i x = planes_get(p->digit + 2 * p->planes * (i / V16), p->planes);
+			const uint16_t sums = nonzero(v16_xori(x, v16_seti(p->learners)));
+			sent += (unsigned)__builtin_popcount(sums & lanes(p->n, i));
+		}
+	} else {
+		for (size_t i = 0; i < p->n; i += TRITS_ELEMENTS) {
+			v16i digit[5];
+			for (size_t k = get_digits(digit, p->digit, p->coding, p->n, i); k-- > 0;)
+				sent += (unsigned)__builtin_popcount(nonzero(digit[k]));
 		}
 	}
+	return sent;
+}
+
+void ternary_describe(const struct frame *frame, crumb_frame_info *out)
+{
+	const struct ternary_payload p = ternary_open(frame);
+	const unsigned coding = frame->flags & TERNARY_FLAG_CODING, bucket = get_u32(frame->payload);
+	out->codec.value[TERNARY_BUCKET] = (float)bucket;
+	out->codec.value[TERNARY_SHARED] = frame->flags & TERNARY_FLAG_SHARED ? 1 : 0;
+	out->codec.value[TERNARY_CODING] = coding < TERNARY_ENTROPY ? (float)coding : TERNARY_ENTROPY;
+	if (!bucket)
+		frame_fact(out, "scaler", get_f32(p.scaler));
+	if (p.coding == TERNARY_PLANES)
+		frame_fact(out, "learners", p.learners);
+	out->sent = sent_of(&p);
 }
 
 /* ---- sum ------------------------------------------------------------------------------------ */
 
 size_t ternary_sum_bound(size_t count, size_t n)
 {
-	if (!count || count > MOST_LEARNERS)
+	if (!count || count > MAX_LEARNERS)
 		return 0;
-	return 8 + 4 * divide_up(n, V16) + sum_bytes((uint32_t)count, n); /* one scaler a group, at most */
+	return HEAD_BYTES + 4 * divide_up(n, V16) +
+	       sum_bytes((uint32_t)count, n); /* a scaler a group, at most */
 }
 
-/* Adds the digits, as -1, 0 and 1, of the block-th 80 elements, of which there are groups of sixteen. */
-V16_FN void add_block(v16i sum[5], const struct ternary_payload *p, size_t block, size_t groups)
-{
-	v16i x = p->coding == TRITS ? v16_load_u8(p->digit + V16 * block) : v16_seti(0);
-	for (size_t k = 0; k < groups; k++) {
-		const v16i digit =
-		        p->coding == TRITS ? trits_next(&x) : bits_get(p->digit + 4 * (5 * block + k));
-		sum[k] = v16_addi(sum[k], number_of(digit));
-	}
-}
-
-/* A sum to which frames are added one by one. */
+/* Planes to which digits are added. */
 struct planes {
 	uint8_t *dst;
 	unsigned count;
@@ -364,21 +345,21 @@ struct planes {
 V16_FN void planes_add(const struct planes *sum, size_t group, v16i digit)
 {
 	uint8_t *const at = sum->dst + 2 * sum->count * group;
-	planes_put(at, v16_addi(planes_get(at, sum->count), number_of(digit)), sum->count, 0xFFFF);
+	planes_put(at, v16_addi(planes_get(at, sum->count), signed_digits(digit)), sum->count, 0xFFFF);
 }
 
-static void sum_stretch(void *to, size_t first, const uint8_t *digit, size_t count)
+static void sum_symbols(void *to, size_t first, const uint8_t *digit, size_t count)
 {
 	for (size_t i = 0; i < count; i += V16)
 		planes_add(to, (first + i) / V16, v16_load_u8(digit + i));
 }
 
-static void sum_gaps(const struct planes *sum, const struct ternary_payload *p, size_t n)
+static void sum_gaps(const struct planes *sum, const struct ternary_payload *p)
 {
 	struct golomb_reader gaps;
 	uint64_t element[GOLOMB_ROUND];
 	size_t count;
-	crumb_golomb_open(&gaps, p->digit, p->digit_size, n);
+	crumb_golomb_open(&gaps, p->digit, p->digit_size, p->n);
 	while ((count = crumb_golomb_next(&gaps, element)))
 		for (size_t i = 0; i < count; i++) {
 			const size_t at = (size_t)(element[i] >> 1);
@@ -387,43 +368,46 @@ static void sum_gaps(const struct planes *sum, const struct ternary_payload *p, 
 		}
 }
 
+/* Sums trits and bits in registers, 80 elements of all frames at a time; then adds gaps and blocks, frame by
+ * frame. */
 int64_t ternary_sum(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags)
 {
-	const size_t n = frames[0].n;
-	struct ternary_payload first, p;
-	ternary_open(&frames[0], &first);
+	const struct ternary_payload first = ternary_open(&frames[0]);
+	const size_t n = first.n, head = (size_t)(first.digit - frames[0].payload);
 	for (size_t f = 0; f < count; f++) {
-		ternary_open(&frames[f], &p);
-		if (p.planes || !(frames[f].flags & TERNARY_FLAG_SHARED) || p.bucket != first.bucket ||
-		    memcmp(p.scaler, first.scaler, 4 * p.scalers) != 0)
+		const struct ternary_payload p = ternary_open(&frames[f]);
+		if (p.coding == TERNARY_PLANES || !(frames[f].flags & TERNARY_FLAG_SHARED) ||
+		    (size_t)(p.digit - frames[f].payload) != head ||
+		    memcmp(frames[f].payload, frames[0].payload, head) != 0)
 			return CRUMB_EAGREE;
 	}
 	*flags = TERNARY_FLAG_SUM | TERNARY_FLAG_SHARED;
 	const uint32_t learners = (uint32_t)count;
-	const unsigned planes = planes_of(learners);
-	uint8_t *out = put_u32(put_u32(dst, (uint32_t)first.bucket), learners);
-	memcpy(out, first.scaler, 4 * first.scalers);
-	out += 4 * first.scalers;
-	struct planes all = {out, planes};
+	memcpy(dst, frames[0].payload, head);
+	put_u32(dst + 4, learners);
+	uint8_t *out = dst + head;
+	struct planes all = {out, planes_of(learners)};
 	for (size_t i = 0; i < n; i += TRITS_ELEMENTS) {
-		const size_t groups = n - i < TRITS_ELEMENTS ? divide_up(n - i, V16) : 5;
-		v16i total[5];
+		v16i total[5], digit[5];
 		for (int k = 0; k < 5; k++)
 			total[k] = v16_seti(learners);
 		for (size_t f = 0; f < count; f++) {
-			ternary_open(&frames[f], &p);
-			if (p.coding < TERNARY_ENTROPY)
-				add_block(total, &p, i / TRITS_ELEMENTS, groups);
+			const unsigned coding = frames[f].flags & TERNARY_FLAG_CODING;
+			if (coding == TRITS || coding == BITS)
+				for (size_t k = get_digits(digit, frames[f].payload + head, coding, n, i);
+				     k-- > 0;)
+					total[k] = v16_addi(total[k], signed_digits(digit[k]));
 		}
-		for (size_t k = 0; k < groups; k++)
-			out = planes_put(out, total[k], planes, lanes(n, i + k * V16));
+		for (size_t k = 0; k < 5 && i + k * V16 < n; k++)
+			out = planes_put(out, total[k], all.count, lanes(n, i + k * V16));
 	}
 	for (size_t f = 0; f < count; f++) {
-		ternary_open(&frames[f], &p);
+		const struct ternary_payload p = ternary_open(&frames[f]);
 		if (p.coding == TERNARY_BLOCKS)
-			each_stretch(&p, n, sum_stretch, &all);
+			blocks_decode(p.digit, p.digit_size, n, &ternary_codes, BLOCKS_ENTROPY, sum_symbols,
+			              &all);
 		if (p.coding == TERNARY_GAPS)
-			sum_gaps(&all, &p, n);
+			sum_gaps(&all, &p);
 	}
 	return out - dst;
 }

@@ -1,6 +1,6 @@
-/* Frames of ternary digits under scalers, and sums of such frames (doc/FORMAT.md, terngrad).
+/* Payloads of terngrad (doc/FORMAT.md, terngrad): ternary digits under scalers, and sums of such payloads.
  *
- * A sum of N frames, of learners that share their scalers, has 2N + 1 levels (Wen et al., NeurIPS 2017,
+ * A sum of N frames of learners that share their scalers has 2N + 1 levels (Wen et al., NeurIPS 2017,
  * section 3.2).
  *
  * SPDX-License-Identifier: MIT */
@@ -21,20 +21,21 @@
 #define ternary_check_chunk PER_ISA(ternary_check_chunk)
 #define ternary_check       PER_ISA(ternary_check)
 
-enum { TERNARY_CLIP, TERNARY_BUCKET, TERNARY_SHARED, TERNARY_CODING }; /* the keys */
-enum { TERNARY_ENTROPY = BITS + 1 };                     /* the key's third value: the shortest of */
-enum { TERNARY_BLOCKS = TERNARY_ENTROPY, TERNARY_GAPS }; /* these two, as the flags say, and trits */
+enum { TERNARY_CLIP, TERNARY_BUCKET, TERNARY_SHARED, TERNARY_CODING }; /* keys of the codec */
 enum { TERNARY_FLAG_CODING = 3, TERNARY_FLAG_SHARED = 4, TERNARY_FLAG_SUM = 0x100 };
-enum { TERNARY_VARIABLE_WIDTH = TERNARY_BLOCKS & TERNARY_GAPS }; /* the flag of these two codings */
-enum { TERNARY_MOST_BUCKET = 1 << 20 };
+/* The codings of a payload: TRITS, BITS, and these; PLANES has a flag of its own. */
+enum { TERNARY_BLOCKS = BITS + 1, TERNARY_GAPS, TERNARY_PLANES };
+enum { TERNARY_ENTROPY = BITS + 1 }; /* value of the key coding: the shortest of trits, gaps and blocks */
+enum { TERNARY_VARIABLE_WIDTH = TERNARY_BLOCKS & TERNARY_GAPS }; /* the flag that both have */
+enum { TERNARY_MAX_BUCKET = 1 << 20 };
 
-/* Digits as symbols of two bits. */
+/* Digits as symbols, whose fixed-width codes are BITS. */
 extern const struct block_code ternary_codes;
 
 /* bucket: 0 for one scaler. */
 static inline size_t ternary_scalers(size_t bucket, size_t n) { return bucket ? divide_up(n, bucket) : 1; }
 
-/* The codec's check, check_chunk, unpack_add, describe, and summing. */
+/* The codec's check, check_chunk, unpack_add and describe, and its summing (codec/codec.h). */
 bool ternary_check(const struct frame *frame, struct part *part);
 bool ternary_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,

@@ -23,17 +23,18 @@ V16_FN uint64_t v16_spread(uint32_t bits)
 #endif
 }
 
-/* The shifts that bring each lane's code down; the sixteen codes at src; and for each code one of four f32.
- */
+/* Returns the bit positions of a group's codes. */
 V16_FN v16i bits_places(void)
 {
 	static const uint32_t place[V16] = {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30};
 	return v16_loadi(place);
 }
+/* Returns a group's codes. */
 V16_FN v16i bits_get(const uint8_t *src)
 {
 	return v16_andi(v16_shrv(v16_seti(get_u32(src)), bits_places()), v16_seti(3));
 }
+/* Returns the table's entries for a group's codes. */
 V16_FN v16f bits_lookup(v16t table4, const uint8_t *src)
 {
 	return v16_lookup_pair(table4, v16_seti(get_u32(src)), bits_places());

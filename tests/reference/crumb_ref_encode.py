@@ -93,8 +93,8 @@ def write_terngrad(grad, _residual, clip, bucket, shared, coding, seed, step, ag
 
 
 def write_shortest(digits):
-    """The shortest of trits, gaps and blocks, the first of equal ones. Gaps are not tried if there are many elements
-    and more than a sixteenth of them are sent."""
+    """The shortest of trits, gaps and blocks, the first of these if equal. Gaps are not tried if a tensor of more than
+    one block sends more than one element in sixteen."""
     n, signs = len(digits), {i: digit == 1 for i, digit in enumerate(digits) if digit}
     choices = {0: write_trits(digits)}
     if n <= block_elements(4) or len(signs) <= n // 16:
