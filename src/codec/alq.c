@@ -2,11 +2,9 @@
  * 3).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec/codec.h"
+#include "codec/levels_codec.h"
 #include "payload/adapt.h"
 #include "fit/fit.h"
-
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_TABLE); }
 
 /* Coordinate descent from the levels in use and from both of the paper's starts; the best of the three. */
 static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
@@ -47,16 +45,6 @@ CODEC_INFO(alq, .id = 15, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
            .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)", .keys = ADAPT_KEYS,
            .key = {ADAPT_OWN_KEYS});
 
-const struct codec PER_ISA(alq) = {
-        .info = &crumb_info_alq,
-        .variable_width = LEVELS_VARIABLE_WIDTH,
-        .checks_itself = true,
-        .floats = crumb_adapt_floats,
-        .bound = bound,
-        .pack = pack,
-        .check = levels_check,
-        .check_chunk = levels_check_chunk,
-        .unpack_add = levels_unpack_add,
-        .describe = levels_describe_zero,
-        .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree, crumb_adapt_sound},
-};
+LEVELS_CODEC(alq, LEVELS_TABLE, true, .pack = pack, .floats = crumb_adapt_floats,
+             .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,
+                                                    crumb_adapt_sound});

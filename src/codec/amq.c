@@ -2,11 +2,9 @@
  * al., NeurIPS 2020, section 3).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec/codec.h"
+#include "codec/levels_codec.h"
 #include "payload/adapt.h"
 #include "fit/fit.h"
-
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_POWERS); }
 
 static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
 {
@@ -31,16 +29,6 @@ CODEC_INFO(amq, .id = 16, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
            .brief = "levels of powers whose multiplier follows the distribution (Faghri et al. 2020)",
            .keys = ADAPT_KEYS, .key = {ADAPT_OWN_KEYS});
 
-const struct codec PER_ISA(amq) = {
-        .info = &crumb_info_amq,
-        .variable_width = LEVELS_VARIABLE_WIDTH,
-        .checks_itself = true,
-        .floats = crumb_adapt_floats,
-        .bound = bound,
-        .pack = pack,
-        .check = levels_check,
-        .check_chunk = levels_check_chunk,
-        .unpack_add = levels_unpack_add,
-        .describe = levels_describe_zero,
-        .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree, crumb_adapt_sound},
-};
+LEVELS_CODEC(amq, LEVELS_POWERS, true, .pack = pack, .floats = crumb_adapt_floats,
+             .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,
+                                                    crumb_adapt_sound});

@@ -2,12 +2,9 @@
  * practical variant QSGDinf, and with two bits, TernGrad's rule in buckets (TRN).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec/codec.h"
-#include "payload/levels.h"
+#include "codec/levels_codec.h"
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
-
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_EVEN); }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
@@ -21,15 +18,4 @@ CODEC_INFO(qsgd, .id = 12, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .nam
            .brief = "one of evenly spaced levels of the bucket's norm, at random (Alistarh et al. 2017)",
            .keys = 5, .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)});
 
-const struct codec PER_ISA(qsgd) = {
-        .info = &crumb_info_qsgd,
-        .variable_width = LEVELS_VARIABLE_WIDTH,
-        .checks_itself = true,
-        .accepts = levels_accepts,
-        .bound = bound,
-        .pack = pack,
-        .check = levels_check,
-        .check_chunk = levels_check_chunk,
-        .unpack_add = levels_unpack_add,
-        .describe = levels_describe_zero,
-};
+LEVELS_CODEC(qsgd, LEVELS_EVEN, true, .pack = pack);

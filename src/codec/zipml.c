@@ -2,16 +2,13 @@
  * yardstick for the adaptive codecs (Zhang et al., ICML 2017).
  *
  * SPDX-License-Identifier: MIT */
-#include "codec/codec.h"
+#include "codec/levels_codec.h"
 #include "fit/histogram.h"
-#include "payload/levels.h"
 #include "v16/v16.h"
 
 /* Of a gradient of so many elements or more one block in eight is counted, but all of a bucket whose
  * norm squared is far above the mean of those before, since few such buckets may have most of the error. */
 enum { SAMPLED = 1 << 20, ONE_IN = 8, FAR = 8 };
-
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_TABLE); }
 
 /* histogram_bin of sixteen coordinates. */
 V16_FN v16i bins_of(v16f y)
@@ -72,20 +69,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
 
-static void describe(const struct frame *frame, crumb_frame_info *out) { levels_describe(frame, out); }
-
 CODEC_INFO(zipml, .id = 17, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .name = "zipml",
            .brief = "the best levels for each gradient: a yardstick, not fast (Zhang et al. 2017)",
            .keys = LEVELS_OWN, .key = {LEVELS_KEYS(3, 4, 8192)});
 
-const struct codec PER_ISA(zipml) = {
-        .info = &crumb_info_zipml,
-        .variable_width = LEVELS_VARIABLE_WIDTH,
-        .checks_itself = true,
-        .bound = bound,
-        .pack = pack,
-        .check = levels_check,
-        .check_chunk = levels_check_chunk,
-        .unpack_add = levels_unpack_add,
-        .describe = describe,
-};
+LEVELS_CODEC(zipml, LEVELS_TABLE, false, .pack = pack);

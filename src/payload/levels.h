@@ -86,7 +86,7 @@ static inline void levels_begin(struct levels *levels, enum levels_form form, ui
 void levels_even(struct levels *levels, uint32_t count);
 void levels_powers(struct levels *levels, uint32_t count, float p);
 
-/* accepts, for a codec of more than four bits. */
+/* The codec's accepts. */
 static inline bool levels_accepts(const crumb_codec *codec)
 {
 	return codec->value[LEVELS_CODING] == LEVELS_FIXED || codec->value[LEVELS_BITS] <= 4;
@@ -106,19 +106,14 @@ levels_survey survey_levels;
 /* Codes of so many levels, at most BLOCKS_MOST; for bench/codecs. */
 struct block_code levels_codes(uint32_t count);
 
-/* The codec's pack, check, check_chunk, unpack_add and describe, which returns the number of levels. */
+/* The codec's pack, check, check_chunk, unpack_add and describe; zero_key: the first of its own keys says
+ * whether zero is a level. */
 size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                    const struct levels *levels, enum levels_norm norm, uint8_t *dst, struct packed *out);
 bool levels_check(const struct frame *frame, struct part *part);
 bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
                          size_t first, size_t end);
-uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out);
-
-/* describe, where the first key of the codec's own is zero. */
-static inline void levels_describe_zero(const struct frame *frame, crumb_frame_info *out)
-{
-	out->codec.value[LEVELS_OWN] = (float)(levels_describe(frame, out) & 1);
-}
+void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero_key);
 
 #endif

@@ -338,15 +338,17 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
 	return 1;
 }
 
-uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)
+void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero_key)
 {
 	struct parts p;
 	if (!parts_of(frame, &p)) /* never */
-		return 0;
+		return;
 	const uint32_t count = p.levels.count;
 	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
 	out->codec.value[LEVELS_BUCKET] = (float)p.bucket;
 	out->codec.value[LEVELS_CODING] = (float)p.coding;
+	if (zero_key)
+		out->codec.value[LEVELS_OWN] = (float)(count & 1);
 	frame_fact(out, "levels", count);
 	if (p.levels.form == LEVELS_POWERS)
 		frame_fact(out, "multiplier", p.levels.at[count - 2]);
@@ -363,5 +365,4 @@ uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)
 		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
 		              count_symbols, &d);
 	out->sent = d.sent;
-	return count;
 }
