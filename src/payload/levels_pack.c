@@ -267,47 +267,19 @@ struct source {
 	size_t ahead, width;
 };
 
-/* Rounds the block and joins its codes, in some parts of the registers only, which ask for their share of
- * what will be wanted. What becomes of the other parts is not looked at, so that it is not computed. Wide:
- * codes have more than four bits. */
-V16_FN void round_parts(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
-                        const enum kind kind, const bool wide, const int first, const int count)
+/* Rounds the elements of a block and joins their codes. wide: codes have more than four bits. */
+V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
+                        const enum kind kind, const bool wide)
 {
-	struct codes c = *codes;
-	rng numbers = *chance;
-	const size_t share = (size_t)(V16_PARTS / count);
 	for (size_t i = 0; i < LEVELS_BLOCK; i += V16) {
-		prefetch(s->grad, s->ahead + s->width * (i + LEVELS_BLOCK * (size_t)(first / count)) / share);
+		prefetch(s->grad, s->ahead + s->width * i);
 		const v16f y = v16_mul(v16_loadf(s->at + i), s->inverse);
-		const v16i u = rng_bits(&numbers);
-		codes_join(&c,
+		const v16i u = rng_bits(chance);
+		codes_join(codes,
 		           kind == EVEN     ? round_even(y, u, r)
 		           : kind == HALVES ? round_halves(y, u, r)
 		                            : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8),
 		           i / V16, wide);
-	}
-	if (count == V16_PARTS) {
-		*codes = c;
-		*chance = numbers;
-		return;
-	}
-	for (int part = first; part < first + count; part++) {
-		codes->low_lanes.p[part] = c.low_lanes.p[part];
-		codes->high_lanes.p[part] = c.high_lanes.p[part];
-		for (int w = 0; w < 4; w++)
-			chance->s[w].p[part] = numbers.s[w].p[part];
-	}
-}
-
-/* AVX2's registers hold what a group takes in one part, and not in two. */
-V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
-                        const enum kind kind, const bool wide)
-{
-	if (V16_LANES == 8 && !wide) {
-		round_parts(codes, s, chance, r, kind, wide, 0, 1);
-		round_parts(codes, s, chance, r, kind, wide, 1, 1);
-	} else {
-		round_parts(codes, s, chance, r, kind, wide, 0, V16_PARTS);
 	}
 }
 
