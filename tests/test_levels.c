@@ -50,7 +50,7 @@ static void vectors(void **state)
 		        v16_mul(v16_mul(v16_loadf(element), v16_set(unit.lift)), v16_set(unit.inverse));
 		const v16i u = v16_trunc(v16_mul(v16_loadf(chance), v16_set(0x1p24f)));
 		const v16i code =
-		        vector[i].p > 0 ? round_table(y, v16_float_of(u), &r, false) : round_even(y, u, &r);
+		        vector[i].p > 0 ? round_table(y, v16_float_of(u), &r) : round_even(y, u, &r);
 		for (size_t k = 0; k < 8; k++)
 			if (code.p[k] != vector[i].code[k])
 				fail_msg("%s: element %zu: %u, expected %u", vector[i].name, k, code.p[k],
@@ -91,7 +91,7 @@ static void halves_need_no_table(void **state)
 			}
 			const v16f v = v16_loadf(y);
 			const v16i chance_of = v16_loadi(u), got = round_halves(v, chance_of, &r),
-			           want = round_table(v, v16_float_of(chance_of), &r, false);
+			           want = round_table(v, v16_float_of(chance_of), &r);
 			for (size_t k = 0; k < V16; k++)
 				if (got.p[k] != want.p[k])
 					fail_msg("%u levels: %a with u = %#x is %u, expected %u", count,

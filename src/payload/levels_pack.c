@@ -163,9 +163,9 @@ static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crum
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* Halves are 0 and powers of two, which need no table; a table of eight at most is looked up by AVX2 in half
- * the time of one of sixteen. Machines with shorter registers use TABLE for both, and carry fewer loops. */
-enum kind { EVEN, HALVES, TABLE, TABLE_OF_8 };
+/* Halves are 0 and powers of two, which need no table. Machines with short registers use TABLE for them, and
+ * carry fewer loops. */
+enum kind { EVEN, HALVES, TABLE };
 
 /* What it takes to round to levels. */
 struct rounding {
@@ -228,27 +228,21 @@ V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
 	return round_at(y, v16_bits_of(at), u, r->count);
 }
 
-/* few: of a table of eight at most. */
-V16_FN v16f entry(v16t table, v16i at, const bool few)
-{
-	return few ? v16_lookup8(table, at) : v16_lookup(table, at);
-}
-
-V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r, const bool few)
+V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
-	const uint32_t half = !few && r->count > 8 ? 8 : 4;
+	const uint32_t half = r->count > 8 ? 8 : 4;
 	const v16m upper = v16_ge(y, v16_set(r->from[half]));
 	const v16f quarter = v16_pick(upper, v16_set(r->from[half + half / 2]), v16_set(r->from[half / 2]));
 	v16i k = v16_addi_where(v16_ge(y, quarter), v16_and_maski(upper, v16_seti(half)), v16_seti(half / 2));
 	if (half == 8) {
 		const v16i up = v16_ori(k, v16_seti(2));
-		k = v16_bits_of(v16_pick(v16_ge(y, entry(from, up, few)), v16_of_bits(up), v16_of_bits(k)));
+		k = v16_bits_of(v16_pick(v16_ge(y, v16_lookup(from, up)), v16_of_bits(up), v16_of_bits(k)));
 	}
 	const v16t next = v16_table(r->from + 1);
-	k = v16_addi_where(v16_ge(y, entry(next, k, few)), k, v16_seti(1));
-	const v16f rest = v16_sub(y, entry(from, k, few));
-	return v16_addi_where(v16_gt(rest, v16_mul(u, entry(width, k, few))), k, v16_seti(1));
+	k = v16_addi_where(v16_ge(y, v16_lookup(next, k)), k, v16_seti(1));
+	const v16f rest = v16_sub(y, v16_lookup(from, k));
+	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
 }
 
 /* Rare, so that it is not in every loop. */
@@ -278,7 +272,7 @@ V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance
 		codes_join(codes,
 		           kind == EVEN     ? round_even(y, u, r)
 		           : kind == HALVES ? round_halves(y, u, r)
-		                            : round_table(y, v16_float_of(u), r, kind == TABLE_OF_8),
+		                            : round_table(y, v16_float_of(u), r),
 		           i / V16, wide);
 	}
 }
@@ -361,7 +355,6 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const struct rounding r = rounding_to(levels);
 	const enum kind kind = levels->form == LEVELS_EVEN            ? EVEN
 	                       : V16_LANES >= 8 && are_halves(levels) ? HALVES
-	                       : V16_LANES == 8 && levels->count <= 8 ? TABLE_OF_8
 	                                                              : TABLE;
 	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
 	const struct block_code symbols = symbols_with(levels->count);
@@ -379,8 +372,6 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		PACK(EVEN);
 	else if (kind == HALVES)
 		PACK(HALVES);
-	else if (kind == TABLE_OF_8)
-		PACK(TABLE_OF_8);
 	else
 		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
