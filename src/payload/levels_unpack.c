@@ -215,27 +215,6 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 	}
 }
 
-#ifdef P_HAS_BYTE_TABLES
-static void add_blocks_4(const struct decoding *d, const uint8_t *src, size_t i, size_t end)
-{
-	enum { HALF = LEVELS_BLOCK / 2 };
-	const v16p table = v16_byte_tables(d->value);
-	for (; i < end; i += HALF, src += HALF / 2) {
-		v16f value[HALF / V16];
-		v16_lookup_nibbles(table, src, value);
-		for (size_t g = 0; g < HALF / V16; g++) {
-			float *const acc = d->acc + i + V16 * g;
-			v16_storef(acc, v16_add(v16_streamf(acc), value[g]));
-		}
-	}
-}
-#else
-static void add_blocks_4(const struct decoding *d, const uint8_t *src, size_t i, size_t end)
-{
-	add_blocks(d, src, i, end, 4);
-}
-#endif
-
 static void add_fixed(struct decoding *d, size_t first, size_t end)
 {
 	const unsigned bits = d->parts->codes.bits;
@@ -244,7 +223,7 @@ static void add_fixed(struct decoding *d, size_t first, size_t end)
 		open_bucket(d, first);
 		stop = first + ((d->end < end ? d->end : end) - first) / LEVELS_BLOCK * LEVELS_BLOCK;
 		if (bits == 4)
-			add_blocks_4(d, src, first, stop);
+			add_blocks(d, src, first, stop, 4);
 		else if (bits == 3)
 			add_blocks(d, src, first, stop, 3);
 		else
