@@ -150,20 +150,6 @@ CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
 	return most >= 0xF0 || most_low == 0xF;
 }
 
-/* Whether one of n elements' codes of three bits, in blocks, has all its bits set. */
-CODES_FN bool codes_full_3(const uint8_t *src, size_t n)
-{
-	v16i lanes = v16_seti(0);
-	for (size_t i = 0; i < n; i += LEVELS_BLOCK) {
-		const size_t groups = n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS,
-		             planes = divide_up(3 * groups, 8);
-		const v16i x = get_lanes(src, planes);
-		src += V16 * planes;
-		lanes = v16_ori(lanes, v16_andi(v16_andi(x, v16_shr(x, 1)), v16_shr(x, 2)));
-	}
-	return v16_bits(v16_ne(v16_float_of(v16_andi(lanes, v16_seti(0x00249249))), v16_set(0)));
-}
-
 /* ---- symbols -------------------------------------------------------------------------------- */
 
 /* Symbols are whole blocks; codes past the last element are 0. */

@@ -232,29 +232,26 @@ static void add_fixed(struct decoding *d, size_t first, size_t end)
 	decode_fixed(d, add_block, first, end);
 }
 
-/* Whether codes at fixed width of the blocks that begin in the part are below the number of levels, 2^bits or
- * one less, but for what clean sees to; and those after the last element are 0. */
+/* Returns true if, of the blocks that start in the part, codes at fixed width are below the number of levels
+ * and those after the last element are 0. Where check_chunk finds codes that are too large only the last
+ * block is looked at. */
 static bool check_fixed(struct decoding *d, const struct part *part)
 {
 	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
 	const uint32_t count = d->parts->levels.count;
 	struct coded codes = d->parts->codes;
-	const bool few = codes.bits <= 4;
-	const unsigned low = few ? codes.bits : 4;
+	const unsigned bits = codes.bits, low = bits < 4 ? bits : 4;
+	const bool all = bits > 4 || (bits == 3 && count & 1);
 	const struct units own = part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
-	const size_t first = LEVELS_BLOCK * own.first,
-	             end = own.end * LEVELS_BLOCK < n ? own.end * LEVELS_BLOCK : n;
-	v16i code[GROUPS];
-	if (codes.bits == 3 && count & 1 && first < end &&
-	    codes_full_3(codes.low + plane_bytes(3, first), end - first))
-		return false;
-	const size_t from = few ? last : first, to = few ? n : end;
-	if (from >= to)
+	const size_t first = all ? LEVELS_BLOCK * own.first : last,
+	             end = all && own.end * LEVELS_BLOCK < n ? own.end * LEVELS_BLOCK : n;
+	if (first >= end)
 		return true;
-	codes.low += plane_bytes(low, from);
-	codes.high += few ? 0 : plane_bytes(codes.bits - 4, from);
+	codes.low += plane_bytes(low, first);
+	codes.high += bits > 4 ? plane_bytes(bits - 4, first) : 0;
 	v16f top = v16_set(0);
-	for (size_t i = from; i < to; i += LEVELS_BLOCK) {
+	for (size_t i = first; i < end; i += LEVELS_BLOCK) {
+		v16i code[GROUPS];
 		coded_get(&codes, code, groups_from(n, i));
 		for (int g = 0; g < GROUPS; g++)
 			top = v16_max(top, v16_float_of(code[g]));
