@@ -219,9 +219,9 @@ enum { N = 4096, STEPS = 256 };
 static void expect(struct expected *e, const uint8_t *frame, size_t len, bool theorem, bool qsgd)
 {
 	struct frame opened;
-	struct parts p;
+	struct levels_payload p;
 	assert_int_equal(crumb_frame_open(&opened, frame, len), len);
-	assert_true(parts_of(&opened, &p));
+	assert_true(levels_open(&p, &opened) && levels_read(&p));
 	const double d = (double)p.bucket, half = p.levels.count / 2;
 	for (size_t b = 0; b < p.buckets; b++) {
 		double variance = 0, norm = 0;
@@ -313,13 +313,13 @@ static void rounding_is_unbiased(void **state)
 static struct levels levels_of(crumb_packer *p, const float *g)
 {
 	struct frame opened;
-	struct parts parts = {0}; /* levels are compared as bytes */
+	struct levels_payload payload = {0}; /* levels are compared as bytes */
 	size_t len;
 	uint8_t *const frame = case_pack(p, g, CRUMB_F32, &len);
 	assert_int_equal(crumb_frame_open(&opened, frame, len), len);
-	assert_true(parts_of(&opened, &parts));
+	assert_true(levels_open(&payload, &opened) && levels_read(&payload));
 	free(frame);
-	return parts.levels;
+	return payload.levels;
 }
 
 /* zipml's histogram, as it is defined: one coordinate after another, each weighed by its norm squared. */

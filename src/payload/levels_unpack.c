@@ -8,81 +8,70 @@
 #include "v16/v16.h"
 #include <math.h>
 
-/* The parts of a payload. */
-struct parts {
-	size_t bucket, buckets;
-	struct levels levels;
-	const uint8_t *norm;
+/* A payload's fields. */
+struct levels_payload {
 	unsigned coding;
+	size_t bucket, buckets;
+	struct levels levels; /* at: once levels_read has been called */
+	const uint8_t *given; /* the multiplier or the levels */
+	const uint8_t *norm;
 	struct coded codes;
 	size_t code_size;
 };
 
-static bool ascending(const struct levels *levels)
-{
-	bool good = levels->at[0] == -1 && levels->at[levels->count - 1] == 1;
-	for (uint32_t k = 1; k < levels->count; k++)
-		good = good && levels->at[k - 1] < levels->at[k];
-	return good;
-}
-
-/* How many floats of a payload's head describe so many levels. */
-static size_t level_floats(enum levels_form form, uint32_t count)
-{
-	return form == LEVELS_EVEN ? 0 : form == LEVELS_POWERS ? 1 : count;
-}
-
-/* Reads the levels; returns what follows them, or NULL if there are none. */
-static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels *levels)
-{
-	const uint32_t word = get_u32(src), count = word & 0xFFFF, form = word >> 16;
-	const unsigned bits = count > 1 ? bits_of(count - 1) : 0;
-	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) ||
-	    form > LEVELS_TABLE || (form != LEVELS_EVEN && count > V16))
-		return NULL;
-	src += 4;
-	size -= 4;
-	const size_t floats = level_floats(form, count);
-	if (size < 4 * floats)
-		return NULL;
-	if (form == LEVELS_EVEN) {
-		levels_even(levels, count);
-		return src;
-	}
-	if (form == LEVELS_POWERS) {
-		levels_powers(levels, count, get_f32(src));
-	} else {
-		levels_begin(levels, LEVELS_TABLE, count);
-		memcpy(levels->at, src, 4 * count);
-	}
-	return ascending(levels) ? src + 4 * floats : NULL;
-}
-
-static bool parts_of(const struct frame *frame, struct parts *p)
+/* Reads all fields but the levels themselves; returns false if a field or the payload's size is not valid. */
+static bool levels_open(struct levels_payload *p, const struct frame *frame)
 {
 	p->coding = frame->flags & LEVELS_VARIABLE_WIDTH;
 	if (frame->flags > LEVELS_ENTROPY || frame->size < LEVELS_HEAD)
 		return false;
 	p->bucket = get_u32(frame->payload);
+	p->buckets = p->bucket ? divide_up(frame->n, p->bucket) : 0;
 	if (!p->bucket || p->bucket % LEVELS_BLOCK || p->bucket > LEVELS_MOST_BUCKET)
 		return false;
-	p->norm = get_levels(frame->payload + 4, frame->size - 4, &p->levels);
-	p->buckets = divide_up(frame->n, p->bucket);
-	if (!p->norm || p->buckets > (size_t)(frame->payload + frame->size - p->norm) / 4)
+	const uint32_t count = get_u16(frame->payload + 4), form = get_u16(frame->payload + 6);
+	const unsigned bits = count > 1 ? bits_of(count - 1) : 0;
+	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) ||
+	    form > LEVELS_TABLE || (form != LEVELS_EVEN && count > V16))
 		return false;
+	p->levels.form = (enum levels_form)form;
+	p->levels.count = count;
+	const size_t floats = form == LEVELS_EVEN ? 0 : form == LEVELS_POWERS ? 1 : count;
+	if (p->buckets > frame->size / 4 || LEVELS_HEAD + 4 * (floats + p->buckets) > frame->size)
+		return false;
+	p->given = frame->payload + LEVELS_HEAD;
+	p->norm = p->given + 4 * floats;
 	const uint8_t *low = p->norm + 4 * p->buckets;
-	const unsigned bits = bits_of(p->levels.count - 1);
-	for (size_t k = (size_t)1 << bits; k < V16; k++) /* for v16_lookup_lowest */
-		p->levels.at[k] = p->levels.at[k - ((size_t)1 << bits)];
 	p->codes = (struct coded){bits, low, low + plane_bytes(4, frame->n)};
 	p->code_size = (size_t)(frame->payload + frame->size - low);
 	return p->coding == LEVELS_FIXED ? p->code_size == code_bytes(bits, frame->n) : bits <= 4;
 }
 
+/* Reads the levels; returns false if they do not ascend from -1 to 1. */
+static bool levels_read(struct levels_payload *p)
+{
+	struct levels *const levels = &p->levels;
+	const uint32_t count = levels->count, codes = 1u << p->codes.bits;
+	if (levels->form == LEVELS_EVEN)
+		levels_even(levels, count);
+	else if (levels->form == LEVELS_POWERS)
+		levels_powers(levels, count, get_f32(p->given));
+	else {
+		levels_begin(levels, LEVELS_TABLE, count);
+		memcpy(levels->at, p->given, 4 * count);
+	}
+	bool good = levels->at[0] == -1 && levels->at[count - 1] == 1;
+	for (uint32_t k = 1; k < count; k++)
+		good = good && levels->at[k - 1] < levels->at[k];
+	for (uint32_t k = codes; k < V16; k++) /* for v16_lookup_lowest */
+		levels->at[k] = levels->at[k - codes];
+	return good;
+}
+
 /* What is done with the codes of a block of 128 elements, or of what is left of n, that element i begins;
  * groups after the last element's are not looked at. */
 struct decoding {
-	const struct parts *parts;
+	const struct levels_payload *payload;
 	size_t n;
 	float weight, *acc;      /* to add */
 	size_t begin, end;       /* of the bucket at hand, */
@@ -103,22 +92,25 @@ V16_FN v16f worth(const struct levels *levels, v16t table, v16i code, float scal
 	                           : v16_lookup(table, code);
 }
 
-static float norm_at(const struct parts *p, size_t i) { return get_f32(p->norm + 4 * (i / p->bucket)); }
+static float norm_at(const struct levels_payload *p, size_t i)
+{
+	return get_f32(p->norm + 4 * (i / p->bucket));
+}
 
 /* What the codes of the bucket are worth that element i, one of its, lies in. */
 static void open_bucket(struct decoding *d, size_t i)
 {
-	d->scale = d->weight * norm_at(d->parts, i);
-	d->begin = i / d->parts->bucket * d->parts->bucket;
-	d->end = d->begin + d->parts->bucket;
-	v16_storef(d->value, v16_mul(v16_loadf(d->parts->levels.at), v16_set(d->scale)));
+	d->scale = d->weight * norm_at(d->payload, i);
+	d->begin = i / d->payload->bucket * d->payload->bucket;
+	d->end = d->begin + d->payload->bucket;
+	v16_storef(d->value, v16_mul(v16_loadf(d->payload->levels.at), v16_set(d->scale)));
 }
 
 static void add_block(struct decoding *d, size_t i, const v16i *code)
 {
 	if (i < d->begin || i >= d->end)
 		open_bucket(d, i);
-	const struct levels *levels = &d->parts->levels;
+	const struct levels *levels = &d->payload->levels;
 	const v16t table = v16_table(d->value);
 	if (d->n - i >= LEVELS_BLOCK && levels->count <= V16) {
 		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16)
@@ -139,12 +131,12 @@ static void add_block(struct decoding *d, size_t i, const v16i *code)
 
 static void count_block(struct decoding *d, size_t i, const v16i *code)
 {
-	const float scale = norm_at(d->parts, i);
+	const float scale = norm_at(d->payload, i);
 	const size_t groups = groups_from(d->n, i);
 	for (size_t g = 0; g < groups; g++) {
 		const size_t left = d->n - i - g * V16;
 		const uint16_t here = left < V16 ? v16_first(left) : 0xFFFF;
-		const v16f x = v16_mul(v16_gather(d->parts->levels.at, code[g]), v16_set(scale));
+		const v16f x = v16_mul(v16_gather(d->payload->levels.at, code[g]), v16_set(scale));
 		d->sent += (unsigned)__builtin_popcount(v16_bits(v16_ne(x, v16_set(0))) & here);
 	}
 }
@@ -189,7 +181,7 @@ static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t c
 
 V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
 {
-	struct coded codes = d->parts->codes;
+	struct coded codes = d->payload->codes;
 	v16i code[GROUPS];
 	codes.low += plane_bytes(codes.bits < 4 ? codes.bits : 4, first);
 	codes.high += codes.bits > 4 ? plane_bytes(codes.bits - 4, first) : 0;
@@ -217,9 +209,9 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 
 static void add_fixed(struct decoding *d, size_t first, size_t end)
 {
-	const unsigned bits = d->parts->codes.bits;
+	const unsigned bits = d->payload->codes.bits;
 	for (size_t stop; bits <= 4 && end - first >= LEVELS_BLOCK; first = stop) {
-		const uint8_t *src = d->parts->codes.low + plane_bytes(bits, first);
+		const uint8_t *src = d->payload->codes.low + plane_bytes(bits, first);
 		open_bucket(d, first);
 		stop = first + ((d->end < end ? d->end : end) - first) / LEVELS_BLOCK * LEVELS_BLOCK;
 		if (bits == 4)
@@ -238,8 +230,8 @@ static void add_fixed(struct decoding *d, size_t first, size_t end)
 static bool check_fixed(struct decoding *d, const struct part *part)
 {
 	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
-	const uint32_t count = d->parts->levels.count;
-	struct coded codes = d->parts->codes;
+	const uint32_t count = d->payload->levels.count;
+	struct coded codes = d->payload->codes;
 	const unsigned bits = codes.bits, low = bits < 4 ? bits : 4;
 	const bool all = bits > 4 || (bits == 3 && count & 1);
 	const struct units own = part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
@@ -262,8 +254,8 @@ static bool check_fixed(struct decoding *d, const struct part *part)
 
 bool levels_check(const struct frame *frame, struct part *part)
 {
-	struct parts p;
-	if (!parts_of(frame, &p))
+	struct levels_payload p;
+	if (!levels_open(&p, frame) || !levels_read(&p))
 		return false;
 	const struct units own = part_units(part, p.norm, 4, p.buckets);
 	uint32_t most = 0;
@@ -273,7 +265,7 @@ bool levels_check(const struct frame *frame, struct part *part)
 	}
 	if (most >= bits_of_float(INFINITY)) /* or negative, or a NaN */
 		return false;
-	struct decoding d = {.parts = &p, .n = frame->n, .ended = true};
+	struct decoding d = {.payload = &p, .n = frame->n, .ended = true};
 	if (p.coding == LEVELS_FIXED)
 		return check_fixed(&d, part) && d.ended;
 	const struct block_code symbols = symbols_with(p.levels.count);
@@ -284,14 +276,13 @@ bool levels_check(const struct frame *frame, struct part *part)
 
 bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
-	const uint32_t bucket = get_u32(frame->payload), word = get_u32(frame->payload + 4),
-	               count = word & 0xFFFF;
-	const unsigned bits = bits_of(count - 1);
-	if (frame->flags != LEVELS_FIXED || !(count & 1) || bits == 3 || bits > 4)
+	struct levels_payload p;
+	if (!levels_open(&p, frame))
+		return false;
+	const unsigned bits = p.codes.bits;
+	if (p.coding != LEVELS_FIXED || !(p.levels.count & 1) || bits == 3 || bits > 4)
 		return true;
-	const size_t floats = level_floats(word >> 16, count) + divide_up(frame->n, bucket);
-	const uint8_t *codes = frame->payload + LEVELS_HEAD + 4 * floats;
-	from = from < codes ? codes : from;
+	from = from < p.codes.low ? p.codes.low : from;
 	return bits == 2 ? bits_clean(from, to) : !codes_full_4(from, to);
 }
 
@@ -299,10 +290,10 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
                          size_t first, size_t end)
 {
 	(void)count;
-	struct parts p;
-	if (!parts_of(frame, &p)) /* never: it passed the check */
+	struct levels_payload p;
+	if (!levels_open(&p, frame) || !levels_read(&p)) /* never: it passed the check */
 		return 1;
-	struct decoding d = {.parts = &p, .n = frame->n, .weight = *weight, .acc = acc};
+	struct decoding d = {.payload = &p, .n = frame->n, .weight = *weight, .acc = acc};
 	const struct block_code symbols = symbols_with(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
 	if (p.coding == LEVELS_FIXED) {
@@ -316,8 +307,8 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
 
 void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero_key)
 {
-	struct parts p;
-	if (!parts_of(frame, &p)) /* never */
+	struct levels_payload p;
+	if (!levels_open(&p, frame) || !levels_read(&p)) /* never */
 		return;
 	const uint32_t count = p.levels.count;
 	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
@@ -333,7 +324,7 @@ void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero
 		sum += get_f32(p.norm + 4 * b);
 	frame_fact(out, "mean_norm", sum / (double)p.buckets);
 
-	struct decoding d = {.parts = &p, .n = frame->n};
+	struct decoding d = {.payload = &p, .n = frame->n};
 	const struct block_code symbols = symbols_with(count);
 	if (p.coding == LEVELS_FIXED)
 		decode_fixed(&d, count_block, 0, d.n);
