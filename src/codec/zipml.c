@@ -4,19 +4,10 @@
  * SPDX-License-Identifier: MIT */
 #include "codec/levels_codec.h"
 #include "fit/histogram.h"
-#include "v16/v16.h"
 
 /* Of a gradient of so many elements or more one block in eight is counted, but all of a bucket whose
  * norm squared is far above the mean of those before, since few such buckets may have most of the error. */
 enum { SAMPLED = 1 << 20, ONE_IN = 8, FAR = 8 };
-
-/* histogram_bin of sixteen coordinates. */
-V16_FN v16i bins_of(v16f y)
-{
-	const v16f size = v16_max(v16_min_abs(y, v16_set(0x1.fffffep-1f)), v16_set(0x1.fffffep-21f));
-	const v16i at = v16_subi(v16_shr(v16_bits_of(size), 20), v16_seti(HISTOGRAM_LEAST - 1));
-	return v16_addi_signed(v16_seti(HISTOGRAM_SIDE), at, y);
-}
 
 struct survey {
 	struct histogram_survey of;
@@ -40,14 +31,8 @@ static void see(void *arg, size_t block, bool first_of_bucket, float norm, const
 	/* In golden steps, which no rows of a tensor fall in with. */
 	if (norm == 0 || (s->worth > 1 && (uint32_t)block * 0x9E3779B9u > UINT32_MAX / ONE_IN))
 		return;
-	uint32_t bin[LEVELS_BLOCK];
-	for (size_t i = 0; i < count; i += V16)
-		v16_storei(bin + i, bins_of(v16_loadf(y + i)));
-	for (size_t i = 0; i < count; i += HISTOGRAM_TURNS)
-		for (size_t turn = 0; turn < HISTOGRAM_TURNS; turn++)
-			s->count[turn][bin[i + turn]]++;
-	/* Behind the last elements there are zeros. */
-	s->count[0][HISTOGRAM_SIDE] -= -(uint32_t)count % HISTOGRAM_TURNS;
+	for (size_t i = 0; i < count; i++)
+		s->count[histogram_bin(y[i])]++;
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,

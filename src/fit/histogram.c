@@ -8,12 +8,8 @@ void crumb_histogram_weigh(struct histogram_survey *s)
 	if (top == 0)
 		return;
 	const double kept = (double)s->top / (double)top, weight = (double)s->norm / (double)top;
-	for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
-		uint32_t count = 0;
-		for (int turn = 0; turn < HISTOGRAM_TURNS; turn++)
-			count += s->count[turn][i];
-		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * s->worth * count;
-	}
+	for (size_t i = 0; i < HISTOGRAM_BINS; i++)
+		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * s->worth * s->count[i];
 	s->top = top;
 	memset(s->count, 0, sizeof s->count);
 }

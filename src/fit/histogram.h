@@ -23,13 +23,12 @@ static inline size_t histogram_bin(float y)
 }
 
 /* One of all coordinates, weighed by their norms squared relative to the greatest norm so far. A bucket's are
- * counted first, in turns, since many fall into few bins and would wait for one another. */
-enum { HISTOGRAM_TURNS = 4 };
+ * counted first. */
 struct histogram_survey {
 	double mass[HISTOGRAM_BINS];
 	float top, norm; /* norm: of the bucket that is counted, */
 	float worth;     /* of which each count stands for so many coordinates */
-	uint32_t count[HISTOGRAM_TURNS][HISTOGRAM_BINS];
+	uint32_t count[HISTOGRAM_BINS];
 };
 
 /* Adds the counted bucket to mass, and counts from zero. */
