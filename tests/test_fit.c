@@ -426,41 +426,10 @@ static void a_laws_mass_does_not_matter(void **state)
 	crumb_fit_uniform(level, 8, -1);
 	memcpy(scaled, level, sizeof level);
 	crumb_fit_alq(counted(&b, table_lenet[0]), level, 8);
-	crumb_fit_step(&b.h.law, level, 8, 0.1);
 	for (int i = 0; i < BINS; i++)
 		b.mass[i] *= 0x1p-300;
 	crumb_fit_alq(sum_up(&b), scaled, 8);
-	crumb_fit_step(&b.h.law, scaled, 8, 0.1);
 	assert_memory_equal(level, scaled, sizeof level);
-}
-
-/* ---- Gradient steps --------------------------------------------------------------------------------------
- */
-
-static void gradient_steps_descend(void **state)
-{
-	(void)state;
-	static const double rate[] = {0.1, 10, 1e9};
-	for (int which = 0; which < LAWS; which++)
-		for (int s = 0; s < STARTS; s++)
-			for (size_t r = 0; r < COUNT_OF(rate); r++) {
-				struct bins b;
-				const struct fit_law *law = law_of(&b, which);
-				double level[8];
-				const double optimum = crumb_fit_optimum(&b.h, level, 8);
-				start(level, 8, -1, s);
-				const double first = crumb_fit_psi(law, level, 8);
-				double before = first;
-				for (int k = 0; k < 300; k++) {
-					const double psi = crumb_fit_step(law, level, 8, rate[r]);
-					assert_true(psi <= before);
-					before = psi;
-				}
-				assert_true(before < first);
-				if (rate[r] == 1e9) // always as far as allowed: near some local minimum
-					assert_true(before < 1.08 * optimum);
-				assert_ascending(level, 8, -1);
-			}
 }
 
 /* ---- AMQ and ZipML ---------------------------------------------------------------------------------------
@@ -552,22 +521,17 @@ static void solve_and_check(const struct fit_law *law, double lo)
 	static const double previous[] = {0.5, -0.5, 2, NAN, 0x1p-12};
 	for (int s = 0; s < STARTS + 2; s++)
 		for (size_t count = 2; count <= 16; count += count < 4 ? 1 : 6) {
-			double level[16], stepped[16];
+			double level[16];
 			start(level, count, lo, s % 2);
 			for (size_t j = 1; s >= STARTS && j + 1 < count; j++) // as near as may be to one end
 				level[j] = s == STARTS ? lo + (double)j * CRUMB_FIT_GAP
 				                       : 1 - (double)(count - 1 - j) * CRUMB_FIT_GAP;
 			assert_ascending(level, count, lo);
-			memcpy(stepped, level, sizeof level);
 			const double first = crumb_fit_psi(law, level, count);
 			const size_t sweeps = crumb_fit_alq(law, level, count);
 			assert_true(1 <= sweeps && sweeps <= 64);
 			assert_true(crumb_fit_psi(law, level, count) <= first);
 			assert_ascending(level, count, lo);
-			for (int k = 0; k < 20; k++)
-				assert_true(crumb_fit_step(law, stepped, count, 1e3) <= first);
-			assert_ascending(stepped, count, lo);
-			assert_true(crumb_fit_psi(law, stepped, count) >= 0);
 			for (size_t i = 0; i < COUNT_OF(previous); i++) {
 				const double p = crumb_fit_multiplier(law, level, count, lo, previous[i]);
 				assert_true(0 < p && p < 1);
@@ -649,7 +613,6 @@ int main(void)
 	        cmocka_unit_test(alq_converges_near_the_optimum),
 	        cmocka_unit_test(levels_are_the_same_bits_everywhere),
 	        cmocka_unit_test(a_laws_mass_does_not_matter),
-	        cmocka_unit_test(gradient_steps_descend),
 	        cmocka_unit_test(no_multiplier_is_better),
 	        cmocka_unit_test(the_optimum_is_the_best_of_all),
 	        cmocka_unit_test(levels_ascend_on_sparse_laws),

@@ -291,23 +291,6 @@ static double shorter(const double *l) /* of the ways to the neighbours */
 	return l[0] - l[-1] < l[1] - l[0] ? l[0] - l[-1] : l[1] - l[0];
 }
 
-double crumb_fit_step(const struct fit_law *law, double *level, size_t count, double rate)
-{
-	double psi = crumb_fit_psi(law, level, count), whole[3], unused;
-	law->moments(law, level[0], level[count - 1], whole);
-	if (!(whole[0] > 0))
-		return psi;
-	for (double *l = level + 1; l + 1 < level + count; l++) {
-		const double room = shorter(l), from = *l;
-		const double most = room / 2 < room - CRUMB_FIT_GAP ? room / 2 : room - CRUMB_FIT_GAP;
-		double step = rate / whole[0] * derivative(law, l, &unused);
-		step = step > most ? most : step < -most ? -most : step;
-		for (int i = 0; i < 30 && step != 0 && *l == from; i++, step /= 2)
-			psi = move(law, level, count, l, from - step, psi);
-	}
-	return psi;
-}
-
 /* One step of Newton's method on all inner levels together; the second derivatives are tridiagonal. Descent
  * alone creeps along the valley in which levels shift together. Taken only
  * if levels stay apart and Psi falls, which needs no look at the pivots' signs. */

@@ -79,11 +79,6 @@ double crumb_fit_psi(const struct fit_law *law, const double *level, size_t coun
  * neighbours. Returns Psi. Neither this nor a single one of its moves raises what crumb_fit_psi returns. */
 double crumb_fit_descend(const struct fit_law *law, double *level, size_t count);
 
-/* A safeguarded gradient step (section 3.2) on each inner level, in ascending order: rate times the
- * derivative of Psi by that level, for a law of mass 1, but at most half of the way to the nearer neighbour,
- * and halved until Psi does not rise. Returns Psi. */
-double crumb_fit_step(const struct fit_law *law, double *level, size_t count, double rate);
-
 /* At most so many levels and bins where a function says so. */
 enum { CRUMB_FIT_LEVELS = 16, CRUMB_FIT_BINS = 384 };
 
