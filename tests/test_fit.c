@@ -1,7 +1,7 @@
 /* Where adaptive levels go: laws' moments, and what the solvers promise about Psi.
  *
  * SPDX-License-Identifier: MIT */
-#include "fit/fit.h"
+#include "fit/optimum.h"
 #include "tests/fit_tables.h"
 #include <float.h>
 #include <math.h>

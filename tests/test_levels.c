@@ -16,6 +16,7 @@
 #include "payload/levels_unpack.c"
 #include "frame.h"
 #include "fit/histogram.h"
+#include "fit/optimum.h"
 
 /* Eight elements under one norm, rounded with these u. */
 static const float element[V16] = {3, -4, 0, 12, 0, -84, 0.5f, -2};

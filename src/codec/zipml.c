@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "codec/levels_codec.h"
 #include "fit/histogram.h"
+#include "fit/optimum.h"
 
 /* Of a gradient of so many elements or more one block in eight is counted, but all of a bucket whose
  * norm squared is far above the mean of those before, since few such buckets may have most of the error. */

@@ -21,6 +21,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A product and a sum are rounded each, or levels would not be the same everywhere. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 /* Neighbouring levels stay this far apart, which keeps them apart as f32 too. Whoever sets levels keeps to
  * it. */
 #define CRUMB_FIT_GAP 0x1p-23
@@ -94,11 +101,5 @@ size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count);
  * powers. */
 double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t count, double lo,
                             double previous);
-
-/* ZipML: the levels of least Psi among the edges of a histogram, its first and last included, by dynamic
- * programming in time count * bins * log(bins). At most CRUMB_FIT_LEVELS of at most CRUMB_FIT_BINS bins: uses
- * 32 KB of stack. Returns Psi, or infinity, and no levels, where there are not as many edges a gap apart, of
- * those beside bins with mass if these are as many, or of all. */
-double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t count);
 
 #endif
