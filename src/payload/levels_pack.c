@@ -66,60 +66,57 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 	return v16_usable(worst) ? v16_max_lane(worst) : INFINITY;
 }
 
+/* Sums of a bucket's elements, v * lift, and its extremes. */
 struct squares {
-	double sum; /* of v * lift: f32 in blocks of 4,096, double across */
-	float top;  /* of |v|; infinity where an element is not usable */
+	double sum; /* f32 in blocks of SUM_BLOCK, double across */
+	float top;  /* the largest |v|; infinity if an element is not usable */
 	bool low;   /* a v other than 0 is below 2^-63; at 2^-63 it may be either, which changes no sum */
 };
 
-/* Where registers are long two groups are looked at side by side, so that one need not wait for the last. */
-enum { SIDE = V16_LANES == 16 ? 2 : 1 };
-struct looked {
-	v16f squares[2], top[2], least[2];
+/* Squares, largest and smallest magnitudes lane by lane. */
+struct square_lanes {
+	v16f sum[2], top, least;
 };
 
-V16_FN void look_at(struct looked *l, const int sum, const int side, v16f v, v16f lift)
+V16_FN void add_squares(struct square_lanes *l, const int sum, v16f v, v16f lift)
 {
 	const v16f x = v16_mul(v, lift);
-	l->squares[sum] = v16_add(l->squares[sum], v16_mul(x, x));
-	l->top[side] = v16_max_abs_nan(v, l->top[side]);
-	l->least[side] = v16_min_abs_nonzero(v, l->least[side]);
+	l->sum[sum] = v16_add(l->sum[sum], v16_mul(x, x));
+	l->top = v16_max_abs_nan(v, l->top);
+	l->least = v16_min_abs_nonzero(v, l->least);
 }
 
 V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
                                  float lift)
 {
-	const v16f zero = v16_set(0), all = v16_set(INFINITY), by = v16_set(lift);
+	const v16f zero = v16_set(0), by = v16_set(lift);
 	double sum = 0;
-	struct looked l = {{zero, zero}, {zero, zero}, {all, all}};
+	struct square_lanes l = {{zero, zero}, zero, v16_set(INFINITY)};
 	size_t i = first;
 	const size_t end = first + size;
-	/* A block's squares are added in order, but two blocks have a sum each. */
-	while (SIDE == 2 && end - i >= 2 * SUM_BLOCK) {
-		l.squares[0] = l.squares[1] = zero;
-		for (const size_t stop = i + SUM_BLOCK; i < stop; i += V16) {
-			look_at(&l, 0, 0, v16_load(type, grad, i), by);
-			look_at(&l, 1, 1, v16_load(type, grad, i + SUM_BLOCK), by);
+	/* A block is summed in order, so that each addition waits for the one before: ILP is across two
+	 * blocks. */
+	for (; end - i >= 2 * SUM_BLOCK; i += 2 * SUM_BLOCK) {
+		l.sum[0] = l.sum[1] = zero;
+		for (size_t k = i; k < i + SUM_BLOCK; k += V16) {
+			add_squares(&l, 0, v16_load(type, grad, k), by);
+			add_squares(&l, 1, v16_load(type, grad, k + SUM_BLOCK), by);
 		}
-		i += SUM_BLOCK;
-		sum += v16_sum_lanes(l.squares[0]);
-		sum += v16_sum_lanes(l.squares[1]);
+		sum += v16_sum_lanes(l.sum[0]);
+		sum += v16_sum_lanes(l.sum[1]);
 	}
 	while (i < end) {
 		const size_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
-		l.squares[0] = zero;
-		for (; i + SIDE * V16 <= stop; i += SIDE * V16)
-			for (int side = 0; side < SIDE; side++)
-				look_at(&l, 0, side, v16_load(type, grad, i + V16 * (size_t)side), by);
-		for (; i < stop; i += V16)
-			look_at(&l, 0, 0, v16_load_partial(type, grad, i, stop - i < V16 ? stop - i : V16),
-			        by);
+		l.sum[0] = zero;
+		for (; i + V16 <= stop; i += V16)
+			add_squares(&l, 0, v16_load(type, grad, i), by);
+		if (i < stop)
+			add_squares(&l, 0, v16_load_partial(type, grad, i, stop - i), by);
 		i = stop;
-		sum += v16_sum_lanes(l.squares[0]);
+		sum += v16_sum_lanes(l.sum[0]);
 	}
-	const v16f top = v16_max_abs_nan(l.top[0], l.top[1]), least = v16_min_abs(l.least[0], l.least[1]);
-	return (struct squares){sum, v16_usable(top) ? v16_max_lane(top) : INFINITY,
-	                        v16_bits(v16_gt(v16_set(0x1p-63f), least)) != 0};
+	return (struct squares){sum, v16_usable(l.top) ? v16_max_lane(l.top) : INFINITY,
+	                        v16_bits(v16_gt(v16_set(0x1p-63f), l.least)) != 0};
 }
 
 static __attribute__((noinline)) struct squares squares_any(const void *grad, enum crumb_dtype type,
