@@ -44,11 +44,11 @@ static void vectors(void **state)
 			levels_powers(&levels, vector[i].count, vector[i].p);
 		else
 			levels_even(&levels, vector[i].count);
-		const struct unit unit = unit_of(element, CRUMB_F32, 0, 8, vector[i].norm);
-		assert_true(fabsf(unit.norm - vector[i].size) < 85 * 0x1p-22f);
+		const struct scaling scaling = bucket_scaling(element, CRUMB_F32, 0, 8, vector[i].norm);
+		assert_true(fabsf(scaling.norm - vector[i].size) < 85 * 0x1p-22f);
 		const struct rounding r = rounding_to(&levels);
 		const v16f y =
-		        v16_mul(v16_mul(v16_loadf(element), v16_set(unit.lift)), v16_set(unit.inverse));
+		        v16_mul(v16_mul(v16_loadf(element), v16_set(scaling.lift)), v16_set(scaling.inverse));
 		const v16i u = v16_trunc(v16_mul(v16_loadf(chance), v16_set(0x1p24f)));
 		const v16i code =
 		        vector[i].p > 0 ? round_table(y, v16_float_of(u), &r) : round_even(y, u, &r);
@@ -107,15 +107,15 @@ static void norms_are_of_lifted_elements(void **state)
 	float g[32] = {[0] = 0x1p-66f,         [1] = 0x1p-54f,  [2] = 0x1p-42f, [3] = 0x1.8p-30f,
 	               [16] = 0x1.000002p-66f, [17] = 0x1p-54f, [18] = 0x1p-42f};
 	for (int k = 0; k < 2; k++) { /* then the same in the greatest binades */
-		const struct unit unit = unit_of(g, CRUMB_F32, 0, 32, LEVELS_L2);
+		const struct scaling scaling = bucket_scaling(g, CRUMB_F32, 0, 32, LEVELS_L2);
 		float lane[V16] = {0}, sum = 0;
 		for (size_t i = 0; i < 32; i++)
-			lane[i % V16] += (g[i] * unit.lift) * (g[i] * unit.lift);
+			lane[i % V16] += (g[i] * scaling.lift) * (g[i] * scaling.lift);
 		for (size_t i = 0; i < V16; i++)
 			sum += lane[i];
-		assert_true(unit.norm == (float)sqrt(sum) / unit.lift);
+		assert_true(scaling.norm == (float)sqrt(sum) / scaling.lift);
 		if (!k)
-			assert_true(unit.norm == 0x1.800002p-30f);
+			assert_true(scaling.norm == 0x1.800002p-30f);
 		for (size_t i = 0; i < 32; i++)
 			g[i] *= 0x1p100f;
 	}
@@ -347,7 +347,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 	(void)state;
 	static const size_t length[] = {2, 7, 129, 1000, N - 61, N};
 	static float g[N];
-	levels_survey *const survey = survey_levels;
+	levels_walk_function *const survey = levels_walk;
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	crumb_codec codec;
@@ -399,7 +399,7 @@ static void zipml_samples_many_elements(void **state)
 		g[FAR + i] *= 0.05f * exp2f(9 * (float)(i % 97) / 97);
 	struct masses m = {.top = 0};
 	for (int pass = 0; pass < 2; pass++, m.weigh = true)
-		survey_levels(g, CRUMB_F32, MANY, BUCKET, LEVELS_L2, see_masses, &m);
+		levels_walk(g, CRUMB_F32, MANY, BUCKET, LEVELS_L2, see_masses, &m);
 	struct histogram_law law;
 	double level[8];
 	crumb_histogram_law(&law, m.mass);

@@ -47,4 +47,4 @@ CODEC_INFO(alq, .id = 15, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
 
 LEVELS_CODEC(alq, LEVELS_TABLE, true, .pack = pack, .floats = crumb_adapt_floats,
              .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,
-                                                    crumb_adapt_sound});
+                                                    crumb_adapt_packer_ok});

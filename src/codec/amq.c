@@ -31,4 +31,4 @@ CODEC_INFO(amq, .id = 16, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
 
 LEVELS_CODEC(amq, LEVELS_POWERS, true, .pack = pack, .floats = crumb_adapt_floats,
              .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,
-                                                    crumb_adapt_sound});
+                                                    crumb_adapt_packer_ok});

@@ -11,7 +11,7 @@
 enum { SAMPLED = 1 << 20, ONE_IN = 8, FAR = 8 };
 
 struct survey {
-	struct histogram_survey of;
+	struct histogram_count of;
 	bool sampled;
 	double buckets, squares; /* of their norms */
 };
@@ -19,11 +19,11 @@ struct survey {
 static void see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
 {
 	struct survey *survey = arg;
-	struct histogram_survey *s = &survey->of;
+	struct histogram_count *s = &survey->of;
 	if (first_of_bucket) {
 		const double square = (double)norm * norm;
 		const bool far = square * survey->buckets >= FAR * survey->squares;
-		crumb_histogram_weigh(s);
+		crumb_histogram_add_bucket(s);
 		s->norm = norm;
 		s->worth = survey->sampled && !far ? ONE_IN : 1;
 		survey->buckets++;
@@ -44,8 +44,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	levels_powers(&levels, count, 0.5f); /* should all be zeros */
 	levels.form = LEVELS_TABLE;
 	struct survey s = {.sampled = p->n >= SAMPLED};
-	survey_levels(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
-	crumb_histogram_weigh(&s.of);
+	levels_walk(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
+	crumb_histogram_add_bucket(&s.of);
 	struct histogram_law law;
 	double level[CRUMB_FIT_LEVELS];
 	crumb_histogram_law(&law, s.of.mass);

@@ -2,7 +2,7 @@
 #include "fit/histogram.h"
 #include <string.h>
 
-void crumb_histogram_weigh(struct histogram_survey *s)
+void crumb_histogram_add_bucket(struct histogram_count *s)
 {
 	const float top = s->norm > s->top ? s->norm : s->top;
 	if (top == 0)
@@ -17,10 +17,10 @@ void crumb_histogram_weigh(struct histogram_survey *s)
 void crumb_histogram_law(struct histogram_law *law, const double *mass)
 {
 	double power = 0x1p-20;
-	for (size_t at = 0; at <= HISTOGRAM_SIDE; at++) {
+	for (size_t at = 0; at <= HISTOGRAM_SIDE_BINS; at++) {
 		const double edge = power * (double)(8 + at % 8) / 8;
-		law->edge[HISTOGRAM_SIDE + 1 + at] = edge;
-		law->edge[HISTOGRAM_SIDE - at] = -edge;
+		law->edge[HISTOGRAM_SIDE_BINS + 1 + at] = edge;
+		law->edge[HISTOGRAM_SIDE_BINS - at] = -edge;
 		power *= at % 8 == 7 ? 2 : 1;
 	}
 	crumb_fit_histogram(&law->of, law->edge, mass, HISTOGRAM_BINS,

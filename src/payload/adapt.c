@@ -31,7 +31,7 @@ size_t crumb_adapt_floats(const crumb_codec *codec, size_t n)
 	return n ? levels_count(codec, zero_is_level(codec)) : 0;
 }
 
-bool crumb_adapt_sound(const struct crumb_packer *p)
+bool crumb_adapt_packer_ok(const struct crumb_packer *p)
 {
 	const uint32_t count = levels_count(&p->codec, zero_is_level(&p->codec));
 	const float *level = (const float *)(p + 1);
@@ -129,7 +129,7 @@ static void see(void *arg, size_t block, bool first_of_bucket, float norm, const
 }
 
 void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat,
-                         levels_survey *survey)
+                         levels_walk_function *survey)
 {
 	const crumb_codec *codec = &p->codec;
 	const bool normalized = codec->value[ADAPT_NORMALIZED] != 0,

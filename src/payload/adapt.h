@@ -15,7 +15,7 @@
 enum { ADAPT_ZERO = LEVELS_OWN, ADAPT_NORMALIZED, ADAPT_MODEL, ADAPT_EVERY, ADAPT_KEYS }; /* the keys */
 #define ADAPT_OWN_KEYS                                                                                       \
 	LEVELS_KEYS(3, 4, 8192), LEVELS_ZERO_KEY(0),                                                         \
-	        {"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, levels_no_yes},   \
+	        {"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, levels_zero_one},   \
 	        {"model", "what the coordinates' law is taken for", 0, 0, 1, 1, adapt_models},               \
 	{                                                                                                    \
 		"every", "steps between updates; there is one at steps 0 and 100, too", 2000, 1, 1 << 24, 1, \
@@ -31,14 +31,14 @@ typedef void adapt_choose(const struct fit_law *fit, double *level, size_t count
 
 /* The packer's levels, as f32; zeros before the first update. */
 size_t crumb_adapt_floats(const crumb_codec *codec, size_t n);
-bool crumb_adapt_sound(const struct crumb_packer *p);
+bool crumb_adapt_packer_ok(const struct crumb_packer *p);
 
 size_t crumb_adapt_count(const struct crumb_packer *p);
 void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat,
-                         levels_survey *survey);
+                         levels_walk_function *survey);
 static inline void adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
 {
-	crumb_adapt_measure(p, grad, type, stat, survey_levels);
+	crumb_adapt_measure(p, grad, type, stat, levels_walk);
 }
 void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learners, adapt_choose *choose);
 

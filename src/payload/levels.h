@@ -20,13 +20,13 @@
 #define levels_check_chunk PER_ISA(levels_check_chunk)
 #define levels_check       PER_ISA(levels_check)
 #define levels_bound       PER_ISA(levels_bound)
-#define survey_levels      PER_ISA(survey_levels)
+#define levels_walk      PER_ISA(levels_walk)
 #define levels_even        PER_ISA(levels_even)
 #define levels_describe    PER_ISA(levels_describe)
 #define levels_codes       PER_ISA(levels_codes)
 
 enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
-enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
+enum { LEVELS_MAX_COUNT = 256, LEVELS_BLOCK = 128, LEVELS_MAX_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
 enum levels_norm { LEVELS_L2, LEVELS_MAX };
 enum levels_coding { LEVELS_FIXED, LEVELS_HUFFMAN, LEVELS_ENTROPY }; /* also the frame's flags */
 enum { LEVELS_VARIABLE_WIDTH = LEVELS_HUFFMAN | LEVELS_ENTROPY };
@@ -37,12 +37,12 @@ enum levels_form { LEVELS_EVEN, LEVELS_POWERS, LEVELS_TABLE };
 struct levels {
 	enum levels_form form;
 	uint32_t count;        /* 2^bits, or one less and then the middle one is 0 */
-	float at[LEVELS_MOST]; /* strictly increasing from -1 to 1 */
+	float at[LEVELS_MAX_COUNT]; /* strictly increasing from -1 to 1 */
 };
 
 __attribute__((unused)) static const char *const levels_codings[] = {"fixed", "huffman", "entropy", NULL},
                                                  *const levels_norms[] = {"l2", "max", NULL},
-                                                 *const levels_no_yes[] = {"0", "1", NULL};
+                                                 *const levels_zero_one[] = {"0", "1", NULL};
 
 /* The keys that every codec of levels begins with, and two that some have. */
 #define LEVELS_KEYS(bits, most_bits, bucket)                                                             \
@@ -51,7 +51,7 @@ __attribute__((unused)) static const char *const levels_codings[] = {"fixed", "h
 	         "elements under one norm, a multiple of 128",                                           \
 	         bucket,                                                                                 \
 	         LEVELS_BLOCK,                                                                           \
-	         LEVELS_MOST_BUCKET,                                                                     \
+	         LEVELS_MAX_BUCKET,                                                                     \
 	         LEVELS_BLOCK,                                                                           \
 	         NULL},                                                                                  \
 	{                                                                                                \
@@ -60,7 +60,7 @@ __attribute__((unused)) static const char *const levels_codings[] = {"fixed", "h
 	}
 #define LEVELS_ZERO_KEY(fallback)                                                                  \
 	{                                                                                          \
-		"zero", "1: zero is a level, of one less in all", fallback, 0, 1, 1, levels_no_yes \
+		"zero", "1: zero is a level, of one less in all", fallback, 0, 1, 1, levels_zero_one \
 	}
 #define LEVELS_NORM_KEY(fallback)                                               \
 	{                                                                       \
@@ -74,7 +74,7 @@ static inline uint32_t levels_count(const crumb_codec *codec, bool zero)
 }
 
 /* All zeros, as far as a table of sixteen goes. */
-static inline void levels_begin(struct levels *levels, enum levels_form form, uint32_t count)
+static inline void levels_init(struct levels *levels, enum levels_form form, uint32_t count)
 {
 	levels->form = form;
 	levels->count = count;
@@ -96,12 +96,12 @@ static inline bool levels_accepts(const crumb_codec *codec)
 size_t levels_bound(const crumb_codec *codec, size_t n, enum levels_form form);
 
 /* Sees the coordinates of one block of up to 128, divided by their bucket's norm; blocks come in order. */
-typedef void levels_see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
+typedef void levels_visit(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
                         size_t count);
 /* Shows all blocks of a tensor, or those before a bucket in which an element is not usable. */
-typedef void levels_survey(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
-                           enum levels_norm norm, levels_see *see, void *arg);
-levels_survey survey_levels;
+typedef void levels_walk_function(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
+                           enum levels_norm norm, levels_visit *see, void *arg);
+levels_walk_function levels_walk;
 
 /* Codes of so many levels, at most BLOCKS_MOST; for bench/codecs. */
 struct block_code levels_codes(uint32_t count);

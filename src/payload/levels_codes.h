@@ -16,7 +16,7 @@ enum { GROUPS = LEVELS_BLOCK / V16 };
 /* ---- fixed width ---------------------------------------------------------------------------- */
 
 /* How many bits a number above 0 has. */
-static inline unsigned bits_of(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
+static inline unsigned bit_width(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
 
 /* Bytes of n codes of at most four bits: blocks of 128, each lane's eight codes together. */
 static inline size_t plane_bytes(unsigned bits, size_t n)
@@ -25,7 +25,7 @@ static inline size_t plane_bytes(unsigned bits, size_t n)
 }
 
 /* Codes of more than four bits are written in two parts, the low four bits of all first. */
-static inline size_t code_bytes(unsigned bits, size_t n)
+static inline size_t fixed_bytes(unsigned bits, size_t n)
 {
 	return bits <= 4 ? plane_bytes(bits, n) : plane_bytes(4, n) + plane_bytes(bits - 4, n);
 }
@@ -40,7 +40,7 @@ V16_FN void split_codes(v16i code[GROUPS], v16i x, const unsigned bits)
 #define BY_BITS(bits, CALL) ((bits) == 1 ? CALL(1) : (bits) == 2 ? CALL(2) : (bits) == 3 ? CALL(3) : CALL(4))
 
 /* The lane numbers of a block that begins at src. */
-V16_FN v16i get_lanes(const uint8_t *src, size_t planes)
+V16_FN v16i load_lanes(const uint8_t *src, size_t planes)
 {
 	v16i x = v16_seti(0);
 	while (planes-- > 0)
@@ -48,17 +48,17 @@ V16_FN v16i get_lanes(const uint8_t *src, size_t planes)
 	return x;
 }
 
-CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t groups, unsigned bits)
+CODES_FN const uint8_t *load_block(const uint8_t *src, v16i code[GROUPS], size_t groups, unsigned bits)
 {
 	const size_t planes = divide_up(bits * groups, 8);
-	const v16i x = get_lanes(src, planes);
+	const v16i x = load_lanes(src, planes);
 #define SPLIT(BITS) split_codes(code, x, BITS)
 	BY_BITS(bits, SPLIT);
 	return src + V16 * planes;
 }
 
 /* Codes on their way into a payload. */
-struct codes {
+struct codes_out {
 	unsigned bits;
 	uint8_t *low, *high;
 	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of its groups */
@@ -86,7 +86,7 @@ V16_FN v16i joined_lanes(v16i lanes, unsigned bits)
 #endif
 }
 /* wide: codes have more than four bits. */
-V16_FN void codes_join(struct codes *c, v16i code, size_t g, const bool wide)
+V16_FN void codes_join(struct codes_out *c, v16i code, size_t g, const bool wide)
 {
 	if (wide) {
 		c->high_lanes = join_lanes(c->high_lanes, v16_shr(code, 4), c->bits - 4, g);
@@ -97,7 +97,7 @@ V16_FN void codes_join(struct codes *c, v16i code, size_t g, const bool wide)
 }
 
 /* Writes the codes of a block's count elements; the other codes of its eight groups are dropped. */
-V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
+V16_FN uint8_t *store_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
 {
 	v16i x = joined_lanes(*lanes, bits);
 	if (count < LEVELS_BLOCK) {
@@ -115,24 +115,24 @@ V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count
 }
 
 /* Ends a block of eight groups, of which so many elements count. */
-V16_FN void codes_put(struct codes *c, size_t count)
+V16_FN void codes_store(struct codes_out *c, size_t count)
 {
-	c->low = put_lanes(c->low, &c->low_lanes, c->bits < 4 ? c->bits : 4, count);
+	c->low = store_lanes(c->low, &c->low_lanes, c->bits < 4 ? c->bits : 4, count);
 	if (c->bits > 4)
-		c->high = put_lanes(c->high, &c->high_lanes, c->bits - 4, count);
+		c->high = store_lanes(c->high, &c->high_lanes, c->bits - 4, count);
 }
 
-struct coded {
+struct codes_in {
 	unsigned bits;
 	const uint8_t *low, *high;
 };
 
-CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
+CODES_FN void codes_load(struct codes_in *c, v16i code[GROUPS], size_t groups)
 {
-	c->low = get_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
+	c->low = load_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
 	if (c->bits > 4) {
 		v16i more[GROUPS];
-		c->high = get_block(c->high, more, groups, c->bits - 4);
+		c->high = load_block(c->high, more, groups, c->bits - 4);
 		for (int g = 0; g < GROUPS; g++)
 			code[g] = v16_ori(code[g], v16_shl(more[g], 4));
 	}
@@ -215,15 +215,15 @@ static inline void nibbles_of_4(const uint8_t *codes, size_t blocks, uint32_t *w
 #define nibbles_of_4 NULL
 #endif
 
-static inline struct block_code symbols_with(uint32_t count)
+static inline struct block_code levels_block_code(uint32_t count)
 {
-	const unsigned bits = bits_of(count - 1);
+	const unsigned bits = bit_width(count - 1);
 	return bits == 2   ? (struct block_code){count, 4, symbols_of_2, nibbles_of_2}
 	       : bits == 3 ? (struct block_code){count, 6, symbols_of_3, nibbles_of_3}
 	                   : (struct block_code){count, 8, symbols_of_4, nibbles_of_4};
 }
 
-static inline enum blocks_coder coder_of(unsigned coding)
+static inline enum blocks_coder levels_coder(unsigned coding)
 {
 	return coding == LEVELS_HUFFMAN ? BLOCKS_HUFFMAN : BLOCKS_ENTROPY;
 }

@@ -1,4 +1,4 @@
-/* Packing: buckets, norms, rounding to levels at random, codes.
+/* Packs a gradient into a payload of levels: norms, rounding to levels at random, codes.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/levels_codes.h"
@@ -12,14 +12,14 @@
 
 void levels_even(struct levels *levels, uint32_t count)
 {
-	levels_begin(levels, LEVELS_EVEN, count);
+	levels_init(levels, LEVELS_EVEN, count);
 	for (uint32_t k = 0; k < count; k++)
 		levels->at[k] = (float)(2 * (int)k - (int)count + 1) / (float)(count - 1);
 }
 
 void levels_powers(struct levels *levels, uint32_t count, float p)
 {
-	levels_begin(levels, LEVELS_POWERS, count);
+	levels_init(levels, LEVELS_POWERS, count);
 	float power = 1;
 	for (uint32_t k = 0; k < count / 2; k++, power *= p) {
 		levels->at[k] = -power;
@@ -39,15 +39,15 @@ static uint8_t *put_levels(uint8_t *dst, uint32_t bucket, const struct levels *l
 
 /* ---- norms ---------------------------------------------------------------------------------- */
 
-/* An element in units of its bucket's norm is (v * lift) * inverse: lift, a power of two, keeps squares and
+/* An element divided by its bucket's norm is (v * lift) * inverse: lift, a power of two, keeps squares and
  * inverse in range. With a lift of 1 or more and an inverse of 1 or less both v * lift and lift * inverse are
  * exact, so that v * (lift * inverse) rounds the same product. */
-struct unit {
+struct scaling {
 	float norm, lift, inverse;
 };
 
-/* Infinity where an element is not usable. */
-V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size)
+/* Returns the largest magnitude; infinity if an element is not usable. */
+V16_FN float max_magnitude(const void *grad, const enum crumb_dtype type, size_t first, size_t size)
 {
 	v16f even = v16_set(0), odd = even;
 	size_t i = first;
@@ -62,32 +62,31 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 	}
 	if (i < end)
 		odd = v16_max_abs_nan(v16_load_partial(type, grad, i, end - i), odd);
-	const v16f worst = v16_max_abs_nan(even, odd);
-	return v16_usable(worst) ? v16_max_lane(worst) : INFINITY;
+	const v16f max = v16_max_abs_nan(even, odd);
+	return v16_usable(max) ? v16_max_lane(max) : INFINITY;
 }
 
-/* Sums of a bucket's elements, v * lift, and its extremes. */
 struct squares {
-	double sum; /* f32 in blocks of SUM_BLOCK, double across */
-	float top;  /* the largest |v|; infinity if an element is not usable */
+	double sum; /* of (v * lift)^2: f32 in blocks of SUM_BLOCK, double across */
+	float max;  /* the largest |v|; infinity if an element is not usable */
 	bool low;   /* a v other than 0 is below 2^-63; at 2^-63 it may be either, which changes no sum */
 };
 
-/* Squares, largest and smallest magnitudes lane by lane. */
+/* The same lane by lane; min: the smallest magnitude but 0. */
 struct square_lanes {
-	v16f sum[2], top, least;
+	v16f sum[2], max, min;
 };
 
 V16_FN void add_squares(struct square_lanes *l, const int sum, v16f v, v16f lift)
 {
 	const v16f x = v16_mul(v, lift);
 	l->sum[sum] = v16_add(l->sum[sum], v16_mul(x, x));
-	l->top = v16_max_abs_nan(v, l->top);
-	l->least = v16_min_abs_nonzero(v, l->least);
+	l->max = v16_max_abs_nan(v, l->max);
+	l->min = v16_min_abs_nonzero(v, l->min);
 }
 
-V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
-                                 float lift)
+V16_FN struct squares sum_squares(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
+                                  float lift)
 {
 	const v16f zero = v16_set(0), by = v16_set(lift);
 	double sum = 0;
@@ -115,61 +114,62 @@ V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, 
 		i = stop;
 		sum += v16_sum_lanes(l.sum[0]);
 	}
-	return (struct squares){sum, v16_usable(l.top) ? v16_max_lane(l.top) : INFINITY,
-	                        v16_bits(v16_gt(v16_set(0x1p-63f), l.least)) != 0};
+	return (struct squares){sum, v16_usable(l.max) ? v16_max_lane(l.max) : INFINITY,
+	                        v16_bits(v16_gt(v16_set(0x1p-63f), l.min)) != 0};
 }
 
-static __attribute__((noinline)) struct squares squares_any(const void *grad, enum crumb_dtype type,
-                                                            size_t first, size_t size, float lift)
+static __attribute__((noinline)) struct squares sum_squares_any_type(const void *grad, enum crumb_dtype type,
+                                                                     size_t first, size_t size, float lift)
 {
-	return squares_of(grad, type, first, size, lift);
+	return sum_squares(grad, type, first, size, lift);
 }
 
 /* 2^exponent, a normal number. */
 static float power_of_two(int exponent) { return float_of_bits((uint32_t)(exponent + 127) << 23); }
 
-/* Of a bucket in which an element is not usable. */
-static const struct unit no_unit = {INFINITY, 1, 0};
+/* The scaling of a bucket that holds an unusable element. */
+static const struct scaling unusable = {INFINITY, 1, 0};
 
-/* The squares are those of lifted elements. Where these and the others are normal numbers, all of them, that
- * is a factor, and the gradient is read once; rarely it is not. */
-static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crumb_dtype type, size_t first,
-                                                     size_t size, enum levels_norm norm)
+/* Squares are of lifted elements. If these and the squares of plain elements are normal numbers, all of them,
+ * the plain sum differs by a factor only, and the gradient is read once; it is read again if not, which is
+ * rare. */
+static __attribute__((noinline)) struct scaling
+bucket_scaling(const void *grad, enum crumb_dtype type, size_t first, size_t size, enum levels_norm norm)
 {
 	struct squares squares = {0};
 	if (norm == LEVELS_MAX)
-		squares.top = type == CRUMB_F32 ? top_of(grad, CRUMB_F32, first, size)
-		                                : top_of(grad, type, first, size);
+		squares.max = type == CRUMB_F32 ? max_magnitude(grad, CRUMB_F32, first, size)
+		                                : max_magnitude(grad, type, first, size);
 	else
-		squares = type == CRUMB_F32 ? squares_of(grad, CRUMB_F32, first, size, 1)
-		                            : squares_any(grad, type, first, size, 1);
-	const float top = squares.top;
-	if (top == INFINITY)
-		return no_unit;
-	if (top == 0)
-		return (struct unit){0, 1, 0};
-	const int exponent = top < 0x1p-100f ? -100 : (int)(bits_of_float(top) >> 23) - 127;
+		squares = type == CRUMB_F32 ? sum_squares(grad, CRUMB_F32, first, size, 1)
+		                            : sum_squares_any_type(grad, type, first, size, 1);
+	const float max = squares.max;
+	if (max == INFINITY)
+		return unusable;
+	if (max == 0)
+		return (struct scaling){0, 1, 0};
+	const int exponent = max < 0x1p-100f ? -100 : (int)(bits_of_float(max) >> 23) - 127;
 	const float lift = power_of_two(-exponent);
 	if (norm != LEVELS_MAX && (exponent > 0 || squares.low))
-		squares = squares_any(grad, type, first, size, lift);
+		squares = sum_squares_any_type(grad, type, first, size, lift);
 	else
 		squares.sum *= (double)lift * (double)lift;
-	const float lifted = norm == LEVELS_MAX ? top * lift : (float)sqrt(squares.sum);
-	return (struct unit){lifted * power_of_two(exponent), lift, 1 / lifted};
+	const float lifted = norm == LEVELS_MAX ? max * lift : (float)sqrt(squares.sum);
+	return (struct scaling){lifted * power_of_two(exponent), lift, 1 / lifted};
 }
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* Halves are 0 and powers of two, which need no table. Machines with short registers use TABLE for them, and
- * carry fewer loops. */
-enum kind { EVEN, HALVES, TABLE };
+/* HALVES are 0 and powers of two, which need no table. With short registers these are a TABLE, too, which
+ * saves a loop. */
+enum rounding_kind { EVEN, HALVES, TABLE };
 
-/* What it takes to round to levels. */
+/* The constants of rounding to a set of levels. */
 struct rounding {
 	uint32_t count;
-	float scale; /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
-	/* Table: the levels but for the last, and 2 for what is not one. The last entry is never looked up,
-	 * but there is a table from the second on. */
+	float scale; /* 2^24 times the levels in [0, 1] (EVEN), or 1 / the smallest power (HALVES) */
+	/* TABLE: the levels but the last, then 2s. The last entry is not looked up, but belongs to the table
+	 * that starts at the second. */
 	float from[V16 + 1];
 	float width[V16]; /* to the next level, times 2^-24 */
 };
@@ -192,17 +192,17 @@ static struct rounding rounding_to(const struct levels *levels)
 	return r;
 }
 
-/* The codes of sixteen elements that lie *at* levels from the middle, up or down as y's sign says; at and u
- * in units of 2^-24. At carries into the next level if it exceeds u, or below zero, where up is towards 1,
- * too, 1 - u. */
+/* Returns the codes of sixteen elements whose distance from the middle is at levels, up or down by y's sign;
+ * at and u in units of 2^-24. at carries into the next level if its fraction exceeds u or, below zero, where
+ * up is towards 1, too, 1 - u. */
 V16_FN v16i round_at(v16f y, v16i at, v16i u, uint32_t count)
 {
 	const v16i middle = v16_seti(((count - 1) << 23) + (1u << 24) - 1);
 	return v16_shr(v16_addi_signed(v16_subi(middle, u), at, y), 24);
 }
 
-/* The codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. Evenly spaced levels are integers,
- * or lie half-way between them, in units of their distance. */
+/* Returns the codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. In units of their distance
+ * evenly spaced levels are integers, or lie half-way between integers. */
 V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 {
 	const v16f at = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->scale));
@@ -212,9 +212,9 @@ V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 	return round_at(y, to_level, u, r->count);
 }
 
-/* The same where levels are 0 and powers of two: a float's exponent and mantissa say where it lies, from the
- * least power on; below it levels are even. Under zero, y less the level below, as a table takes it, is a
- * float of its own, of which up to half a unit of u is lost. */
+/* Rounds to 0 and powers of two: from the smallest power on, a float's exponent and mantissa say where it
+ * lies between levels; below, levels are even. For y below zero the difference to the level below, which a
+ * table takes, is a float, too, whose rounding may lose half a unit of u. */
 V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
 {
 	const v16f unit = v16_set(0x1p24f), size = v16_min_abs(y, v16_set(1));
@@ -242,16 +242,16 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
 }
 
-/* Rare, so that it is not in every loop. */
+/* Not inlined: it is rare. */
 static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
 {
 	for (size_t k = 0; k < LEVELS_BLOCK; k++)
 		block[k] *= lift;
 }
 
-/* What is packed: a block of elements, in units of their norm when multiplied; and a gradient of which the
- * byte at ahead will be wanted soon, and so many bytes after it for each element. */
-struct source {
+/* A block of elements, to be multiplied by inverse; and the place that is prefetched meanwhile: the byte of
+ * the gradient at ahead, and width bytes more for each element. */
+struct block_source {
 	const float *at;
 	v16f inverse;
 	const void *grad;
@@ -259,13 +259,13 @@ struct source {
 };
 
 /* Rounds the elements of a block and joins their codes. wide: codes have more than four bits. */
-V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
-                        const enum kind kind, const bool wide)
+V16_FN void round_block(struct codes_out *codes, const struct block_source *s, rng *random,
+                        const struct rounding *r, const enum rounding_kind kind, const bool wide)
 {
 	for (size_t i = 0; i < LEVELS_BLOCK; i += V16) {
 		prefetch(s->grad, s->ahead + s->width * i);
 		const v16f y = v16_mul(v16_loadf(s->at + i), s->inverse);
-		const v16i u = rng_bits(chance);
+		const v16i u = rng_bits(random);
 		codes_join(codes,
 		           kind == EVEN     ? round_even(y, u, r)
 		           : kind == HALVES ? round_halves(y, u, r)
@@ -274,87 +274,84 @@ V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance
 	}
 }
 
-V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                      const struct rounding *r, const enum kind kind, enum levels_norm by, uint8_t *norm,
-                      struct codes codes)
+V16_FN void pack_buckets(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
+                         const struct rounding *r, const enum rounding_kind kind, enum levels_norm norm,
+                         uint8_t *norms, struct codes_out codes)
 {
-	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
-	/* A short bucket's norm is taken before the bucket ahead of it is packed, so that nothing waits for
-	 * it. */
+	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET], width = v16_width(type);
+	/* The norm of a short bucket is computed before the bucket ahead of it is packed, so that the sum's
+	 * and the root's latency overlaps with packing. */
 	const bool early = bucket <= 2048;
-	/* What a norm is taken of next, and more, comes from memory while codes are computed. */
-	const size_t ahead =
-	        v16_width(type) * bucket * (1 + early) + (early ? PREFETCH_BYTES : PREFETCH_BYTES / 4);
+	/* Prefetching goes beyond the elements whose norm is computed next. */
+	const size_t ahead = width * bucket * (1 + early) + (early ? PREFETCH_BYTES : PREFETCH_BYTES / 4);
 	float block[LEVELS_BLOCK];
-	rng chance = rng_at(p->seed, p->step, 0);
-	struct unit next = {0, 1, 0};
+	rng random = rng_at(p->seed, p->step, 0);
+	struct scaling next = {0, 1, 0};
 	for (size_t first = 0, end; first < n; first = end) {
 		end = n - first < bucket ? n : first + bucket;
-		const struct unit unit = early && first ? next : unit_of(grad, type, first, end - first, by);
+		const struct scaling s =
+		        early && first ? next : bucket_scaling(grad, type, first, end - first, norm);
 		if (early && end < n)
-			next = unit_of(grad, type, end, n - end < bucket ? n - end : bucket, by);
-		const bool lifts = unit.lift < 1 || unit.inverse > 1;
-		const v16f inverse = v16_set(lifts ? unit.inverse : unit.lift * unit.inverse);
-		norm = put_f32(norm, unit.norm);
+			next = bucket_scaling(grad, type, end, n - end < bucket ? n - end : bucket, norm);
+		const bool lifts = s.lift < 1 || s.inverse > 1;
+		const v16f inverse = v16_set(lifts ? s.inverse : s.lift * s.inverse);
+		norms = put_f32(norms, s.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
-			const float *src = block;
+			const float *at = block;
 			if (type == CRUMB_F32 && count == LEVELS_BLOCK && !lifts)
-				src = (const float *)grad + i;
+				at = (const float *)grad + i;
 			else
 				v16_widen(block, LEVELS_BLOCK, type, grad, i, count);
 			if (lifts)
-				lift_block(block, unit.lift);
+				lift_block(block, s.lift);
 			if (i % SUM_BLOCK == 0)
-				chance = rng_at(p->seed, p->step, i);
-			const struct source source = {src, inverse, grad, v16_width(type) * i + ahead,
-			                              v16_width(type)};
+				random = rng_at(p->seed, p->step, i);
+			const struct block_source source = {at, inverse, grad, width * i + ahead, width};
 			if (kind == EVEN && codes.bits > 4)
-				round_block(&codes, &source, &chance, r, kind, true);
+				round_block(&codes, &source, &random, r, kind, true);
 			else
-				round_block(&codes, &source, &chance, r, kind, false);
-			codes_put(&codes, count);
+				round_block(&codes, &source, &random, r, kind, false);
+			codes_store(&codes, count);
 		}
 	}
 }
 
-void survey_levels(const void *grad, enum crumb_dtype type, size_t n, size_t bucket, enum levels_norm norm,
-                   levels_see *see, void *arg)
+void levels_walk(const void *grad, enum crumb_dtype type, size_t n, size_t bucket, enum levels_norm norm,
+                 levels_visit *visit, void *arg)
 {
 	for (size_t first = 0; first < n; first += bucket) {
 		const size_t end = n - first < bucket ? n : first + bucket;
-		const struct unit unit = unit_of(grad, type, first, end - first, norm);
-		if (unit.norm == INFINITY)
+		const struct scaling s = bucket_scaling(grad, type, first, end - first, norm);
+		if (s.norm == INFINITY)
 			return;
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
 			float y[LEVELS_BLOCK];
 			for (size_t g = 0; g < count; g += V16) {
-				/* As when packing, the next bucket comes from memory meanwhile. */
 				prefetch(grad, v16_width(type) * (i + g + bucket) + PREFETCH_BYTES / 4);
 				const v16f v = count - g < V16
 				                       ? v16_load_partial(type, grad, i + g, count - g)
 				                       : v16_load(type, grad, i + g);
-				v16_storef(y + g,
-				           v16_mul(v16_mul(v, v16_set(unit.lift)), v16_set(unit.inverse)));
+				v16_storef(y + g, v16_mul(v16_mul(v, v16_set(s.lift)), v16_set(s.inverse)));
 			}
-			see(arg, i / LEVELS_BLOCK, i == first, unit.norm, y, count);
+			visit(arg, i / LEVELS_BLOCK, i == first, s.norm, y, count);
 		}
 	}
 }
 
-struct block_code levels_codes(uint32_t count) { return symbols_with(count); }
+struct block_code levels_codes(uint32_t count) { return levels_block_code(count); }
 
 size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                    const struct levels *levels, enum levels_norm norm, uint8_t *dst, struct packed *out)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
-	const enum kind kind = levels->form == LEVELS_EVEN            ? EVEN
-	                       : V16_LANES >= 8 && are_halves(levels) ? HALVES
-	                                                              : TABLE;
-	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
-	const struct block_code symbols = symbols_with(levels->count);
+	const enum rounding_kind kind = levels->form == LEVELS_EVEN            ? EVEN
+	                                : V16_LANES >= 8 && are_halves(levels) ? HALVES
+	                                                                       : TABLE;
+	const unsigned bits = bit_width(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
+	const struct block_code symbols = levels_block_code(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
 	uint8_t *const first = norms + 4 * divide_up(n, bucket);
 	uint8_t *low = first;
@@ -362,9 +359,9 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		low += blocks_marks(&symbols, symbol_count(n));
 		memset(low + blocks_fixed(&symbols, symbol_count(n)) - V16 * bits, 0, V16 * bits);
 	}
-	const struct codes codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
+	const struct codes_out codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	out->flags = (uint16_t)coding;
-#define PACK(KIND) pack_kind(p, grad, type, &r, KIND, norm, norms, codes)
+#define PACK(KIND) pack_buckets(p, grad, type, &r, KIND, norm, norms, codes)
 	if (kind == EVEN)
 		PACK(EVEN);
 	else if (kind == HALVES)
@@ -373,20 +370,21 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
-	return (size_t)(first - dst) + (coding == LEVELS_FIXED ? code_bytes(bits, n)
-	                                                       : blocks_encode(first, low, symbol_count(n),
-	                                                                       &symbols, coder_of(coding)));
+	return (size_t)(first - dst) +
+	       (coding == LEVELS_FIXED
+	                ? fixed_bytes(bits, n)
+	                : blocks_encode(first, low, symbol_count(n), &symbols, levels_coder(coding)));
 }
 
 size_t levels_bound(const crumb_codec *codec, size_t n, enum levels_form form)
 {
 	const unsigned bits = (unsigned)codec->value[LEVELS_BITS];
-	const struct block_code symbols = symbols_with(1u << bits);
+	const struct block_code symbols = levels_block_code(1u << bits);
 	return LEVELS_HEAD +
 	       (form == LEVELS_TABLE    ? (size_t)4 << bits
 	        : form == LEVELS_POWERS ? 4
 	                                : 0) +
 	       4 * divide_up(n, (size_t)codec->value[LEVELS_BUCKET]) +
-	       (codec->value[LEVELS_CODING] == LEVELS_FIXED ? code_bytes(bits, n)
+	       (codec->value[LEVELS_CODING] == LEVELS_FIXED ? fixed_bytes(bits, n)
 	                                                    : blocks_bound(&symbols, symbol_count(n)));
 }

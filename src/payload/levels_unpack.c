@@ -15,7 +15,7 @@ struct levels_payload {
 	struct levels levels; /* at: once levels_read has been called */
 	const uint8_t *given; /* the multiplier or the levels */
 	const uint8_t *norm;
-	struct coded codes;
+	struct codes_in codes;
 	size_t code_size;
 };
 
@@ -27,10 +27,10 @@ static bool levels_open(struct levels_payload *p, const struct frame *frame)
 		return false;
 	p->bucket = get_u32(frame->payload);
 	p->buckets = p->bucket ? divide_up(frame->n, p->bucket) : 0;
-	if (!p->bucket || p->bucket % LEVELS_BLOCK || p->bucket > LEVELS_MOST_BUCKET)
+	if (!p->bucket || p->bucket % LEVELS_BLOCK || p->bucket > LEVELS_MAX_BUCKET)
 		return false;
 	const uint32_t count = get_u16(frame->payload + 4), form = get_u16(frame->payload + 6);
-	const unsigned bits = count > 1 ? bits_of(count - 1) : 0;
+	const unsigned bits = count > 1 ? bit_width(count - 1) : 0;
 	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) ||
 	    form > LEVELS_TABLE || (form != LEVELS_EVEN && count > V16))
 		return false;
@@ -42,9 +42,9 @@ static bool levels_open(struct levels_payload *p, const struct frame *frame)
 	p->given = frame->payload + LEVELS_HEAD;
 	p->norm = p->given + 4 * floats;
 	const uint8_t *low = p->norm + 4 * p->buckets;
-	p->codes = (struct coded){bits, low, low + plane_bytes(4, frame->n)};
+	p->codes = (struct codes_in){bits, low, low + plane_bytes(4, frame->n)};
 	p->code_size = (size_t)(frame->payload + frame->size - low);
-	return p->coding == LEVELS_FIXED ? p->code_size == code_bytes(bits, frame->n) : bits <= 4;
+	return p->coding == LEVELS_FIXED ? p->code_size == fixed_bytes(bits, frame->n) : bits <= 4;
 }
 
 /* Reads the levels; returns false if they do not ascend from -1 to 1. */
@@ -57,7 +57,7 @@ static bool levels_read(struct levels_payload *p)
 	else if (levels->form == LEVELS_POWERS)
 		levels_powers(levels, count, get_f32(p->given));
 	else {
-		levels_begin(levels, LEVELS_TABLE, count);
+		levels_init(levels, LEVELS_TABLE, count);
 		memcpy(levels->at, p->given, 4 * count);
 	}
 	bool good = levels->at[0] == -1 && levels->at[count - 1] == 1;
@@ -181,12 +181,12 @@ static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t c
 
 V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
 {
-	struct coded codes = d->payload->codes;
+	struct codes_in codes = d->payload->codes;
 	v16i code[GROUPS];
 	codes.low += plane_bytes(codes.bits < 4 ? codes.bits : 4, first);
 	codes.high += codes.bits > 4 ? plane_bytes(codes.bits - 4, first) : 0;
 	for (size_t i = first; i < end; i += LEVELS_BLOCK) {
-		coded_get(&codes, code, groups_from(d->n, i));
+		codes_load(&codes, code, groups_from(d->n, i));
 		function(d, i, code);
 	}
 }
@@ -197,7 +197,7 @@ V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, s
 {
 	const v16t table = v16_table(d->value);
 	for (; i < end; i += LEVELS_BLOCK, src += V16 * bits) {
-		v16i x = get_lanes(src, bits);
+		v16i x = load_lanes(src, bits);
 		float *const acc = d->acc + i;
 		for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
 			v16_storef(acc + at,
@@ -231,7 +231,7 @@ static bool check_fixed(struct decoding *d, const struct part *part)
 {
 	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
 	const uint32_t count = d->payload->levels.count;
-	struct coded codes = d->payload->codes;
+	struct codes_in codes = d->payload->codes;
 	const unsigned bits = codes.bits, low = bits < 4 ? bits : 4;
 	const bool all = bits > 4 || (bits == 3 && count & 1);
 	const struct units own = part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
@@ -244,7 +244,7 @@ static bool check_fixed(struct decoding *d, const struct part *part)
 	v16f top = v16_set(0);
 	for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 		v16i code[GROUPS];
-		coded_get(&codes, code, groups_from(n, i));
+		codes_load(&codes, code, groups_from(n, i));
 		for (int g = 0; g < GROUPS; g++)
 			top = v16_max(top, v16_float_of(code[g]));
 		check_block(d, i, code);
@@ -268,8 +268,8 @@ bool levels_check(const struct frame *frame, struct part *part)
 	struct decoding d = {.payload = &p, .n = frame->n, .ended = true};
 	if (p.coding == LEVELS_FIXED)
 		return check_fixed(&d, part) && d.ended;
-	const struct block_code symbols = symbols_with(p.levels.count);
-	return blocks_check(part, p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
+	const struct block_code symbols = levels_block_code(p.levels.count);
+	return blocks_check(part, p.codes.low, p.code_size, symbol_count(d.n), &symbols, levels_coder(p.coding),
 	                    check_symbols, &d) &&
 	       d.ended;
 }
@@ -294,12 +294,12 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
 	if (!levels_open(&p, frame) || !levels_read(&p)) /* never: it passed the check */
 		return 1;
 	struct decoding d = {.payload = &p, .n = frame->n, .weight = *weight, .acc = acc};
-	const struct block_code symbols = symbols_with(p.levels.count);
+	const struct block_code symbols = levels_block_code(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
 	if (p.coding == LEVELS_FIXED) {
 		add_fixed(&d, first, end);
 	} else {
-		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
+		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &symbols, levels_coder(p.coding),
 		                    add_symbols, &d, acc, first, last);
 	}
 	return 1;
@@ -311,7 +311,7 @@ void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero
 	if (!levels_open(&p, frame) || !levels_read(&p)) /* never */
 		return;
 	const uint32_t count = p.levels.count;
-	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
+	out->codec.value[LEVELS_BITS] = (float)bit_width(count - 1);
 	out->codec.value[LEVELS_BUCKET] = (float)p.bucket;
 	out->codec.value[LEVELS_CODING] = (float)p.coding;
 	if (zero_key)
@@ -325,11 +325,11 @@ void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero
 	frame_fact(out, "mean_norm", sum / (double)p.buckets);
 
 	struct decoding d = {.payload = &p, .n = frame->n};
-	const struct block_code symbols = symbols_with(count);
+	const struct block_code symbols = levels_block_code(count);
 	if (p.coding == LEVELS_FIXED)
 		decode_fixed(&d, count_block, 0, d.n);
 	else
-		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
+		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &symbols, levels_coder(p.coding),
 		              count_symbols, &d);
 	out->sent = d.sent;
 }
