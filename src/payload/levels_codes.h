@@ -1,4 +1,4 @@
-/* Codes: numbers of elements' levels, at fixed width or as symbols (doc/FORMAT.md, qsgd).
+/* Codes, the numbers of elements' levels, at fixed width or as symbols (doc/FORMAT.md, qsgd).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LEVELS_CODES_H
@@ -8,23 +8,24 @@
 #include "coding/blocks.h"
 #include "v16/v16.h"
 
-/* Too long to be inline; not every file needs all. */
+/* Functions too long to be inlined, of which a file may use some. */
 #define CODES_FN __attribute__((unused)) static
 
 enum { GROUPS = LEVELS_BLOCK / V16 };
 
 /* ---- fixed width ---------------------------------------------------------------------------- */
 
-/* How many bits a number above 0 has. */
+/* Returns the bits of a number above 0. */
 static inline unsigned bit_width(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
 
-/* Bytes of n codes of at most four bits: blocks of 128, each lane's eight codes together. */
+/* Returns the bytes of n codes of at most four bits: in a block of 128 the eight codes of a lane are one
+ * number, whose bytes go to planes of sixteen bytes. */
 static inline size_t plane_bytes(unsigned bits, size_t n)
 {
 	return V16 * divide_up(bits * divide_up(n, V16), 8);
 }
 
-/* Codes of more than four bits are written in two parts, the low four bits of all first. */
+/* Codes of more than four bits are written in two parts: the low four bits of all codes, then the others. */
 static inline size_t fixed_bytes(unsigned bits, size_t n)
 {
 	return bits <= 4 ? plane_bytes(bits, n) : plane_bytes(4, n) + plane_bytes(bits - 4, n);
@@ -36,10 +37,10 @@ V16_FN void split_codes(v16i code[GROUPS], v16i x, const unsigned bits)
 		code[g] = v16_andi(x, v16_seti((1u << bits) - 1));
 }
 
-/* Calls a macro with the constant that bits is, 1 to 4. */
+/* Calls a macro with bits, 1 to 4, as a constant. */
 #define BY_BITS(bits, CALL) ((bits) == 1 ? CALL(1) : (bits) == 2 ? CALL(2) : (bits) == 3 ? CALL(3) : CALL(4))
 
-/* The lane numbers of a block that begins at src. */
+/* Loads the lanes' numbers from the planes of a block. */
 V16_FN v16i load_lanes(const uint8_t *src, size_t planes)
 {
 	v16i x = v16_seti(0);
@@ -57,16 +58,16 @@ CODES_FN const uint8_t *load_block(const uint8_t *src, v16i code[GROUPS], size_t
 	return src + V16 * planes;
 }
 
-/* Codes on their way into a payload. */
+/* Codes being written. */
 struct codes_out {
 	unsigned bits;
 	uint8_t *low, *high;
-	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of its groups */
+	v16i low_lanes, high_lanes; /* the current block's codes, those of a lane joined */
 };
 
-/* Joins the codes of a block's group g to those of the groups before: each goes to its place, the first to
- * the lowest; or, where that is one instruction, in at the top, and those before down. Then what a lane has
- * after eight is at its top. */
+/* Joins the codes of group g to those of the groups before. With P_HAS_PUSH, one instruction, codes come in
+ * at the top and end there (joined_lanes shifts them down); without, each code goes to its place from the
+ * bottom. */
 V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
 {
 #ifdef P_HAS_PUSH
@@ -85,7 +86,7 @@ V16_FN v16i joined_lanes(v16i lanes, unsigned bits)
 	return lanes;
 #endif
 }
-/* wide: codes have more than four bits. */
+/* Joins the codes of the block's group g. wide: codes have more than four bits. */
 V16_FN void codes_join(struct codes_out *c, v16i code, size_t g, const bool wide)
 {
 	if (wide) {
@@ -96,7 +97,7 @@ V16_FN void codes_join(struct codes_out *c, v16i code, size_t g, const bool wide
 	}
 }
 
-/* Writes the codes of a block's count elements; the other codes of its eight groups are dropped. */
+/* Writes the codes of a block's count elements; codes past these are dropped. */
 V16_FN uint8_t *store_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
 {
 	v16i x = joined_lanes(*lanes, bits);
@@ -114,7 +115,7 @@ V16_FN uint8_t *store_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t cou
 	return dst;
 }
 
-/* Ends a block of eight groups, of which so many elements count. */
+/* Writes a block of which count elements are the tensor's. */
 V16_FN void codes_store(struct codes_out *c, size_t count)
 {
 	c->low = store_lanes(c->low, &c->low_lanes, c->bits < 4 ? c->bits : 4, count);
@@ -122,6 +123,7 @@ V16_FN void codes_store(struct codes_out *c, size_t count)
 		c->high = store_lanes(c->high, &c->high_lanes, c->bits - 4, count);
 }
 
+/* Codes being read. */
 struct codes_in {
 	unsigned bits;
 	const uint8_t *low, *high;
@@ -131,28 +133,28 @@ CODES_FN void codes_load(struct codes_in *c, v16i code[GROUPS], size_t groups)
 {
 	c->low = load_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
 	if (c->bits > 4) {
-		v16i more[GROUPS];
-		c->high = load_block(c->high, more, groups, c->bits - 4);
+		v16i high[GROUPS];
+		c->high = load_block(c->high, high, groups, c->bits - 4);
 		for (int g = 0; g < GROUPS; g++)
-			code[g] = v16_ori(code[g], v16_shl(more[g], 4));
+			code[g] = v16_ori(code[g], v16_shl(high[g], 4));
 	}
 }
 
-/* Whether a code of the bytes from src to end - 1 has all its four bits set. */
+/* Returns true if a code of four bits in [src, end) has all its bits set. */
 CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
 {
-	uint8_t most = 0, most_low = 0;
+	uint8_t max = 0, max_low = 0;
 	for (; src < end; src++) {
 		const uint8_t low = *src & 0xF;
-		most = *src > most ? *src : most;
-		most_low = low > most_low ? low : most_low;
+		max = *src > max ? *src : max;
+		max_low = low > max_low ? low : max_low;
 	}
-	return most >= 0xF0 || most_low == 0xF;
+	return max >= 0xF0 || max_low == 0xF;
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
-/* Symbols are whole blocks; codes past the last element are 0. */
+/* Returns the symbols of n elements: whole blocks, in which codes past the last element are 0. */
 static inline size_t symbol_count(size_t n) { return LEVELS_BLOCK * divide_up(n, LEVELS_BLOCK); }
 
 V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, unsigned bits)
@@ -169,21 +171,19 @@ V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, uns
 			*to++ = x & (uint8_t)((1u << bits) - 1);
 		}
 }
-static inline void symbols_of_2(const uint8_t *codes, size_t groups, uint8_t *symbol)
-{
-	symbols_of(codes, groups, symbol, 2);
-}
-static inline void symbols_of_3(const uint8_t *codes, size_t groups, uint8_t *symbol)
-{
-	symbols_of(codes, groups, symbol, 3);
-}
-static inline void symbols_of_4(const uint8_t *codes, size_t groups, uint8_t *symbol)
-{
-	symbols_of(codes, groups, symbol, 4);
-}
+#define SYMBOLS_OF(bits)                                                                           \
+	static inline void symbols_of_##bits(const uint8_t *codes, size_t groups, uint8_t *symbol) \
+	{                                                                                          \
+		symbols_of(codes, groups, symbol, bits);                                           \
+	}
+// clang-format off
+SYMBOLS_OF(2)
+SYMBOLS_OF(3)
+SYMBOLS_OF(4)
+// clang-format on
 
 #ifdef P_HAS_NIBBLES
-/* A lane's eight codes move apart: two a byte, and these four bits from each other. */
+/* Spreads a lane's eight codes to four bits each. */
 V16_FN void nibbles_of(const uint8_t *codes, size_t blocks, uint32_t *word, const unsigned bits)
 {
 	const uint32_t low = 0x01010101 * ((1u << bits) - 1);
@@ -197,18 +197,16 @@ V16_FN void nibbles_of(const uint8_t *codes, size_t blocks, uint32_t *word, cons
 		v16_storei(word, x);
 	}
 }
-static inline void nibbles_of_2(const uint8_t *codes, size_t blocks, uint32_t *word)
-{
-	nibbles_of(codes, blocks, word, 2);
-}
-static inline void nibbles_of_3(const uint8_t *codes, size_t blocks, uint32_t *word)
-{
-	nibbles_of(codes, blocks, word, 3);
-}
-static inline void nibbles_of_4(const uint8_t *codes, size_t blocks, uint32_t *word)
-{
-	nibbles_of(codes, blocks, word, 4);
-}
+#define NIBBLES_OF(bits)                                                                          \
+	static inline void nibbles_of_##bits(const uint8_t *codes, size_t blocks, uint32_t *word) \
+	{                                                                                         \
+		nibbles_of(codes, blocks, word, bits);                                            \
+	}
+// clang-format off
+NIBBLES_OF(2)
+NIBBLES_OF(3)
+NIBBLES_OF(4)
+// clang-format on
 #else
 #define nibbles_of_2 NULL
 #define nibbles_of_3 NULL

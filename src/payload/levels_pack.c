@@ -351,13 +351,13 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	                                : V16_LANES >= 8 && are_halves(levels) ? HALVES
 	                                                                       : TABLE;
 	const unsigned bits = bit_width(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
-	const struct block_code symbols = levels_block_code(levels->count);
+	const struct block_code code = levels_block_code(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
 	uint8_t *const first = norms + 4 * divide_up(n, bucket);
 	uint8_t *low = first;
 	if (coding != LEVELS_FIXED) {
-		low += blocks_marks(&symbols, symbol_count(n));
-		memset(low + blocks_fixed(&symbols, symbol_count(n)) - V16 * bits, 0, V16 * bits);
+		low += blocks_marks(&code, symbol_count(n));
+		memset(low + blocks_fixed(&code, symbol_count(n)) - V16 * bits, 0, V16 * bits);
 	}
 	const struct codes_out codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	out->flags = (uint16_t)coding;
@@ -370,21 +370,20 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
-	return (size_t)(first - dst) +
-	       (coding == LEVELS_FIXED
-	                ? fixed_bytes(bits, n)
-	                : blocks_encode(first, low, symbol_count(n), &symbols, levels_coder(coding)));
+	return (size_t)(first - dst) + (coding == LEVELS_FIXED ? fixed_bytes(bits, n)
+	                                                       : blocks_encode(first, low, symbol_count(n),
+	                                                                       &code, levels_coder(coding)));
 }
 
 size_t levels_bound(const crumb_codec *codec, size_t n, enum levels_form form)
 {
 	const unsigned bits = (unsigned)codec->value[LEVELS_BITS];
-	const struct block_code symbols = levels_block_code(1u << bits);
+	const struct block_code code = levels_block_code(1u << bits);
 	return LEVELS_HEAD +
 	       (form == LEVELS_TABLE    ? (size_t)4 << bits
 	        : form == LEVELS_POWERS ? 4
 	                                : 0) +
 	       4 * divide_up(n, (size_t)codec->value[LEVELS_BUCKET]) +
 	       (codec->value[LEVELS_CODING] == LEVELS_FIXED ? fixed_bytes(bits, n)
-	                                                    : blocks_bound(&symbols, symbol_count(n)));
+	                                                    : blocks_bound(&code, symbol_count(n)));
 }

@@ -1,4 +1,4 @@
-/* Frames of codes of levels: checked, added, described.
+/* Frames of codes of levels: validates, adds and describes them.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/levels_codes.h"
@@ -68,28 +68,24 @@ static bool levels_read(struct levels_payload *p)
 	return good;
 }
 
-/* What is done with the codes of a block of 128 elements, or of what is left of n, that element i begins;
- * groups after the last element's are not looked at. */
+/* The state of one pass over a payload's codes. */
 struct decoding {
 	const struct levels_payload *payload;
 	size_t n;
 	float weight, *acc;      /* to add */
-	size_t begin, end;       /* of the bucket at hand, */
-	float scale, value[V16]; /* of which these are what a level of 1 and the first levels are worth */
-	uint64_t sent;           /* to count */
-	bool ended;              /* to check: whether all codes after the last element are 0 */
+	size_t begin, end;       /* the current bucket, */
+	float scale, value[V16]; /* the values of a level of 1 and of the first levels in it */
+	uint64_t sent;           /* to count: elements with a value other than 0 */
+	v16f max;                /* to check: the largest codes, lane by lane */
+	bool ended;              /* all codes after the last element are 0 */
 };
+
+/* Takes the codes of the block of 128 elements, or of the elements left, that starts at element i. */
+typedef void block_function(struct decoding *d, size_t i, const v16i *code);
 
 V16_FN size_t groups_from(size_t n, size_t i)
 {
 	return n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS;
-}
-
-/* What a code is worth under a scale; the first sixteen levels are in a table. */
-V16_FN v16f worth(const struct levels *levels, v16t table, v16i code, float scale)
-{
-	return levels->count > V16 ? v16_mul(v16_gather(levels->at, code), v16_set(scale))
-	                           : v16_lookup(table, code);
 }
 
 static float norm_at(const struct levels_payload *p, size_t i)
@@ -97,7 +93,7 @@ static float norm_at(const struct levels_payload *p, size_t i)
 	return get_f32(p->norm + 4 * (i / p->bucket));
 }
 
-/* What the codes of the bucket are worth that element i, one of its, lies in. */
+/* Makes the bucket of element i the current one. */
 static void open_bucket(struct decoding *d, size_t i)
 {
 	d->scale = d->weight * norm_at(d->payload, i);
@@ -112,15 +108,12 @@ static void add_block(struct decoding *d, size_t i, const v16i *code)
 		open_bucket(d, i);
 	const struct levels *levels = &d->payload->levels;
 	const v16t table = v16_table(d->value);
-	if (d->n - i >= LEVELS_BLOCK && levels->count <= V16) {
-		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16)
-			v16_storef(acc, v16_add(v16_loadf(acc), v16_lookup(table, *code++)));
-		return;
-	}
 	const size_t groups = groups_from(d->n, i);
 	for (size_t g = 0; g < groups; g++) {
 		const size_t at = i + g * V16, count = d->n - at;
-		const v16f x = worth(levels, table, code[g], d->scale);
+		const v16f x = levels->count > V16
+		                       ? v16_mul(v16_gather(levels->at, code[g]), v16_set(d->scale))
+		                       : v16_lookup(table, code[g]);
 		float *acc = d->acc + at;
 		if (count < V16)
 			v16_storef_partial(acc, v16_add(v16_loadf_partial(acc, count), x), count);
@@ -143,21 +136,21 @@ static void count_block(struct decoding *d, size_t i, const v16i *code)
 
 static void check_block(struct decoding *d, size_t i, const v16i *code)
 {
-	for (size_t g = 0; g < GROUPS && d->n - i < LEVELS_BLOCK; g++) {
+	for (size_t g = 0; g < GROUPS; g++) {
 		const size_t at = i + g * V16;
 		const uint16_t past = at >= d->n        ? 0xFFFF
 		                      : d->n - at < V16 ? (uint16_t)~v16_first(d->n - at)
 		                                        : 0;
-		if (v16_bits(v16_ne(v16_float_of(code[g]), v16_set(0))) & past)
+		const v16f x = v16_float_of(code[g]);
+		d->max = v16_max(d->max, x);
+		if (past && v16_bits(v16_ne(x, v16_set(0))) & past)
 			d->ended = false;
 	}
 }
 
-typedef void block_function(struct decoding *d, size_t i, const v16i *code);
-
-/* Symbols are the codes of whole blocks, in order within a stretch. */
-V16_FN void put_symbols(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
-                        size_t count)
+/* Calls function for the blocks of symbols. */
+V16_FN void each_block(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
+                       size_t count)
 {
 	for (size_t i = first; i < first + count; i += LEVELS_BLOCK) {
 		v16i code[GROUPS];
@@ -168,17 +161,18 @@ V16_FN void put_symbols(struct decoding *d, block_function *function, size_t fir
 }
 static void add_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
 {
-	put_symbols(d, add_block, first, symbol, count);
+	each_block(d, add_block, first, symbol, count);
 }
 static void count_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
 {
-	put_symbols(d, count_block, first, symbol, count);
+	each_block(d, count_block, first, symbol, count);
 }
 static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
 {
-	put_symbols(d, check_block, first, symbol, count);
+	each_block(d, check_block, first, symbol, count);
 }
 
+/* Calls function for the blocks from element first to end - 1, of codes at fixed width. */
 V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
 {
 	struct codes_in codes = d->payload->codes;
@@ -191,7 +185,7 @@ V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t fi
 	}
 }
 
-/* Of whole blocks of the bucket at hand. */
+/* Adds whole blocks of the current bucket. */
 V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, size_t end,
                        const unsigned bits)
 {
@@ -224,32 +218,20 @@ static void add_fixed(struct decoding *d, size_t first, size_t end)
 	decode_fixed(d, add_block, first, end);
 }
 
-/* Returns true if, of the blocks that start in the part, codes at fixed width are below the number of levels
- * and those after the last element are 0. Where check_chunk finds codes that are too large only the last
- * block is looked at. */
-static bool check_fixed(struct decoding *d, const struct part *part)
+/* Validates the codes at fixed width of the blocks that start in the part. Where check_chunk looks for
+ * reserved codes only the last block is decoded. */
+static void check_fixed(struct decoding *d, const struct part *part)
 {
-	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
-	const uint32_t count = d->payload->levels.count;
-	struct codes_in codes = d->payload->codes;
-	const unsigned bits = codes.bits, low = bits < 4 ? bits : 4;
-	const bool all = bits > 4 || (bits == 3 && count & 1);
-	const struct units own = part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
-	const size_t first = all ? LEVELS_BLOCK * own.first : last,
-	             end = all && own.end * LEVELS_BLOCK < n ? own.end * LEVELS_BLOCK : n;
-	if (first >= end)
-		return true;
-	codes.low += plane_bytes(low, first);
-	codes.high += bits > 4 ? plane_bytes(bits - 4, first) : 0;
-	v16f top = v16_set(0);
-	for (size_t i = first; i < end; i += LEVELS_BLOCK) {
-		v16i code[GROUPS];
-		codes_load(&codes, code, groups_from(n, i));
-		for (int g = 0; g < GROUPS; g++)
-			top = v16_max(top, v16_float_of(code[g]));
-		check_block(d, i, code);
+	const size_t n = d->n;
+	const unsigned bits = d->payload->codes.bits;
+	if (bits > 4 || (bits == 3 && d->payload->levels.count & 1)) {
+		const struct units own = part_units(part, d->payload->codes.low, V16 * (bits < 4 ? bits : 4),
+		                                    divide_up(n, LEVELS_BLOCK));
+		const size_t end = LEVELS_BLOCK * own.end;
+		decode_fixed(d, check_block, LEVELS_BLOCK * own.first, end < n ? end : n);
+	} else {
+		decode_fixed(d, check_block, (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK, n);
 	}
-	return !v16_bits(v16_gt(top, v16_set((float)(count - 1))));
 }
 
 bool levels_check(const struct frame *frame, struct part *part)
@@ -258,20 +240,21 @@ bool levels_check(const struct frame *frame, struct part *part)
 	if (!levels_open(&p, frame) || !levels_read(&p))
 		return false;
 	const struct units own = part_units(part, p.norm, 4, p.buckets);
-	uint32_t most = 0;
+	uint32_t max = 0;
 	for (size_t b = own.first; b < own.end; b++) {
 		const uint32_t norm = get_u32(p.norm + 4 * b);
-		most = norm > most ? norm : most;
+		max = norm > max ? norm : max;
 	}
-	if (most >= bits_of_float(INFINITY)) /* or negative, or a NaN */
+	if (max >= bits_of_float(INFINITY)) /* or negative, or a NaN */
 		return false;
-	struct decoding d = {.payload = &p, .n = frame->n, .ended = true};
+	struct decoding d = {.payload = &p, .n = frame->n, .max = v16_set(0), .ended = true};
+	const struct block_code code = levels_block_code(p.levels.count);
 	if (p.coding == LEVELS_FIXED)
-		return check_fixed(&d, part) && d.ended;
-	const struct block_code symbols = levels_block_code(p.levels.count);
-	return blocks_check(part, p.codes.low, p.code_size, symbol_count(d.n), &symbols, levels_coder(p.coding),
-	                    check_symbols, &d) &&
-	       d.ended;
+		check_fixed(&d, part);
+	else if (!blocks_check(part, p.codes.low, p.code_size, symbol_count(d.n), &code,
+	                       levels_coder(p.coding), check_symbols, &d))
+		return false;
+	return d.ended && !v16_bits(v16_gt(d.max, v16_set((float)(p.levels.count - 1))));
 }
 
 bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
@@ -291,17 +274,16 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
 {
 	(void)count;
 	struct levels_payload p;
-	if (!levels_open(&p, frame) || !levels_read(&p)) /* never: it passed the check */
+	if (!levels_open(&p, frame) || !levels_read(&p)) /* never: the frame passed check */
 		return 1;
 	struct decoding d = {.payload = &p, .n = frame->n, .weight = *weight, .acc = acc};
-	const struct block_code symbols = levels_block_code(p.levels.count);
+	const struct block_code code = levels_block_code(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
-	if (p.coding == LEVELS_FIXED) {
+	if (p.coding == LEVELS_FIXED)
 		add_fixed(&d, first, end);
-	} else {
-		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &symbols, levels_coder(p.coding),
-		                    add_symbols, &d, acc, first, last);
-	}
+	else
+		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &code,
+		                    levels_coder(p.coding), add_symbols, &d, acc, first, last);
 	return 1;
 }
 
@@ -325,11 +307,11 @@ void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero
 	frame_fact(out, "mean_norm", sum / (double)p.buckets);
 
 	struct decoding d = {.payload = &p, .n = frame->n};
-	const struct block_code symbols = levels_block_code(count);
+	const struct block_code code = levels_block_code(count);
 	if (p.coding == LEVELS_FIXED)
 		decode_fixed(&d, count_block, 0, d.n);
 	else
-		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &symbols, levels_coder(p.coding),
+		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &code, levels_coder(p.coding),
 		              count_symbols, &d);
 	out->sent = d.sent;
 }
