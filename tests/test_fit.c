@@ -1,4 +1,4 @@
-/* Where adaptive levels go: laws' moments, and what the solvers promise about Psi.
+/* Fitted levels: the moments of laws, and the solvers' promises about Psi.
  *
  * SPDX-License-Identifier: MIT */
 #include "fit/optimum.h"
@@ -20,8 +20,7 @@ static void assert_near(double a, double b, double tolerance)
 		fail_msg("%.17g is not %.17g", a, b);
 }
 
-/* ---- Laws to try -----------------------------------------------------------------------------------------
- */
+/* ---- Laws to try ------------------------------------------------------------------------------------ */
 
 /* Bins from -1 to 1: eight an octave from 2^-20, and one about zero. */
 enum { BINS = 321 };
@@ -69,8 +68,8 @@ static const struct fit_law *counted(struct bins *b, const unsigned *count)
 	return sum_up(b);
 }
 
-/* What adaptation meets: normal, Laplace, and lenet's gradients from its first step, after one epoch and
- * after two. */
+/* Laws of gradients: normal, Laplace, and lenet's gradients at its first step, after one epoch and after two.
+ */
 enum { LAWS = 9 };
 static const struct fit_law *law_of(struct bins *b, int which)
 {
@@ -104,10 +103,9 @@ static double uniform(void)
 	return (double)(random_state >> 11) * 0x1p-53;
 }
 
-/* ---- Moments ---------------------------------------------------------------------------------------------
- */
+/* ---- Moments ---------------------------------------------------------------------------------------- */
 
-/* By summing up every bin's part of (a, b]. */
+/* Sums up every bin's part of (a, b]. */
 static void moments_bin_by_bin(const struct fit_histogram *h, double a, double b, double m[3])
 {
 	m[0] = m[1] = m[2] = 0;
@@ -186,8 +184,7 @@ static void a_magnitudes_law_is_folded(void **state)
 	assert_near(crumb_fit_psi(&magnitude.law, level + 4, 5), crumb_fit_psi(&mix.law, level, 9), 1e-15);
 }
 
-/* ---- The papers' numbers ---------------------------------------------------------------------------------
- */
+/* ---- The papers' numbers ---------------------------------------------------------------------------- */
 
 /* Computed outside this project, from the formulas, and given to 17 digits. */
 static const struct {
@@ -307,8 +304,7 @@ static void amq_follows_the_vectors(void **state)
 	}
 }
 
-/* ---- Coordinate descent ----------------------------------------------------------------------------------
- */
+/* ---- Coordinate descent ----------------------------------------------------------------------------- */
 
 static void a_move_is_to_the_best_place(void **state)
 {
@@ -336,7 +332,7 @@ static void a_move_is_to_the_best_place(void **state)
 	}
 }
 
-/* To the bit, and long after there is nothing left to gain. */
+/* This holds to the bit, and long after there is nothing left to gain. */
 static void a_sweep_never_raises_psi(void **state)
 {
 	(void)state;
@@ -432,8 +428,7 @@ static void a_laws_mass_does_not_matter(void **state)
 	assert_memory_equal(level, scaled, sizeof level);
 }
 
-/* ---- AMQ and ZipML ---------------------------------------------------------------------------------------
- */
+/* ---- AMQ and ZipML ---------------------------------------------------------------------------------- */
 
 static void no_multiplier_is_better(void **state)
 {
@@ -513,8 +508,7 @@ static void the_optimum_is_the_best_of_all(void **state)
 	}
 }
 
-/* ---- Whatever comes in -----------------------------------------------------------------------------------
- */
+/* ---- Degenerate laws ------------------------------------------------------------------------------ */
 
 static void solve_and_check(const struct fit_law *law, double lo)
 {

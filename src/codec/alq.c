@@ -6,10 +6,10 @@
 #include "payload/adapt.h"
 #include "fit/fit.h"
 
-/* Coordinate descent from the levels in use and from both of the paper's starts; the best of the three. */
-static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
+/* Descends from the levels in use and from both of the paper's starts, and takes the best of the three. */
+static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
 {
-	double best = crumb_fit_psi(fit, level, count);
+	double best = crumb_fit_psi(law, level, count);
 	for (int start = 0; start < 3; start++) {
 		double other[CRUMB_FIT_LEVELS];
 		__builtin_memcpy(other, previous, count * sizeof *other);
@@ -19,8 +19,8 @@ static void choose(const struct fit_law *fit, double *level, size_t count, doubl
 			crumb_fit_powers(other, count, lo, 0.5);
 		if (start && !__builtin_memcmp(other, previous, count * sizeof *other))
 			continue;
-		crumb_fit_alq(fit, other, count);
-		const double psi = crumb_fit_psi(fit, other, count);
+		crumb_fit_alq(law, other, count);
+		const double psi = crumb_fit_psi(law, other, count);
 		if (psi < best) {
 			best = psi;
 			__builtin_memcpy(level, other, count * sizeof *other);

@@ -6,9 +6,9 @@
 #include "payload/adapt.h"
 #include "fit/fit.h"
 
-static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
+static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
 {
-	crumb_fit_multiplier(fit, level, count, lo, previous[count - 2]);
+	crumb_fit_multiplier(law, level, count, lo, previous[count - 2]);
 }
 
 static void agree(struct crumb_packer *p, const float *stat, size_t learners)

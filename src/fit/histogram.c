@@ -9,7 +9,7 @@ void crumb_histogram_add_bucket(struct histogram_count *s)
 		return;
 	const double kept = (double)s->top / (double)top, weight = (double)s->norm / (double)top;
 	for (size_t i = 0; i < HISTOGRAM_BINS; i++)
-		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * s->worth * s->count[i];
+		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * s->weight * s->count[i];
 	s->top = top;
 	memset(s->count, 0, sizeof s->count);
 }
