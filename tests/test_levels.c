@@ -342,7 +342,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* Of many elements zipml counts an eighth, but all of a bucket with a far larger share of the error: its
+/* In a long gradient zipml counts an eighth, but all of a bucket with a far larger share of the error: its
  * levels are nearly optimal. Here the magnitudes of one bucket lie in nine octaves. */
 static void zipml_samples_many_elements(void **state)
 {

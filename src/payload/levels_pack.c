@@ -72,7 +72,7 @@ struct squares {
 	bool low;   /* a v other than 0 is below 2^-63; at 2^-63 it may be either, which changes no sum */
 };
 
-/* The same lane by lane; min: the smallest magnitude but 0. */
+/* Sums and extremes lane by lane; min: the smallest magnitude but 0. */
 struct square_lanes {
 	v16f sum[2], max, min;
 };

@@ -47,7 +47,7 @@ def print_normals():
                 return (below - above) / moments[0]
 
             best = brentq(derivative, a, b, xtol=1e-14)
-            print("\t{%s, {%s}, %.16e}," % (", ".join("%.16g" % x for x in (mean, sigma, lo, hi, a, b)),
+            print("\t{%s, {%s},\n\t%.16e}," % (", ".join("%.16g" % x for x in (mean, sigma, lo, hi, a, b)),
                                          ", ".join("%.16e" % m for m in moments), best))
     print("};")
 
