@@ -1,4 +1,4 @@
-/* Where adaptive levels go: laws' moments, and what the solvers promise about Psi.
+/* Fitted levels: the moments of laws, and the solvers' promises about Psi.
  *
  * SPDX-License-Identifier: MIT */
 #include "fit/optimum.h"
@@ -20,8 +20,7 @@ static void assert_near(double a, double b, double tolerance)
 		fail_msg("%.17g is not %.17g", a, b);
 }
 
-/* ---- Laws to try -----------------------------------------------------------------------------------------
- */
+/* ---- Laws to try ------------------------------------------------------------------------------------ */
 
 /* Bins from -1 to 1: eight an octave from 2^-20, and one about zero. */
 enum { BINS = 321 };
@@ -69,8 +68,8 @@ static const struct fit_law *counted(struct bins *b, const unsigned *count)
 	return sum_up(b);
 }
 
-/* What adaptation meets: normal, Laplace, and lenet's gradients from its first step, after one epoch and
- * after two. */
+/* Laws of gradients: normal, Laplace, and lenet's gradients at its first step, after one epoch and after two.
+ */
 enum { LAWS = 9 };
 static const struct fit_law *law_of(struct bins *b, int which)
 {
@@ -104,10 +103,9 @@ static double uniform(void)
 	return (double)(random_state >> 11) * 0x1p-53;
 }
 
-/* ---- Moments ---------------------------------------------------------------------------------------------
- */
+/* ---- Moments ---------------------------------------------------------------------------------------- */
 
-/* By summing up every bin's part of (a, b]. */
+/* Sums up every bin's part of (a, b]. */
 static void moments_bin_by_bin(const struct fit_histogram *h, double a, double b, double m[3])
 {
 	m[0] = m[1] = m[2] = 0;
@@ -186,8 +184,7 @@ static void a_magnitudes_law_is_folded(void **state)
 	assert_near(crumb_fit_psi(&magnitude.law, level + 4, 5), crumb_fit_psi(&mix.law, level, 9), 1e-15);
 }
 
-/* ---- The papers' numbers ---------------------------------------------------------------------------------
- */
+/* ---- The papers' numbers ---------------------------------------------------------------------------- */
 
 /* Computed outside this project, from the formulas, and given to 17 digits. */
 static const struct {
@@ -307,8 +304,7 @@ static void amq_follows_the_vectors(void **state)
 	}
 }
 
-/* ---- Coordinate descent ----------------------------------------------------------------------------------
- */
+/* ---- Coordinate descent ----------------------------------------------------------------------------- */
 
 static void a_move_is_to_the_best_place(void **state)
 {
@@ -336,7 +332,7 @@ static void a_move_is_to_the_best_place(void **state)
 	}
 }
 
-/* To the bit, and long after there is nothing left to gain. */
+/* This holds to the bit, and long after there is nothing left to gain. */
 static void a_sweep_never_raises_psi(void **state)
 {
 	(void)state;
@@ -426,45 +422,13 @@ static void a_laws_mass_does_not_matter(void **state)
 	crumb_fit_uniform(level, 8, -1);
 	memcpy(scaled, level, sizeof level);
 	crumb_fit_alq(counted(&b, table_lenet[0]), level, 8);
-	crumb_fit_step(&b.h.law, level, 8, 0.1);
 	for (int i = 0; i < BINS; i++)
 		b.mass[i] *= 0x1p-300;
 	crumb_fit_alq(sum_up(&b), scaled, 8);
-	crumb_fit_step(&b.h.law, scaled, 8, 0.1);
 	assert_memory_equal(level, scaled, sizeof level);
 }
 
-/* ---- Gradient steps --------------------------------------------------------------------------------------
- */
-
-static void gradient_steps_descend(void **state)
-{
-	(void)state;
-	static const double rate[] = {0.1, 10, 1e9};
-	for (int which = 0; which < LAWS; which++)
-		for (int s = 0; s < STARTS; s++)
-			for (size_t r = 0; r < COUNT_OF(rate); r++) {
-				struct bins b;
-				const struct fit_law *law = law_of(&b, which);
-				double level[8];
-				const double optimum = crumb_fit_optimum(&b.h, level, 8);
-				start(level, 8, -1, s);
-				const double first = crumb_fit_psi(law, level, 8);
-				double before = first;
-				for (int k = 0; k < 300; k++) {
-					const double psi = crumb_fit_step(law, level, 8, rate[r]);
-					assert_true(psi <= before);
-					before = psi;
-				}
-				assert_true(before < first);
-				if (rate[r] == 1e9) // always as far as allowed: near some local minimum
-					assert_true(before < 1.08 * optimum);
-				assert_ascending(level, 8, -1);
-			}
-}
-
-/* ---- AMQ and ZipML ---------------------------------------------------------------------------------------
- */
+/* ---- AMQ and ZipML ---------------------------------------------------------------------------------- */
 
 static void no_multiplier_is_better(void **state)
 {
@@ -544,30 +508,24 @@ static void the_optimum_is_the_best_of_all(void **state)
 	}
 }
 
-/* ---- Whatever comes in -----------------------------------------------------------------------------------
- */
+/* ---- Degenerate laws ------------------------------------------------------------------------------ */
 
 static void solve_and_check(const struct fit_law *law, double lo)
 {
 	static const double previous[] = {0.5, -0.5, 2, NAN, 0x1p-12};
 	for (int s = 0; s < STARTS + 2; s++)
 		for (size_t count = 2; count <= 16; count += count < 4 ? 1 : 6) {
-			double level[16], stepped[16];
+			double level[16];
 			start(level, count, lo, s % 2);
 			for (size_t j = 1; s >= STARTS && j + 1 < count; j++) // as near as may be to one end
 				level[j] = s == STARTS ? lo + (double)j * CRUMB_FIT_GAP
 				                       : 1 - (double)(count - 1 - j) * CRUMB_FIT_GAP;
 			assert_ascending(level, count, lo);
-			memcpy(stepped, level, sizeof level);
 			const double first = crumb_fit_psi(law, level, count);
 			const size_t sweeps = crumb_fit_alq(law, level, count);
 			assert_true(1 <= sweeps && sweeps <= 64);
 			assert_true(crumb_fit_psi(law, level, count) <= first);
 			assert_ascending(level, count, lo);
-			for (int k = 0; k < 20; k++)
-				assert_true(crumb_fit_step(law, stepped, count, 1e3) <= first);
-			assert_ascending(stepped, count, lo);
-			assert_true(crumb_fit_psi(law, stepped, count) >= 0);
 			for (size_t i = 0; i < COUNT_OF(previous); i++) {
 				const double p = crumb_fit_multiplier(law, level, count, lo, previous[i]);
 				assert_true(0 < p && p < 1);
@@ -649,7 +607,6 @@ int main(void)
 	        cmocka_unit_test(alq_converges_near_the_optimum),
 	        cmocka_unit_test(levels_are_the_same_bits_everywhere),
 	        cmocka_unit_test(a_laws_mass_does_not_matter),
-	        cmocka_unit_test(gradient_steps_descend),
 	        cmocka_unit_test(no_multiplier_is_better),
 	        cmocka_unit_test(the_optimum_is_the_best_of_all),
 	        cmocka_unit_test(levels_ascend_on_sparse_laws),

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The portable build's own functions, for uniform numbers from outside and for the levels of a frame. */
+/* Internal functions of the portable build, to round with given u and to read the levels of a frame. */
 #define V16_ISA                           vectors
 #define crumb_blocks_encode_vectors       crumb_blocks_encode_portable
 #define crumb_blocks_decode_vectors       crumb_blocks_decode_portable
@@ -18,7 +18,7 @@
 #include "fit/histogram.h"
 #include "fit/optimum.h"
 
-/* Eight elements under one norm, rounded with these u. */
+/* Eight elements under one norm, and the u that they are rounded with. */
 static const float element[V16] = {3, -4, 0, 12, 0, -84, 0.5f, -2};
 static const float chance[V16] = {0.5f, 0.01f, 0.49f, 0.99f, 0.51f, 0.3f, 0.2f, 0.7f};
 
@@ -44,11 +44,11 @@ static void vectors(void **state)
 			levels_powers(&levels, vector[i].count, vector[i].p);
 		else
 			levels_even(&levels, vector[i].count);
-		const struct unit unit = unit_of(element, CRUMB_F32, 0, 8, vector[i].norm);
-		assert_true(fabsf(unit.norm - vector[i].size) < 85 * 0x1p-22f);
+		const struct scaling scaling = bucket_scaling(element, CRUMB_F32, 0, 8, vector[i].norm);
+		assert_true(fabsf(scaling.norm - vector[i].size) < 85 * 0x1p-22f);
 		const struct rounding r = rounding_to(&levels);
 		const v16f y =
-		        v16_mul(v16_mul(v16_loadf(element), v16_set(unit.lift)), v16_set(unit.inverse));
+		        v16_mul(v16_mul(v16_loadf(element), v16_set(scaling.lift)), v16_set(scaling.inverse));
 		const v16i u = v16_trunc(v16_mul(v16_loadf(chance), v16_set(0x1p24f)));
 		const v16i code =
 		        vector[i].p > 0 ? round_table(y, v16_float_of(u), &r) : round_even(y, u, &r);
@@ -59,70 +59,29 @@ static void vectors(void **state)
 	}
 }
 
-/* Zero and powers of two are rounded to without a table, as with it: where an element is close to what u
- * decides, to levels, to zero, to one and beyond. */
-static void halves_need_no_table(void **state)
-{
-	(void)state;
-	static const float off[] = {0, 0.25f, 0.5f, 0.75f, 1, 2};
-	static const float special[] = {0, 1, 1 + 0x1p-23f, 1 - 0x1p-24f, 0x1p-149f, 0x1p-126f, 0x1p-30f};
-	uint64_t random = 1;
-	for (uint32_t count = 7; count <= 15; count += 8)
-		for (int trial = 0; trial < 100000; trial++) {
-			struct levels levels;
-			levels_powers(&levels, count, 0.5f);
-			const struct rounding r = rounding_to(&levels);
-			assert_true(are_halves(&levels));
-			float y[V16];
-			uint32_t u[V16];
-			for (size_t k = 0; k < V16; k++) {
-				const uint64_t bits = case_random(&random);
-				u[k] = (uint32_t)bits & 0xFFFFFF;
-				u[k] >>= (bits >> 24 & 7) == 7 ? 20 : 0; /* u near 0, too */
-				const float at =
-				        (float)(bits >> 27 & 1 ? u[k] : (1u << 24) - u[k]) * 0x1p-24f;
-				const float by =
-				        (bits >> 28 & 1 ? -1.0f : 1.0f) * off[(bits >> 29) % 6] * 0x1p-24f;
-				const uint32_t level = (uint32_t)(bits >> 33) % (count / 2 + 2);
-				y[k] = level > count / 2
-				               ? special[(bits >> 40) % (sizeof special / sizeof *special)]
-				       : level ? levels.at[count / 2 + level] * (1 + at + by)
-				               : levels.at[count / 2 + 1] * fabsf(at + by);
-				y[k] = fminf(y[k], 1 + 0x1p-23f) * (bits >> 50 & 1 ? -1.0f : 1.0f);
-			}
-			const v16f v = v16_loadf(y);
-			const v16i chance_of = v16_loadi(u), got = round_halves(v, chance_of, &r),
-			           want = round_table(v, v16_float_of(chance_of), &r);
-			for (size_t k = 0; k < V16; k++)
-				if (got.p[k] != want.p[k])
-					fail_msg("%u levels: %a with u = %#x is %u, expected %u", count,
-					         (double)y[k], u[k], got.p[k], want.p[k]);
-		}
-}
-
-/* Squares of lifted elements, whatever those of the others lose: below 2^-63 they are not normal numbers. */
+/* Norms come from squares of lifted elements: squares of elements below 2^-63 are not normal numbers. */
 static void norms_are_of_lifted_elements(void **state)
 {
 	(void)state;
 	float g[32] = {[0] = 0x1p-66f,         [1] = 0x1p-54f,  [2] = 0x1p-42f, [3] = 0x1.8p-30f,
 	               [16] = 0x1.000002p-66f, [17] = 0x1p-54f, [18] = 0x1p-42f};
-	for (int k = 0; k < 2; k++) { /* then the same in the greatest binades */
-		const struct unit unit = unit_of(g, CRUMB_F32, 0, 32, LEVELS_L2);
+	for (int k = 0; k < 2; k++) { /* then in the largest binades */
+		const struct scaling scaling = bucket_scaling(g, CRUMB_F32, 0, 32, LEVELS_L2);
 		float lane[V16] = {0}, sum = 0;
 		for (size_t i = 0; i < 32; i++)
-			lane[i % V16] += (g[i] * unit.lift) * (g[i] * unit.lift);
+			lane[i % V16] += (g[i] * scaling.lift) * (g[i] * scaling.lift);
 		for (size_t i = 0; i < V16; i++)
 			sum += lane[i];
-		assert_true(unit.norm == (float)sqrt(sum) / unit.lift);
+		assert_true(scaling.norm == (float)sqrt(sum) / scaling.lift);
 		if (!k)
-			assert_true(unit.norm == 0x1.800002p-30f);
+			assert_true(scaling.norm == 0x1.800002p-30f);
 		for (size_t i = 0; i < 32; i++)
 			g[i] *= 0x1p100f;
 	}
 }
 
-/* What is special about one element of a bucket of four blocks shows in the frame, in whichever block it is,
- * and with every instruction set. */
+/* A special element of a bucket of four blocks shows in the frame, whichever block it is in, and with every
+ * instruction set. */
 static void every_block_of_a_bucket_counts(void **state)
 {
 	(void)state;
@@ -177,7 +136,7 @@ static void levels_are_as_computed(void **state)
 	assert_memory_equal(levels.at, half, sizeof half);
 }
 
-/* Of an element v between two levels of its bucket. */
+/* The two levels of its bucket that an element lies between. */
 struct two_point {
 	double low, high;
 };
@@ -191,8 +150,8 @@ static struct two_point around(const struct levels *levels, double norm, double 
 	return (struct two_point){norm * levels->at[k], norm * levels->at[k + 1]};
 }
 
-/* The least of the right-hand sides of Theorem 2 (Faghri et al. 2020) over p, for levels with a zero and the
- * L2 norm. */
+/* Returns the least of the right-hand sides of Theorem 2 (Faghri et al. 2020) over p, for levels with a zero
+ * and the L2 norm. */
 static double theorem_2(const struct levels *levels, double d)
 {
 	const uint32_t middle = levels->count / 2;
@@ -209,20 +168,20 @@ static double theorem_2(const struct levels *levels, double d)
 	return (ratio - 1) * (ratio - 1) / (4 * ratio) + least;
 }
 
-/* What frames of one gradient are expected to be, element by element. */
+/* Statistics expected of frames of one gradient, element by element. */
 struct expected {
 	float g[4096];
 	double sum[4096], variance[4096], squares, spread;
 };
 enum { N = 4096, STEPS = 256 };
 
-/* Adds what the levels and norms of a frame say; it is below the bounds. */
+/* Adds the variance that the levels and norms of a frame give, which is below the papers' bounds. */
 static void expect(struct expected *e, const uint8_t *frame, size_t len, bool theorem, bool qsgd)
 {
 	struct frame opened;
 	struct levels_payload p;
 	assert_int_equal(crumb_frame_open(&opened, frame, len), len);
-	assert_true(levels_open(&opened, &p));
+	assert_true(levels_open(&p, &opened) && levels_read(&p));
 	const double d = (double)p.bucket, half = p.levels.count / 2;
 	for (size_t b = 0; b < p.buckets; b++) {
 		double variance = 0, norm = 0;
@@ -310,26 +269,26 @@ static void rounding_is_unbiased(void **state)
 		}
 }
 
-/* The levels of one learner's frame. */
+/* Returns the levels of a learner's frame. */
 static struct levels levels_of(crumb_packer *p, const float *g)
 {
 	struct frame opened;
-	struct levels_payload parts = {0}; /* levels are compared as bytes */
+	struct levels_payload payload = {0}; /* levels are compared as bytes */
 	size_t len;
 	uint8_t *const frame = case_pack(p, g, CRUMB_F32, &len);
 	assert_int_equal(crumb_frame_open(&opened, frame, len), len);
-	assert_true(levels_open(&opened, &parts));
+	assert_true(levels_open(&payload, &opened) && levels_read(&payload));
 	free(frame);
-	return parts.levels;
+	return payload.levels;
 }
 
-/* zipml's histogram, as it is defined: one coordinate after another, each weighed by its norm squared. */
+/* zipml's histogram by its definition: coordinate by coordinate, each weighed by its norm squared. */
 struct masses {
 	double top, mass[HISTOGRAM_BINS];
 	bool weigh;
 };
 
-static void see_masses(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
+static void add_masses(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
                        size_t count)
 {
 	struct masses *m = arg;
@@ -341,13 +300,14 @@ static void see_masses(void *arg, size_t block, bool first_of_bucket, float norm
 		m->mass[histogram_bin(y[i])] += pow((double)norm / m->top, 2);
 }
 
-/* On every machine, of whole and short blocks, of buckets that grow, of which one is all zeros. */
+/* On every instruction set, of whole and short blocks, of buckets of growing norms, of which one is all
+ * zeros. */
 static void zipml_has_the_best_levels_of_its_histogram(void **state)
 {
 	(void)state;
 	static const size_t length[] = {2, 7, 129, 1000, N - 61, N};
 	static float g[N];
-	levels_survey *const survey = survey_levels;
+	levels_walk_function *const survey = levels_walk;
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
 	crumb_codec codec;
@@ -360,7 +320,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 			g[0] = 1; /* else there may be nothing to put levels at */
 			struct masses m = {.top = 0};
 			for (int pass = 0; pass < 2; pass++, m.weigh = true)
-				survey(g, CRUMB_F32, length[l], 256, LEVELS_L2, see_masses, &m);
+				survey(g, CRUMB_F32, length[l], 256, LEVELS_L2, add_masses, &m);
 			struct histogram_law law;
 			double level[8];
 			crumb_histogram_law(&law, m.mass);
@@ -382,8 +342,8 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 	crumb_set_isa(NULL);
 }
 
-/* Of many elements zipml counts an eighth, but all of a bucket that has far more of the error than others:
- * its levels are the best ones, nearly. Here the magnitudes of one bucket lie in nine octaves. */
+/* In a long gradient zipml counts an eighth, but all of a bucket with a far larger share of the error: its
+ * levels are nearly optimal. Here the magnitudes of one bucket lie in nine octaves. */
 static void zipml_samples_many_elements(void **state)
 {
 	(void)state;
@@ -399,7 +359,7 @@ static void zipml_samples_many_elements(void **state)
 		g[FAR + i] *= 0.05f * exp2f(9 * (float)(i % 97) / 97);
 	struct masses m = {.top = 0};
 	for (int pass = 0; pass < 2; pass++, m.weigh = true)
-		survey_levels(g, CRUMB_F32, MANY, BUCKET, LEVELS_L2, see_masses, &m);
+		levels_walk(g, CRUMB_F32, MANY, BUCKET, LEVELS_L2, add_masses, &m);
 	struct histogram_law law;
 	double level[8];
 	crumb_histogram_law(&law, m.mass);
@@ -463,8 +423,8 @@ static void learners_end_with_the_same_levels(void **state)
 	}
 }
 
-/* What a learner tells is, of 643 floats, the greatest norm, a histogram to judge by and one to fit. Levels
- * that fit the one and do worse on the other are not taken. */
+/* A learner shares 643 floats: its largest norm, a histogram to judge by and one to fit. Levels that fit the
+ * one and do worse on the other are not taken. */
 static void levels_that_judge_worse_are_not_taken(void **state)
 {
 	(void)state;
@@ -522,7 +482,7 @@ static void what_has_no_spread_is_defined(void **state)
 	}
 }
 
-/* Of a table that a frame carries no level may be another's equal, nor below the one before. */
+/* A level of a frame's table must be above the one before. */
 static void levels_of_a_frame_ascend(void **state)
 {
 	(void)state;
@@ -549,8 +509,8 @@ static void levels_of_a_frame_ascend(void **state)
 	free(p);
 }
 
-/* A frame is checked in parts of 16 KiB, of which the first here has norms alone. */
-static void norms_may_be_longer_than_a_part(void **state)
+/* A frame is validated in chunks of 16 KiB, the first of which holds norms alone here. */
+static void norms_may_be_longer_than_a_chunk(void **state)
 {
 	(void)state;
 	enum { N = 4200 * 128 + 5 };
@@ -578,7 +538,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(vectors),
-	        cmocka_unit_test(halves_need_no_table),
 	        cmocka_unit_test(norms_are_of_lifted_elements),
 	        cmocka_unit_test(every_block_of_a_bucket_counts),
 	        cmocka_unit_test(levels_are_as_computed),
@@ -589,7 +548,7 @@ int main(void)
 	        cmocka_unit_test(levels_that_judge_worse_are_not_taken),
 	        cmocka_unit_test(what_has_no_spread_is_defined),
 	        cmocka_unit_test(levels_of_a_frame_ascend),
-	        cmocka_unit_test(norms_may_be_longer_than_a_part),
+	        cmocka_unit_test(norms_may_be_longer_than_a_chunk),
 	};
 	return cmocka_run_group_tests_name("levels", tests, NULL, NULL);
 }

@@ -6,12 +6,10 @@
 #include "payload/adapt.h"
 #include "fit/fit.h"
 
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_TABLE); }
-
-/* Coordinate descent from the levels in use and from both of the paper's starts; the best of the three. */
-static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
+/* Descends from the levels in use and from both of the paper's starts, and takes the best of the three. */
+static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
 {
-	double best = crumb_fit_psi(fit, level, count);
+	double best = crumb_fit_psi(law, level, count);
 	for (int start = 0; start < 3; start++) {
 		double other[CRUMB_FIT_LEVELS];
 		__builtin_memcpy(other, previous, count * sizeof *other);
@@ -21,8 +19,8 @@ static void choose(const struct fit_law *fit, double *level, size_t count, doubl
 			crumb_fit_powers(other, count, lo, 0.5);
 		if (start && !__builtin_memcmp(other, previous, count * sizeof *other))
 			continue;
-		crumb_fit_alq(fit, other, count);
-		const double psi = crumb_fit_psi(fit, other, count);
+		crumb_fit_alq(law, other, count);
+		const double psi = crumb_fit_psi(law, other, count);
 		if (psi < best) {
 			best = psi;
 			__builtin_memcpy(level, other, count * sizeof *other);
@@ -47,6 +45,6 @@ CODEC_INFO(alq, .id = 15, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
            .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)", .keys = ADAPT_KEYS,
            .key = {ADAPT_OWN_KEYS});
 
-LEVELS_CODEC(alq, .floats = crumb_adapt_floats, .describe = levels_describe_zero,
+LEVELS_CODEC(alq, LEVELS_TABLE, true, .pack = pack, .floats = crumb_adapt_floats,
              .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,
-                                                    crumb_adapt_sound});
+                                                    crumb_adapt_packer_ok});

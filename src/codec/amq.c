@@ -6,11 +6,9 @@
 #include "payload/adapt.h"
 #include "fit/fit.h"
 
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_POWERS); }
-
-static void choose(const struct fit_law *fit, double *level, size_t count, double lo, const double *previous)
+static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
 {
-	crumb_fit_multiplier(fit, level, count, lo, previous[count - 2]);
+	crumb_fit_multiplier(law, level, count, lo, previous[count - 2]);
 }
 
 static void agree(struct crumb_packer *p, const float *stat, size_t learners)
@@ -31,6 +29,6 @@ CODEC_INFO(amq, .id = 16, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
            .brief = "levels of powers whose multiplier follows the distribution (Faghri et al. 2020)",
            .keys = ADAPT_KEYS, .key = {ADAPT_OWN_KEYS});
 
-LEVELS_CODEC(amq, .floats = crumb_adapt_floats, .describe = levels_describe_zero,
+LEVELS_CODEC(amq, LEVELS_POWERS, true, .pack = pack, .floats = crumb_adapt_floats,
              .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,
-                                                    crumb_adapt_sound});
+                                                    crumb_adapt_packer_ok});

@@ -6,8 +6,6 @@
 
 enum { NORM = LEVELS_OWN }; /* the key of its own */
 
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_POWERS); }
-
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
@@ -16,10 +14,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	return levels_pack(p, grad, type, &levels, (enum levels_norm)p->codec.value[NORM], dst, out);
 }
 
-static void describe(const struct frame *frame, crumb_frame_info *out) { levels_describe(frame, out); }
-
 CODEC_INFO(natural, .id = 14, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .name = "natural",
            .brief = "0 or a power of two of the bucket's norm, at random (Horvath et al. 2019)", .keys = 4,
            .key = {LEVELS_KEYS(4, 4, 512), LEVELS_NORM_KEY(LEVELS_MAX)});
 
-LEVELS_CODEC(natural, .describe = describe);
+LEVELS_CODEC(natural, LEVELS_POWERS, false, .pack = pack);

@@ -5,8 +5,6 @@
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
 
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_POWERS); }
-
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
@@ -19,4 +17,4 @@ CODEC_INFO(nuqsgd, .id = 13, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .n
            .brief = "one of the bucket's norm times 1, 1/2, 1/4..., at random (Ramezani-Kebrya et al. 2021)",
            .keys = 5, .key = {LEVELS_KEYS(4, 4, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)});
 
-LEVELS_CODEC(nuqsgd, .describe = levels_describe_zero);
+LEVELS_CODEC(nuqsgd, LEVELS_POWERS, true, .pack = pack);

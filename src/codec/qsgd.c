@@ -6,8 +6,6 @@
 
 enum { ZERO = LEVELS_OWN, NORM }; /* the keys */
 
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_EVEN); }
-
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
@@ -20,4 +18,4 @@ CODEC_INFO(qsgd, .id = 12, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .nam
            .brief = "one of evenly spaced levels of the bucket's norm, at random (Alistarh et al. 2017)",
            .keys = 5, .key = {LEVELS_KEYS(4, 8, 512), LEVELS_ZERO_KEY(1), LEVELS_NORM_KEY(LEVELS_L2)});
 
-LEVELS_CODEC(qsgd, .accepts = levels_accepts, .describe = levels_describe_zero);
+LEVELS_CODEC(qsgd, LEVELS_EVEN, true, .pack = pack);

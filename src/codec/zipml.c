@@ -1,56 +1,39 @@
-/* zipml: the best levels that there are for this very gradient, or of a long one for a sample of it, a
- * yardstick for the adaptive codecs (Zhang et al., ICML 2017).
+/* zipml: the optimal levels for each gradient, or for a sample of a long one: a yardstick for the adaptive
+ * codecs (Zhang et al., ICML 2017).
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/levels_codec.h"
 #include "fit/histogram.h"
 #include "fit/optimum.h"
-#include "v16/v16.h"
 
-/* Of a gradient of so many elements or more one block in eight is counted, but all of a bucket whose
- * norm squared is far above the mean of those before, since few such buckets may have most of the error. */
+/* From SAMPLED elements on one block in ONE_IN is counted, but every block of a bucket whose norm squared is
+ * FAR times the mean of those before or more, since few such buckets may have most of the error. */
 enum { SAMPLED = 1 << 20, ONE_IN = 8, FAR = 8 };
 
-static size_t bound(const crumb_codec *codec, size_t n) { return levels_bound(codec, n, LEVELS_TABLE); }
-
-/* histogram_bin of sixteen coordinates. */
-V16_FN v16i bins_of(v16f y)
-{
-	const v16f size = v16_max(v16_min_abs(y, v16_set(0x1.fffffep-1f)), v16_set(0x1.fffffep-21f));
-	const v16i at = v16_subi(v16_shr(v16_bits_of(size), 20), v16_seti(HISTOGRAM_LEAST - 1));
-	return v16_addi_signed(v16_seti(HISTOGRAM_SIDE), at, y);
-}
-
-struct survey {
-	struct histogram_survey of;
+struct sample {
+	struct histogram_count histogram;
 	bool sampled;
-	double buckets, squares; /* of their norms */
+	double buckets, squares; /* the number of buckets so far, and the sum of their norms squared */
 };
 
-static void see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
+static void visit(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
 {
-	struct survey *survey = arg;
-	struct histogram_survey *s = &survey->of;
+	struct sample *sample = arg;
+	struct histogram_count *s = &sample->histogram;
 	if (first_of_bucket) {
 		const double square = (double)norm * norm;
-		const bool far = square * survey->buckets >= FAR * survey->squares;
-		crumb_histogram_weigh(s);
+		const bool far = square * sample->buckets >= FAR * sample->squares;
+		crumb_histogram_add_bucket(s);
 		s->norm = norm;
-		s->worth = survey->sampled && !far ? ONE_IN : 1;
-		survey->buckets++;
-		survey->squares += square;
+		s->weight = sample->sampled && !far ? ONE_IN : 1;
+		sample->buckets++;
+		sample->squares += square;
 	}
-	/* In golden steps, which no rows of a tensor fall in with. */
-	if (norm == 0 || (s->worth > 1 && (uint32_t)block * 0x9E3779B9u > UINT32_MAX / ONE_IN))
+	/* Multiples of the golden ratio, which coincide with no rows of a tensor. */
+	if (norm == 0 || (s->weight > 1 && (uint32_t)block * 0x9E3779B9u > UINT32_MAX / ONE_IN))
 		return;
-	uint32_t bin[LEVELS_BLOCK];
-	for (size_t i = 0; i < count; i += V16)
-		v16_storei(bin + i, bins_of(v16_loadf(y + i)));
-	for (size_t i = 0; i < count; i += HISTOGRAM_TURNS)
-		for (size_t turn = 0; turn < HISTOGRAM_TURNS; turn++)
-			s->count[turn][bin[i + turn]]++;
-	/* Behind the last elements there are zeros. */
-	s->count[0][HISTOGRAM_SIDE] -= -(uint32_t)count % HISTOGRAM_TURNS;
+	for (size_t i = 0; i < count; i++)
+		s->count[histogram_bin(y[i])]++;
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -60,22 +43,20 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const uint32_t count = levels_count(&p->codec, false);
 	levels_powers(&levels, count, 0.5f); /* should all be zeros */
 	levels.form = LEVELS_TABLE;
-	struct survey s = {.sampled = p->n >= SAMPLED};
-	survey_levels(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, see, &s);
-	crumb_histogram_weigh(&s.of);
+	struct sample s = {.sampled = p->n >= SAMPLED};
+	levels_walk(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, visit, &s);
+	crumb_histogram_add_bucket(&s.histogram);
 	struct histogram_law law;
 	double level[CRUMB_FIT_LEVELS];
-	crumb_histogram_law(&law, s.of.mass);
-	const double psi = s.of.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
-	for (uint32_t k = 0; k < count && s.of.top > 0 && psi <= 1e300; k++)
+	crumb_histogram_law(&law, s.histogram.mass);
+	const double psi = s.histogram.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
+	for (uint32_t k = 0; k < count && s.histogram.top > 0 && psi <= 1e300; k++)
 		levels.at[k] = (float)level[k];
 	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
 }
-
-static void describe(const struct frame *frame, crumb_frame_info *out) { levels_describe(frame, out); }
 
 CODEC_INFO(zipml, .id = 17, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED, .name = "zipml",
            .brief = "the best levels for each gradient: a yardstick, not fast (Zhang et al. 2017)",
            .keys = LEVELS_OWN, .key = {LEVELS_KEYS(3, 4, 8192)});
 
-LEVELS_CODEC(zipml, .describe = describe);
+LEVELS_CODEC(zipml, LEVELS_TABLE, false, .pack = pack);

@@ -1,19 +1,14 @@
-/* SPDX-License-Identifier: MIT */
+/* Laws and their moments; levels of least Psi under a law.
+ *
+ * SPDX-License-Identifier: MIT */
 #include "fit/fit.h"
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
+/* ---- Histograms ------------------------------------------------------------------------------------- */
 
-/* ---- Histograms -----------------------------------------------------------------------------------------
- */
-
-/* What mass, uniform over (a, b], adds to the moments; or at a, if that is b. */
+/* Adds the moments of a mass that is uniform over (a, b], or at a if a == b. */
 static void add_uniform(double m[3], double mass, double a, double b)
 {
 	m[0] += mass;
@@ -21,7 +16,7 @@ static void add_uniform(double m[3], double mass, double a, double b)
 	m[2] += mass * (a * a + a * b + b * b) / 3;
 }
 
-/* How many bins end at or before x. */
+/* Returns the number of bins that end at or before x. */
 static size_t bins_before(const struct fit_histogram *h, double x)
 {
 	size_t low = 0, high = h->count;
@@ -80,10 +75,9 @@ void crumb_fit_histogram(struct fit_histogram *h, const double *edge, const doub
 	}
 }
 
-/* ---- Normals --------------------------------------------------------------------------------------------
- */
+/* ---- Normals ---------------------------------------------------------------------------------------- */
 
-/* exp(-x), x >= 0, by its series at the remainder of x by log 2. */
+/* Returns exp(-x), x >= 0, by the series at the remainder of x modulo log 2. */
 static double exp_minus(double x)
 {
 	static const double log2_high = 0x1.62e42feep-1, log2_low = 0x1.a39ef35793c76p-33;
@@ -140,7 +134,7 @@ static void mixture_moments(const struct fit_law *law, double a, double b, doubl
 		const double mean = mix->part[i].mean, sigma = mix->part[i].sigma, w = mix->part[i].weight;
 		const double x = (a - mean) / sigma, y = (b - mean) / sigma;
 		const double at_x = density(x), at_y = density(y);
-		/* of the standard normal over (x, y] */
+		/* Moments of the standard normal over (x, y]. */
 		const double mass = normal_mass(x, y), first = at_x - at_y,
 		             second = mass + x * at_x - y * at_y;
 		m[0] += w * mass;
@@ -160,8 +154,7 @@ void crumb_fit_mixture(struct fit_mixture *m, struct fit_normal *part, size_t co
 	}
 }
 
-/* ---- Magnitudes -----------------------------------------------------------------------------------------
- */
+/* ---- Magnitudes ------------------------------------------------------------------------------------- */
 
 static void magnitude_moments(const struct fit_law *law, double a, double b, double m[3])
 {
@@ -179,8 +172,7 @@ void crumb_fit_magnitude(struct fit_magnitude *m, const struct fit_law *of)
 	*m = (struct fit_magnitude){{magnitude_moments}, of};
 }
 
-/* ---- Levels ---------------------------------------------------------------------------------------------
- */
+/* ---- Levels ----------------------------------------------------------------------------------------- */
 
 void crumb_fit_uniform(double *level, size_t count, double lo)
 {
@@ -202,7 +194,7 @@ void crumb_fit_powers(double *level, size_t count, double lo, double p)
 	}
 }
 
-/* Psi of one interval; what rounding leaves of nothing may be negative. */
+/* Returns Psi of one interval; rounding may leave less than 0. */
 static double between(const double m[3], double a, double c)
 {
 	const double psi = (a + c) * m[1] - m[2] - a * c * m[0];
@@ -219,7 +211,7 @@ double crumb_fit_psi(const struct fit_law *law, const double *level, size_t coun
 	return psi;
 }
 
-/* Moves *level, one of count at all, unless that raises Psi, which it returns. */
+/* Moves *level, one of the count levels at all, unless that raises Psi; returns Psi. */
 static double move(const struct fit_law *law, double *all, size_t count, double *level, double to, double psi)
 {
 	const double from = *level;
@@ -231,9 +223,9 @@ static double move(const struct fit_law *law, double *all, size_t count, double 
 	return psi;
 }
 
-/* The best place between a and c: where the mass above a is the integral of (c - r) / (c - a), as the
- * derivative of Psi says. Found by the secant's rule where that shrinks the interval and by halving it where
- * not, so that no inverse of F is needed, which fails in the tails. */
+/* Returns the best place between a and c: there the mass above a is the integral of (c - r) / (c - a), as the
+ * derivative of Psi says. Searched by the secant rule with every third step a bisection, so that no inverse
+ * of F is needed, which fails in the tails. */
 static double best_between(const struct fit_law *law, double a, double now, double c)
 {
 	double m[3], low = a + CRUMB_FIT_GAP, high = c - CRUMB_FIT_GAP;
@@ -276,7 +268,7 @@ double crumb_fit_descend(const struct fit_law *law, double *level, size_t count)
 	return sweep(law, level, count, false);
 }
 
-/* The derivative of Psi by *l, and in *coupling what a move of l[1] adds to it. */
+/* Returns the derivative of Psi by *l; *coupling: its derivative by l[1]. */
 static double derivative(const struct fit_law *law, const double *l, double *coupling)
 {
 	double left[3], right[3];
@@ -286,32 +278,15 @@ static double derivative(const struct fit_law *law, const double *l, double *cou
 	return left[1] - l[-1] * left[0] - (l[1] * right[0] - right[1]);
 }
 
-static double shorter(const double *l) /* of the ways to the neighbours */
+static double nearer_distance(const double *l) /* to a neighbour */
 {
 	return l[0] - l[-1] < l[1] - l[0] ? l[0] - l[-1] : l[1] - l[0];
 }
 
-double crumb_fit_step(const struct fit_law *law, double *level, size_t count, double rate)
-{
-	double psi = crumb_fit_psi(law, level, count), whole[3], unused;
-	law->moments(law, level[0], level[count - 1], whole);
-	if (!(whole[0] > 0))
-		return psi;
-	for (double *l = level + 1; l + 1 < level + count; l++) {
-		const double room = shorter(l), from = *l;
-		const double most = room / 2 < room - CRUMB_FIT_GAP ? room / 2 : room - CRUMB_FIT_GAP;
-		double step = rate / whole[0] * derivative(law, l, &unused);
-		step = step > most ? most : step < -most ? -most : step;
-		for (int i = 0; i < 30 && step != 0 && *l == from; i++, step /= 2)
-			psi = move(law, level, count, l, from - step, psi);
-	}
-	return psi;
-}
-
-/* One step of Newton's method on all inner levels together; the second derivatives are tridiagonal. Descent
- * alone creeps along the valley in which levels shift together. Taken only
- * if levels stay apart and Psi falls, which needs no look at the pivots' signs. */
-static double leap(const struct fit_law *law, double *level, size_t count, double psi)
+/* Takes one step of Newton's method on all inner levels together; the second derivatives are tridiagonal.
+ * Descent alone creeps along the valley in which levels shift together. Only a step that keeps levels apart
+ * and lowers Psi is taken, so that the pivots' signs need no test. */
+static double newton_step(const struct fit_law *law, double *level, size_t count, double psi)
 {
 	double slope[CRUMB_FIT_LEVELS], pivot[CRUMB_FIT_LEVELS], beside[CRUMB_FIT_LEVELS],
 	        to[CRUMB_FIT_LEVELS], m[3];
@@ -319,7 +294,7 @@ static double leap(const struct fit_law *law, double *level, size_t count, doubl
 	slope[0] = beside[0] = 0;
 	pivot[0] = 1;
 	for (size_t j = 1; j < last; j++) {
-		const double near = shorter(level + j) / 8;
+		const double near = nearer_distance(level + j) / 8;
 		slope[j] = derivative(law, level + j, &beside[j]);
 		law->moments(law, level[j] - near, level[j] + near, m);
 		pivot[j] = (level[j + 1] - level[j - 1]) * m[0] / (2 * near);
@@ -349,14 +324,14 @@ static size_t converge(const struct fit_law *law, double *level, size_t count, b
 	size_t sweeps = 0;
 	for (bool gains = true; gains && sweeps < 64; sweeps++) {
 		const double before = psi;
-		psi = leap(law, level, count, sweep(law, level, count, downward));
+		psi = newton_step(law, level, count, sweep(law, level, count, downward));
 		gains = before - psi > 1e-4 * before;
 	}
 	return sweeps;
 }
 
-/* Where a law peaks at zero, one level settles there; of an even number it may be either of the middle ones,
- * and the order of a sweep decides which. One of the two minima can be the better by some percent. */
+/* Under a law that peaks at zero one level settles there. Of an even number it may be either of the middle
+ * ones, and the order of a sweep decides which; one of the two minima can be better by some percent. */
 size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count)
 {
 	double other[CRUMB_FIT_LEVELS];
@@ -367,22 +342,21 @@ size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count)
 	return up > down ? up : down;
 }
 
-/* ---- AMQ ------------------------------------------------------------------------------------------------
- */
+/* ---- AMQ -------------------------------------------------------------------------------------------- */
 
-static const double power_most = 1 - 0x1p-16, power_least = 0x1p-100; /* of p; of any of its powers */
+static const double max_p = 1 - 0x1p-16, min_power = 0x1p-100;
 
 static bool in_range(double p, size_t count, double lo)
 {
 	double power = p;
 	for (size_t i = positive_levels(count, lo); i > 2; i--)
 		power *= p;
-	return 0 < p && p <= power_most && power >= power_least;
+	return 0 < p && p <= max_p && power >= min_power;
 }
 
 struct search {
 	const struct fit_law *law;
-	double *level, lo, p, psi; /* p is the best so far */
+	double *level, lo, p, psi; /* p, psi: the best so far */
 	size_t count;
 };
 
@@ -402,10 +376,10 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
 {
 	const double ratio = 0.84089641525371454303,
 	             golden = 0.61803398874989484820; /* 2^(-1/4); (sqrt(5) - 1) / 2 */
-	struct search s = {law, level, lo, power_most, INFINITY, count};
+	struct search s = {law, level, lo, max_p, INFINITY, count};
 	if (in_range(previous, count, lo))
 		psi_at(&s, previous);
-	double best = power_most, least = INFINITY, p = power_most;
+	double best = max_p, least = INFINITY, p = max_p;
 	for (int i = 0; i < 64 && in_range(p, count, lo); i++, p *= ratio) {
 		const double psi = psi_at(&s, p);
 		if (psi < least) {
@@ -413,7 +387,7 @@ double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t cou
 			best = p;
 		}
 	}
-	double low = best * ratio, high = best / ratio < power_most ? best / ratio : power_most;
+	double low = best * ratio, high = best / ratio < max_p ? best / ratio : max_p;
 	double left = high - golden * (high - low), right = low + golden * (high - low);
 	double psi_left = psi_at(&s, left), psi_right = psi_at(&s, right);
 	for (int i = 0; i < 40; i++)

@@ -1,4 +1,4 @@
-/* Where to put the levels of a quantiser: ALQ and AMQ (Faghri et al., NeurIPS 2020); ZipML is in optimum.h.
+/* Levels of a quantiser fitted to a distribution: ALQ and AMQ (Faghri et al., NeurIPS 2020).
  *
  * Levels are doubles, ascending, count >= 2 of them, from -1 to 1 (signed coordinates) or from 0 to 1
  * (magnitudes). The first and the last never move. A coordinate r is rounded at random to one of its two
@@ -9,7 +9,7 @@
  * where the law F says how the coordinates, divided by their norm, are distributed. All functions minimise
  * Psi.
  *
- * There are only sums, products, quotients and comparisons here, in a fixed order: a law and a start give the
+ * Only sums, products, quotients and comparisons are computed, in a fixed order: a law and a start give the
  * same levels, to the bit, on every machine. Nothing is allocated; the arrays are the caller's and outlive
  * the law.
  *
@@ -20,18 +20,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Neighbouring levels stay this far apart, which keeps them apart as f32 too. Whoever sets levels keeps to
- * it. */
+/* No fused multiply-add: levels must be the same on every machine. */
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(__GNUC__)
+#pragma GCC optimize("fp-contract=off")
+#endif
+
+/* Neighbouring levels stay this far apart, which keeps them apart as f32 too. Callers' levels must be, too.
+ */
 #define CRUMB_FIT_GAP 0x1p-23
 
-/* A law F: masses >= 0, of any sum; none outside the interval that it is made for. */
+/* A law F: masses >= 0, of any sum, inside the interval that it is made for. */
 struct fit_law {
 	/* m[k] = the integral over (a, b] of r^k dF(r), for k = 0, 1, 2 and a <= b. */
 	void (*moments)(const struct fit_law *law, double a, double b, double m[3]);
 };
 
-/* Uniform within each bin. Bin i is (edge[i], edge[i + 1]] and has mass[i]; edges ascend, and a bin between
- * equal edges is a point. */
+/* The law that is uniform within each bin. Bin i is (edge[i], edge[i + 1]] and has mass[i]; edges ascend, and
+ * a bin between equal edges is a point. */
 struct fit_histogram {
 	struct fit_law law;
 	size_t count;
@@ -56,8 +63,8 @@ struct fit_mixture {
 	size_t count;
 };
 
-/* Means lie in [lo, hi]. Takes part over: weights are divided by the masses inside [lo, hi], and a sigma
- * below the gap becomes it. */
+/* Means lie in [lo, hi]. part is kept and changed: weights are divided by the masses inside [lo, hi], and
+ * sigmas are at least CRUMB_FIT_GAP. */
 void crumb_fit_mixture(struct fit_mixture *m, struct fit_normal *part, size_t count, double lo, double hi);
 
 /* The law of |r|, on [0, 1], where r has another law, on [-1, 1]. */
@@ -67,35 +74,30 @@ struct fit_magnitude {
 };
 void crumb_fit_magnitude(struct fit_magnitude *m, const struct fit_law *of);
 
-/* Starts, with lo = -1 or 0: even steps from lo to 1; and 1, p, p^2, ... with their negatives when lo is -1,
- * and with zero when lo is 0 or count is odd. p is in (0, 1); the paper's exponential start has 1/2. */
+/* Starts of a search, with lo = -1 or 0: even steps from lo to 1; and 1, p, p^2, ... with their negatives
+ * when lo is -1, and with zero when lo is 0 or count is odd. p is in (0, 1); the paper's exponential start
+ * has 1/2. */
 void crumb_fit_uniform(double *level, size_t count, double lo);
 void crumb_fit_powers(double *level, size_t count, double lo, double p);
 
 double crumb_fit_psi(const struct fit_law *law, const double *level, size_t count);
 
 /* Coordinate descent (Theorem 1): moves each inner level, in ascending order, to the best place between its
- * neighbours. Returns Psi. Neither this nor a single one of its moves raises what crumb_fit_psi returns. */
+ * neighbours. Returns Psi, which no move raises. */
 double crumb_fit_descend(const struct fit_law *law, double *level, size_t count);
 
-/* A safeguarded gradient step (section 3.2) on each inner level, in ascending order: rate times the
- * derivative of Psi by that level, for a law of mass 1, but at most half of the way to the nearer neighbour,
- * and halved until Psi does not rise. Returns Psi. */
-double crumb_fit_step(const struct fit_law *law, double *level, size_t count, double rate);
-
-/* At most so many levels and bins where a function says so. */
+/* The most levels and bins, where a function says so. */
 enum { CRUMB_FIT_LEVELS = 16, CRUMB_FIT_BINS = 384 };
 
-/* ALQ: from the given levels, at most CRUMB_FIT_LEVELS, coordinate descent with a step of Newton's method on
- * all levels after each sweep, until both together gain no more than 1e-4 of Psi or 64 sweeps are done; once
- * with sweeps upward and once with sweeps downward, and the better is kept. Returns the sweeps of the longer.
- * Psi does not rise. What is found is a local minimum: try several starts. */
+/* ALQ: coordinate descent from the given levels, at most CRUMB_FIT_LEVELS, with a step of Newton's method on
+ * all levels after each sweep, until both together gain no more than 1e-4 of Psi or 64 sweeps are done. Once
+ * with sweeps upward and once with sweeps downward; the better is kept. Returns the sweeps of the longer. Psi
+ * does not rise. The levels found are a local minimum: try several starts. */
 size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count);
 
-/* AMQ: the multiplier p whose powers, as crumb_fit_powers lays them out, have the least Psi: over 2^-16 < p <
- * 1, by a grid in log p and golden section, with the interval about zero counted in, which the authors' code
- * leaves out. Returns previous where nothing better was found; it may be 0 for none. level receives the
- * powers. */
+/* AMQ: returns the multiplier p whose powers, as crumb_fit_powers lays them out, have the least Psi over
+ * 2^-16 < p < 1, by a grid in log p and golden section; or previous, which may be 0 for none, if that is no
+ * worse. The interval about zero counts, which the authors' code leaves out. level receives the powers. */
 double crumb_fit_multiplier(const struct fit_law *law, double *level, size_t count, double lo,
                             double previous);
 

@@ -2,18 +2,14 @@
 #include "fit/histogram.h"
 #include <string.h>
 
-void crumb_histogram_weigh(struct histogram_survey *s)
+void crumb_histogram_add_bucket(struct histogram_count *s)
 {
 	const float top = s->norm > s->top ? s->norm : s->top;
 	if (top == 0)
 		return;
 	const double kept = (double)s->top / (double)top, weight = (double)s->norm / (double)top;
-	for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
-		uint32_t count = 0;
-		for (int turn = 0; turn < HISTOGRAM_TURNS; turn++)
-			count += s->count[turn][i];
-		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * s->worth * count;
-	}
+	for (size_t i = 0; i < HISTOGRAM_BINS; i++)
+		s->mass[i] = s->mass[i] * (kept * kept) + weight * weight * s->weight * s->count[i];
 	s->top = top;
 	memset(s->count, 0, sizeof s->count);
 }
@@ -21,10 +17,10 @@ void crumb_histogram_weigh(struct histogram_survey *s)
 void crumb_histogram_law(struct histogram_law *law, const double *mass)
 {
 	double power = 0x1p-20;
-	for (size_t at = 0; at <= HISTOGRAM_SIDE; at++) {
+	for (size_t at = 0; at <= HISTOGRAM_SIDE_BINS; at++) {
 		const double edge = power * (double)(8 + at % 8) / 8;
-		law->edge[HISTOGRAM_SIDE + 1 + at] = edge;
-		law->edge[HISTOGRAM_SIDE - at] = -edge;
+		law->edge[HISTOGRAM_SIDE_BINS + 1 + at] = edge;
+		law->edge[HISTOGRAM_SIDE_BINS - at] = -edge;
 		power *= at % 8 == 7 ? 2 : 1;
 	}
 	crumb_fit_histogram(&law->of, law->edge, mass, HISTOGRAM_BINS,

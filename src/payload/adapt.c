@@ -1,4 +1,4 @@
-/* Statistics and levels of alq and amq.
+/* The statistics that learners share, and the levels they agree on, for alq and amq.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/adapt.h"
@@ -7,15 +7,12 @@
 #include <string.h>
 
 enum { EMPIRICAL, NORMAL };
-enum { MOST = CRUMB_FIT_LEVELS };
-enum {
-	PARTS = 20
-}; /* normal laws: the buckets of greatest norm, of a learner and of all (as the authors have it) */
+enum { PARTS = 20 }; /* normal laws of a mixture: the buckets of largest norm, as the authors have it */
 
-/* What a learner tells: stat[0], its greatest norm; the histogram to judge by; then a histogram, or the parts
- * of a mixture (norm, mean, deviation), or the count, sum and sum of squares about their buckets' means of
- * all coordinates. */
-static size_t told(const crumb_codec *codec)
+/* Returns the floats that a learner shares: its largest norm; the histogram to judge by; then a histogram, or
+ * the parts of a mixture (norm, mean, deviation), or the count, sum and sum of squares about their buckets'
+ * means of all coordinates. */
+static size_t stat_floats(const crumb_codec *codec)
 {
 	const bool normalized = codec->value[ADAPT_NORMALIZED] != 0;
 	return 1 + HISTOGRAM_BINS +
@@ -31,7 +28,7 @@ size_t crumb_adapt_floats(const crumb_codec *codec, size_t n)
 	return n ? levels_count(codec, zero_is_level(codec)) : 0;
 }
 
-bool crumb_adapt_sound(const struct crumb_packer *p)
+bool crumb_adapt_packer_ok(const struct crumb_packer *p)
 {
 	const uint32_t count = levels_count(&p->codec, zero_is_level(&p->codec));
 	const float *level = (const float *)(p + 1);
@@ -44,47 +41,47 @@ bool crumb_adapt_sound(const struct crumb_packer *p)
 size_t crumb_adapt_count(const struct crumb_packer *p)
 {
 	const uint64_t every = (uint64_t)p->codec.value[ADAPT_EVERY];
-	return p->step == 100 || p->step % every == 0 ? told(&p->codec) : 0;
+	return p->step == 100 || p->step % every == 0 ? stat_floats(&p->codec) : 0;
 }
 
-/* A norm may be above 2^120, which no learner may tell. */
-#define SMALLER 0x1p-16f
+/* Norms are shared in this unit: a norm may be above 2^120, which is not usable. */
+#define NORM_UNIT 0x1p-16f
 
 /* ---- measure -------------------------------------------------------------------------------- */
 
-/* Of one bucket's coordinates: how many, their mean, the sum of squares about it (Welford's recurrence). */
+/* Count, mean and sum of squares about the mean of coordinates (Welford's recurrence). */
 struct moments {
 	double count, mean, squares;
 };
 
-struct survey {
-	const bool normalized, normal, short_; /* short_: all that there is both fits and judges */
+struct measured {
+	const bool normalized, normal, single; /* single: one block alone both fits and judges */
 	double judge[HISTOGRAM_BINS], fit[HISTOGRAM_BINS];
-	float top;                     /* the greatest norm so far; weights are relative to it */
-	float norm;                    /* of the bucket that was seen last */
-	struct moments here;           /* of that bucket */
-	struct fit_normal part[PARTS]; /* in order of norm, which is the weight; greatest first */
+	float top;                     /* the largest norm so far; weights are relative to it */
+	float norm;                    /* the current bucket's */
+	struct moments here;           /* the current bucket's */
+	struct fit_normal part[PARTS]; /* by falling norm, which is the weight */
 	struct moments all;
 };
 
-/* Puts a part in its place among those of greatest weight; of equals the first stays first. */
-static void keep_part(struct fit_normal *part, size_t most, struct fit_normal one)
+/* Inserts a part among those of largest weight, after parts of equal weight. */
+static void insert_part(struct fit_normal part[PARTS], struct fit_normal one)
 {
-	size_t at = most;
+	size_t at = PARTS;
 	while (at > 0 && one.weight > part[at - 1].weight)
 		at--;
-	if (at == most)
+	if (at == PARTS)
 		return;
-	memmove(part + at + 1, part + at, (most - 1 - at) * sizeof *part);
+	memmove(part + at + 1, part + at, (PARTS - 1 - at) * sizeof *part);
 	part[at] = one;
 }
 
-static void end_bucket(struct survey *s)
+static void end_bucket(struct measured *s)
 {
 	const struct moments m = s->here;
 	if (m.count > 1) {
 		const double deviation = sqrt(m.squares / (m.count - 1));
-		keep_part(s->part, PARTS, (struct fit_normal){s->norm, m.mean, deviation});
+		insert_part(s->part, (struct fit_normal){s->norm, m.mean, deviation});
 	}
 	s->all.count += m.count;
 	s->all.mean += m.count * m.mean;
@@ -98,10 +95,9 @@ static void rescale(double *histogram, double factor)
 		histogram[i] *= factor;
 }
 
-/* Sees a block of up to 128 coordinates, the block-th of the tensor. */
-static void see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
+static void visit(void *arg, size_t block, bool first_of_bucket, float norm, const float *y, size_t count)
 {
-	struct survey *s = arg;
+	struct measured *s = arg;
 	if (first_of_bucket)
 		end_bucket(s);
 	if (norm == 0)
@@ -114,7 +110,7 @@ static void see(void *arg, size_t block, bool first_of_bucket, float norm, const
 		s->top = norm;
 	}
 	const double relative = s->normalized ? 1 : (double)norm / (double)s->top;
-	const bool fits = s->short_ || block % 2 == 0, judges = s->short_ || block % 2 == 1;
+	const bool fits = s->single || block % 2 == 0, judges = s->single || block % 2 == 1;
 	for (size_t i = 0; i < count; i++) {
 		const size_t bin = histogram_bin(y[i]);
 		s->fit[bin] += fits ? relative * relative : 0;
@@ -129,15 +125,15 @@ static void see(void *arg, size_t block, bool first_of_bucket, float norm, const
 }
 
 void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat,
-                         levels_survey *survey)
+                         levels_walk_function *walk)
 {
 	const crumb_codec *codec = &p->codec;
 	const bool normalized = codec->value[ADAPT_NORMALIZED] != 0,
 	           normal = codec->value[ADAPT_MODEL] == NORMAL;
-	struct survey s = {.normalized = normalized, .normal = normal, .short_ = p->n <= LEVELS_BLOCK};
-	survey(grad, type, p->n, (size_t)codec->value[LEVELS_BUCKET], LEVELS_L2, see, &s);
+	struct measured s = {.normalized = normalized, .normal = normal, .single = p->n <= LEVELS_BLOCK};
+	walk(grad, type, p->n, (size_t)codec->value[LEVELS_BUCKET], LEVELS_L2, visit, &s);
 	end_bucket(&s);
-	*stat++ = s.top * SMALLER;
+	*stat++ = s.top * NORM_UNIT;
 	for (size_t i = 0; i < HISTOGRAM_BINS; i++)
 		*stat++ = (float)s.judge[i];
 	if (!normal) {
@@ -149,7 +145,7 @@ void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dt
 		*stat++ = (float)s.all.squares;
 	} else {
 		for (size_t i = 0; i < PARTS; i++) {
-			*stat++ = (float)s.part[i].weight * SMALLER;
+			*stat++ = (float)s.part[i].weight * NORM_UNIT;
 			*stat++ = (float)s.part[i].mean;
 			*stat++ = (float)s.part[i].sigma;
 		}
@@ -158,24 +154,24 @@ void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dt
 
 /* ---- agree ---------------------------------------------------------------------------------- */
 
-/* The histogram at the given place of all learners' stats, added up in learner order; empty ones weigh
- * nothing. */
-static void fold(double mass[HISTOGRAM_BINS], const float *stat, size_t learners, size_t stride, size_t at,
-                 bool normalized, double top)
+/* Adds up, in learner order, the histogram at index at of all learners' stats, each weighed by the learner's
+ * norm; bins that are not positive add nothing. */
+static void add_histograms(double mass[HISTOGRAM_BINS], const float *stat, size_t learners, size_t stride,
+                           size_t at, bool normalized, double top)
 {
 	memset(mass, 0, HISTOGRAM_BINS * sizeof *mass);
 	for (size_t l = 0; l < learners; l++) {
-		const float *told = stat + l * stride;
-		const double relative = normalized || top == 0 ? 1 : (double)told[0] / top;
+		const float *shared = stat + l * stride;
+		const double relative = normalized || top == 0 ? 1 : (double)shared[0] / top;
 		for (size_t i = 0; i < HISTOGRAM_BINS; i++)
-			mass[i] += told[at + i] > 0 ? relative * relative * (double)told[at + i] : 0;
+			mass[i] += shared[at + i] > 0 ? relative * relative * (double)shared[at + i] : 0;
 	}
 }
 
 static double clamp(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 
-/* The paper's law: one normal law of all coordinates, or one a bucket, weighed by its norm squared (eq. 10).
- */
+/* Makes the paper's law of all learners' stats: one normal law of all coordinates, or one a bucket, weighed
+ * by its norm squared (eq. 10). Returns the number of parts. */
 static size_t normal_parts(struct fit_normal part[PARTS], const float *stat, size_t learners, size_t stride,
                            bool normalized)
 {
@@ -197,9 +193,9 @@ static size_t normal_parts(struct fit_normal part[PARTS], const float *stat, siz
 		for (size_t i = 0; i < PARTS; i++) {
 			const float *one = stat + l * stride + at + 3 * i;
 			if (one[0] > 0)
-				keep_part(part, PARTS,
-				          (struct fit_normal){(double)one[0], clamp((double)one[1], -1, 1),
-				                              clamp((double)one[2], 0, 1)});
+				insert_part(part,
+				            (struct fit_normal){(double)one[0], clamp((double)one[1], -1, 1),
+				                                clamp((double)one[2], 0, 1)});
 		}
 	size_t count = 0;
 	const double top = part[0].weight;
@@ -208,8 +204,8 @@ static size_t normal_parts(struct fit_normal part[PARTS], const float *stat, siz
 	return count;
 }
 
-/* All levels of those from lo; as f32, which they are used as. */
-static void spread(double *all, uint32_t count, const double *level, double lo)
+/* Sets all levels from those in [lo, 1], rounded to f32, as which they are used. */
+static void mirror(double *all, uint32_t count, const double *level, double lo)
 {
 	const uint32_t half = lo < 0 ? 0 : count / 2;
 	for (uint32_t k = half; k < count; k++) {
@@ -223,11 +219,12 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 	const crumb_codec *codec = &p->codec;
 	const bool normalized = codec->value[ADAPT_NORMALIZED] != 0, zero = zero_is_level(codec);
 	const uint32_t count = levels_count(codec, zero);
-	const size_t stride = told(codec), own = zero ? count / 2 + 1 : count;
+	const size_t stride = stat_floats(codec), own = zero ? count / 2 + 1 : count;
 	const double lo = zero ? 0 : -1;
 	float *level = packer_floats(p);
 
-	double top = 0, mass[HISTOGRAM_BINS], previous[MOST], next[MOST], all[MOST];
+	double top = 0, mass[HISTOGRAM_BINS], previous[CRUMB_FIT_LEVELS], next[CRUMB_FIT_LEVELS],
+	       all[CRUMB_FIT_LEVELS];
 	for (size_t l = 0; l < learners; l++)
 		top = (double)stat[l * stride] > top ? (double)stat[l * stride] : top;
 	crumb_fit_powers(previous, own, lo, 0.5);
@@ -240,7 +237,7 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 	struct fit_normal part[PARTS];
 	const struct fit_law *law = NULL;
 	if (codec->value[ADAPT_MODEL] == EMPIRICAL) {
-		fold(mass, stat, learners, stride, 1 + HISTOGRAM_BINS, normalized, top);
+		add_histograms(mass, stat, learners, stride, 1 + HISTOGRAM_BINS, normalized, top);
 		crumb_histogram_law(&empirical, mass);
 		law = &empirical.of.law;
 	} else {
@@ -256,13 +253,13 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 	if (law)
 		choose(law, next, own, lo, previous);
 
-	fold(mass, stat, learners, stride, 1, normalized, top);
+	add_histograms(mass, stat, learners, stride, 1, normalized, top);
 	crumb_histogram_law(&empirical, mass);
-	spread(all, count, previous, lo);
+	mirror(all, count, previous, lo);
 	const double before = crumb_fit_psi(&empirical.of.law, all, count);
 	for (uint32_t k = 0; k < count; k++)
 		level[k] = (float)all[k];
-	spread(all, count, next, lo);
+	mirror(all, count, next, lo);
 	if (crumb_fit_psi(&empirical.of.law, all, count) < before)
 		for (uint32_t k = 0; k < count; k++)
 			level[k] = (float)all[k];

@@ -1,10 +1,9 @@
-/* Adaptation: learners look at their gradients, agree on where the levels go, and end with the same ones to
- * the bit (Faghri et al., NeurIPS 2020, section 3). alq and amq share it and differ in what levels they may
- * choose.
+/* Adaptive levels: learners share statistics of their gradients and compute the same levels from them, to the
+ * bit (Faghri et al., NeurIPS 2020, section 3). alq and amq differ in the levels that they may choose.
  *
- * What a learner tells of its gradient is, of the coordinates divided by their buckets' norms, a histogram of
- * every second block of 128 to judge levels by and, of the other blocks, what the model wants: a histogram
- * too (empirical), or the means and deviations of normal laws (the paper's).
+ * The statistics are of coordinates, elements divided by their buckets' norms: a histogram of every second
+ * block of 128 to judge levels by and, of the other blocks, a histogram too (model=empirical) or the means
+ * and deviations of normal laws (model=normal, the paper's).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef ADAPT_H
@@ -15,7 +14,7 @@
 enum { ADAPT_ZERO = LEVELS_OWN, ADAPT_NORMALIZED, ADAPT_MODEL, ADAPT_EVERY, ADAPT_KEYS }; /* the keys */
 #define ADAPT_OWN_KEYS                                                                                       \
 	LEVELS_KEYS(3, 4, 8192), LEVELS_ZERO_KEY(0),                                                         \
-	        {"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, levels_no_yes},   \
+	        {"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, levels_zero_one}, \
 	        {"model", "what the coordinates' law is taken for", 0, 0, 1, 1, adapt_models},               \
 	{                                                                                                    \
 		"every", "steps between updates; there is one at steps 0 and 100, too", 2000, 1, 1 << 24, 1, \
@@ -23,22 +22,22 @@ enum { ADAPT_ZERO = LEVELS_OWN, ADAPT_NORMALIZED, ADAPT_MODEL, ADAPT_EVERY, ADAP
 	}
 __attribute__((unused)) static const char *const adapt_models[] = {"empirical", "normal", NULL};
 
-/* Chooses levels of the given number, better ones than previous holds, under fit; double, ascending, from lo
- * = -1, or from lo = 0 for magnitudes. */
+/* Chooses count levels of less Psi (fit/fit.h) than the previous ones under a law; ascending, from lo = -1,
+ * or from lo = 0 for magnitudes. */
 struct fit_law;
-typedef void adapt_choose(const struct fit_law *fit, double *level, size_t count, double lo,
+typedef void adapt_choose(const struct fit_law *law, double *level, size_t count, double lo,
                           const double *previous);
 
-/* The packer's levels, as f32; zeros before the first update. */
+/* The packer's floats are its levels; zeros before the first update. */
 size_t crumb_adapt_floats(const crumb_codec *codec, size_t n);
-bool crumb_adapt_sound(const struct crumb_packer *p);
+bool crumb_adapt_packer_ok(const struct crumb_packer *p);
 
 size_t crumb_adapt_count(const struct crumb_packer *p);
 void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat,
-                         levels_survey *survey);
+                         levels_walk_function *walk);
 static inline void adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
 {
-	crumb_adapt_measure(p, grad, type, stat, survey_levels);
+	crumb_adapt_measure(p, grad, type, stat, levels_walk);
 }
 void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learners, adapt_choose *choose);
 

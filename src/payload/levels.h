@@ -2,8 +2,8 @@
  * [-1, 1], rounded at random to one of its two neighbours so that its mean is the element (Alistarh et al.,
  * NeurIPS 2017, section 3; Faghri et al., NeurIPS 2020, section 2).
  *
- * qsgd, nuqsgd, natural, alq, amq and zipml differ in where their levels are, and in nothing else: payload
- * (doc/FORMAT.md, qsgd), norms, rounding, codes and decoding stand here.
+ * The codecs qsgd, nuqsgd, natural, alq, amq and zipml differ in where their levels are, and in nothing else.
+ * They share the payload (doc/FORMAT.md, qsgd), norms, rounding, codes and decoding.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LEVELS_H
@@ -20,105 +20,92 @@
 #define levels_check_chunk PER_ISA(levels_check_chunk)
 #define levels_check       PER_ISA(levels_check)
 #define levels_bound       PER_ISA(levels_bound)
-#define survey_levels      PER_ISA(survey_levels)
+#define levels_walk        PER_ISA(levels_walk)
 #define levels_even        PER_ISA(levels_even)
 #define levels_describe    PER_ISA(levels_describe)
 #define levels_codes       PER_ISA(levels_codes)
 
-enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the keys; a codec's own follow */
-enum { LEVELS_MOST = 256, LEVELS_BLOCK = 128, LEVELS_MOST_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
+enum { LEVELS_BITS, LEVELS_BUCKET, LEVELS_CODING, LEVELS_OWN }; /* the common keys; a codec's own follow */
+enum { LEVELS_MAX_COUNT = 256, LEVELS_BLOCK = 128, LEVELS_MAX_BUCKET = 1 << 15, LEVELS_HEAD = 8 };
 enum levels_norm { LEVELS_L2, LEVELS_MAX };
 enum levels_coding { LEVELS_FIXED, LEVELS_HUFFMAN, LEVELS_ENTROPY }; /* also the frame's flags */
 enum { LEVELS_VARIABLE_WIDTH = LEVELS_HUFFMAN | LEVELS_ENTROPY };
 
-/* How a frame carries its levels: not at all, as the multiplier of powers, or one by one. */
+/* A frame's form: it carries no levels, the multiplier of powers, or every level. */
 enum levels_form { LEVELS_EVEN, LEVELS_POWERS, LEVELS_TABLE };
 
 struct levels {
 	enum levels_form form;
-	uint32_t count;        /* 2^bits, or one less and then the middle one is 0 */
-	float at[LEVELS_MOST]; /* strictly increasing from -1 to 1 */
+	uint32_t count;             /* 2^bits, or 2^bits - 1 with 0 in the middle */
+	float at[LEVELS_MAX_COUNT]; /* strictly increasing from -1 to 1 */
 };
 
 __attribute__((unused)) static const char *const levels_codings[] = {"fixed", "huffman", "entropy", NULL},
                                                  *const levels_norms[] = {"l2", "max", NULL},
-                                                 *const levels_no_yes[] = {"0", "1", NULL};
+                                                 *const levels_zero_one[] = {"0", "1", NULL};
 
 /* The keys that every codec of levels begins with, and two that some have. */
-#define LEVELS_KEYS(bits, most_bits, bucket)                                                             \
-	{"bits", "bits of a code at fixed width", bits, 2, most_bits, 1, NULL},                          \
-	        {"bucket",                                                                               \
-	         "elements under one norm, a multiple of 128",                                           \
-	         bucket,                                                                                 \
-	         LEVELS_BLOCK,                                                                           \
-	         LEVELS_MOST_BUCKET,                                                                     \
-	         LEVELS_BLOCK,                                                                           \
-	         NULL},                                                                                  \
-	{                                                                                                \
-		"coding", "how codes are written, at most 4 bits if not fixed", 0, 0, LEVELS_ENTROPY, 1, \
-		        levels_codings                                                                   \
-	}
-#define LEVELS_ZERO_KEY(fallback)                                                                  \
-	{                                                                                          \
-		"zero", "1: zero is a level, of one less in all", fallback, 0, 1, 1, levels_no_yes \
-	}
-#define LEVELS_NORM_KEY(fallback)                                               \
-	{                                                                       \
-		"norm", "the norm of a bucket", fallback, 0, 1, 1, levels_norms \
-	}
+// clang-format off
+#define LEVELS_KEYS(bits, max_bits, bucket)                                                             \
+	{"bits", "bits of a code at fixed width", bits, 2, max_bits, 1, NULL},                          \
+	{"bucket", "elements under one norm, a multiple of 128", bucket, LEVELS_BLOCK, LEVELS_MAX_BUCKET,\
+	 LEVELS_BLOCK, NULL},                                                                           \
+	{"coding", "how codes are written, at most 4 bits if not fixed", 0, 0, LEVELS_ENTROPY, 1,       \
+	 levels_codings}
+#define LEVELS_ZERO_KEY(default_value)                                                                  \
+	{"zero", "1: zero is a level, of one less in all", default_value, 0, 1, 1, levels_zero_one}
+#define LEVELS_NORM_KEY(default_value)                                                                  \
+	{"norm", "the norm of a bucket", default_value, 0, 1, 1, levels_norms}
+// clang-format on
 
-/* How many levels there are. */
+/* Returns the number of levels; zero: zero is one of them. */
 static inline uint32_t levels_count(const crumb_codec *codec, bool zero)
 {
 	return (1u << (unsigned)codec->value[LEVELS_BITS]) - zero;
 }
 
-/* All zeros, as far as a table of sixteen goes. */
-static inline void levels_begin(struct levels *levels, enum levels_form form, uint32_t count)
+/* Sets form and count, and the first sixteen levels to 0. */
+static inline void levels_init(struct levels *levels, enum levels_form form, uint32_t count)
 {
 	levels->form = form;
 	levels->count = count;
 	__builtin_memset(levels->at, 0, 16 * sizeof *levels->at);
 }
 
-/* Evenly spaced from -1 to 1 (QSGD); or plus and minus 1, p, p^2, ..., and 0 if count is odd (NUQSGD, AMQ).
- */
+/* Sets levels evenly spaced from -1 to 1 (QSGD). */
 void levels_even(struct levels *levels, uint32_t count);
+
+/* Sets plus and minus 1, p, p^2, ..., and 0 if count is odd (NUQSGD, AMQ). */
 void levels_powers(struct levels *levels, uint32_t count, float p);
 
-/* accepts, for a codec of more than four bits. */
+/* The codec's accepts. */
 static inline bool levels_accepts(const crumb_codec *codec)
 {
 	return codec->value[LEVELS_CODING] == LEVELS_FIXED || codec->value[LEVELS_BITS] <= 4;
 }
 
-/* Most bytes of a payload; table: it carries its levels one by one. */
+/* Returns the most bytes of a payload. */
 size_t levels_bound(const crumb_codec *codec, size_t n, enum levels_form form);
 
-/* Sees the coordinates of one block of up to 128, divided by their bucket's norm; blocks come in order. */
-typedef void levels_see(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
-                        size_t count);
-/* Shows all blocks of a tensor, or those before a bucket in which an element is not usable. */
-typedef void levels_survey(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
-                           enum levels_norm norm, levels_see *see, void *arg);
-levels_survey survey_levels;
+/* Takes the coordinates of one block of up to 128, elements divided by their bucket's norm. */
+typedef void levels_visit(void *arg, size_t block, bool first_of_bucket, float norm, const float *y,
+                          size_t count);
+/* Calls visit for the blocks of a tensor in order, up to the first bucket that holds an unusable element. */
+typedef void levels_walk_function(const void *grad, enum crumb_dtype type, size_t n, size_t bucket,
+                                  enum levels_norm norm, levels_visit *visit, void *arg);
+levels_walk_function levels_walk;
 
-/* Codes of so many levels, at most BLOCKS_MOST; for bench/codecs. */
+/* Returns the block code of count levels, at most BLOCKS_MOST; for bench/codecs. */
 struct block_code levels_codes(uint32_t count);
 
-/* The codec's pack, check, check_chunk, unpack_add and describe, which returns the number of levels. */
+/* The codec's pack, check, check_chunk, unpack_add and describe; zero_key: the first of its own keys says
+ * whether zero is a level. */
 size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                    const struct levels *levels, enum levels_norm norm, uint8_t *dst, struct packed *out);
 bool levels_check(const struct frame *frame, struct part *part);
 bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to);
 size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
                          size_t first, size_t end);
-uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out);
-
-/* describe, where the first key of the codec's own is zero. */
-static inline void levels_describe_zero(const struct frame *frame, crumb_frame_info *out)
-{
-	out->codec.value[LEVELS_OWN] = (float)(levels_describe(frame, out) & 1);
-}
+void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero_key);
 
 #endif

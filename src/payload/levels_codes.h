@@ -1,4 +1,4 @@
-/* Codes: numbers of elements' levels, at fixed width or as symbols (doc/FORMAT.md, qsgd).
+/* Codes, the numbers of elements' levels, at fixed width or as symbols (doc/FORMAT.md, qsgd).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LEVELS_CODES_H
@@ -8,24 +8,25 @@
 #include "coding/blocks.h"
 #include "v16/v16.h"
 
-/* Too long to be inline; not every file needs all. */
+/* Functions too long to be inlined, of which a file may use some. */
 #define CODES_FN __attribute__((unused)) static
 
 enum { GROUPS = LEVELS_BLOCK / V16 };
 
 /* ---- fixed width ---------------------------------------------------------------------------- */
 
-/* How many bits a number above 0 has. */
-static inline unsigned bits_of(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
+/* Returns the bits of a number above 0. */
+static inline unsigned bit_width(uint32_t x) { return 32u - (unsigned)__builtin_clz(x); }
 
-/* Bytes of n codes of at most four bits: blocks of 128, each lane's eight codes together. */
+/* Returns the bytes of n codes of at most four bits: in a block of 128 the eight codes of a lane are one
+ * number, whose bytes go to planes of sixteen bytes. */
 static inline size_t plane_bytes(unsigned bits, size_t n)
 {
 	return V16 * divide_up(bits * divide_up(n, V16), 8);
 }
 
-/* Codes of more than four bits are written in two parts, the low four bits of all first. */
-static inline size_t code_bytes(unsigned bits, size_t n)
+/* Codes of more than four bits are written in two parts: the low four bits of all codes, then the others. */
+static inline size_t fixed_bytes(unsigned bits, size_t n)
 {
 	return bits <= 4 ? plane_bytes(bits, n) : plane_bytes(4, n) + plane_bytes(bits - 4, n);
 }
@@ -36,11 +37,11 @@ V16_FN void split_codes(v16i code[GROUPS], v16i x, const unsigned bits)
 		code[g] = v16_andi(x, v16_seti((1u << bits) - 1));
 }
 
-/* Calls a macro with the constant that bits is, 1 to 4. */
+/* Calls a macro with bits, 1 to 4, as a constant. */
 #define BY_BITS(bits, CALL) ((bits) == 1 ? CALL(1) : (bits) == 2 ? CALL(2) : (bits) == 3 ? CALL(3) : CALL(4))
 
-/* The lane numbers of a block that begins at src. */
-V16_FN v16i get_lanes(const uint8_t *src, size_t planes)
+/* Loads the lanes' numbers from the planes of a block. */
+V16_FN v16i load_lanes(const uint8_t *src, size_t planes)
 {
 	v16i x = v16_seti(0);
 	while (planes-- > 0)
@@ -48,25 +49,25 @@ V16_FN v16i get_lanes(const uint8_t *src, size_t planes)
 	return x;
 }
 
-CODES_FN const uint8_t *get_block(const uint8_t *src, v16i code[GROUPS], size_t groups, unsigned bits)
+CODES_FN const uint8_t *load_block(const uint8_t *src, v16i code[GROUPS], size_t groups, unsigned bits)
 {
 	const size_t planes = divide_up(bits * groups, 8);
-	const v16i x = get_lanes(src, planes);
+	const v16i x = load_lanes(src, planes);
 #define SPLIT(BITS) split_codes(code, x, BITS)
 	BY_BITS(bits, SPLIT);
 	return src + V16 * planes;
 }
 
-/* Codes on their way into a payload. */
-struct codes {
+/* Codes being written. */
+struct codes_out {
 	unsigned bits;
 	uint8_t *low, *high;
-	v16i low_lanes, high_lanes; /* a block's: of each lane the codes of its groups */
+	v16i low_lanes, high_lanes; /* the current block's codes, those of a lane joined */
 };
 
-/* Joins the codes of a block's group g to those of the groups before: each goes to its place, the first to
- * the lowest; or, where that is one instruction, in at the top, and those before down. Then what a lane has
- * after eight is at its top. */
+/* Joins the codes of group g to those of the groups before. With P_HAS_PUSH, one instruction, codes come in
+ * at the top and end there (joined_lanes shifts them down); without, each code goes to its place from the
+ * bottom. */
 V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
 {
 #ifdef P_HAS_PUSH
@@ -85,8 +86,8 @@ V16_FN v16i joined_lanes(v16i lanes, unsigned bits)
 	return lanes;
 #endif
 }
-/* wide: codes have more than four bits. */
-V16_FN void codes_join(struct codes *c, v16i code, size_t g, const bool wide)
+/* Joins the codes of the block's group g. wide: codes have more than four bits. */
+V16_FN void codes_join(struct codes_out *c, v16i code, size_t g, const bool wide)
 {
 	if (wide) {
 		c->high_lanes = join_lanes(c->high_lanes, v16_shr(code, 4), c->bits - 4, g);
@@ -96,8 +97,8 @@ V16_FN void codes_join(struct codes *c, v16i code, size_t g, const bool wide)
 	}
 }
 
-/* Writes the codes of a block's count elements; the other codes of its eight groups are dropped. */
-V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
+/* Writes the codes of a block's count elements; codes past these are dropped. */
+V16_FN uint8_t *store_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count)
 {
 	v16i x = joined_lanes(*lanes, bits);
 	if (count < LEVELS_BLOCK) {
@@ -114,61 +115,49 @@ V16_FN uint8_t *put_lanes(uint8_t *dst, v16i *lanes, unsigned bits, size_t count
 	return dst;
 }
 
-/* Ends a block of eight groups, of which so many elements count. */
-V16_FN void codes_put(struct codes *c, size_t count)
+/* Writes a block of which count elements are the tensor's. */
+V16_FN void codes_store(struct codes_out *c, size_t count)
 {
-	c->low = put_lanes(c->low, &c->low_lanes, c->bits < 4 ? c->bits : 4, count);
+	c->low = store_lanes(c->low, &c->low_lanes, c->bits < 4 ? c->bits : 4, count);
 	if (c->bits > 4)
-		c->high = put_lanes(c->high, &c->high_lanes, c->bits - 4, count);
+		c->high = store_lanes(c->high, &c->high_lanes, c->bits - 4, count);
 }
 
-struct coded {
+/* Codes being read. */
+struct codes_in {
 	unsigned bits;
 	const uint8_t *low, *high;
 };
 
-CODES_FN void coded_get(struct coded *c, v16i code[GROUPS], size_t groups)
+CODES_FN void codes_load(struct codes_in *c, v16i code[GROUPS], size_t groups)
 {
-	c->low = get_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
+	c->low = load_block(c->low, code, groups, c->bits < 4 ? c->bits : 4);
 	if (c->bits > 4) {
-		v16i more[GROUPS];
-		c->high = get_block(c->high, more, groups, c->bits - 4);
+		v16i high[GROUPS];
+		c->high = load_block(c->high, high, groups, c->bits - 4);
 		for (int g = 0; g < GROUPS; g++)
-			code[g] = v16_ori(code[g], v16_shl(more[g], 4));
+			code[g] = v16_ori(code[g], v16_shl(high[g], 4));
 	}
 }
 
-/* Whether a code of the bytes from src to end - 1 has all its four bits set. */
+/* Returns true if a code of four bits in [src, end) has all its bits set. */
 CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
 {
-	uint8_t most = 0, most_low = 0;
+	uint8_t max = 0, max_low = 0;
 	for (; src < end; src++) {
 		const uint8_t low = *src & 0xF;
-		most = *src > most ? *src : most;
-		most_low = low > most_low ? low : most_low;
+		max = *src > max ? *src : max;
+		max_low = low > max_low ? low : max_low;
 	}
-	return most >= 0xF0 || most_low == 0xF;
-}
-
-/* Whether one of n elements' codes of three bits, in blocks, has all its bits set. */
-CODES_FN bool codes_full_3(const uint8_t *src, size_t n)
-{
-	v16i lanes = v16_seti(0);
-	for (size_t i = 0; i < n; i += LEVELS_BLOCK) {
-		const size_t groups = n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS,
-		             planes = divide_up(3 * groups, 8);
-		const v16i x = get_lanes(src, planes);
-		src += V16 * planes;
-		lanes = v16_ori(lanes, v16_andi(v16_andi(x, v16_shr(x, 1)), v16_shr(x, 2)));
-	}
-	return v16_bits(v16_ne(v16_float_of(v16_andi(lanes, v16_seti(0x00249249))), v16_set(0)));
+	return max >= 0xF0 || max_low == 0xF;
 }
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
-/* Symbols are whole blocks; codes past the last element are 0. */
+/* Returns the symbols of n elements: whole blocks, in which codes past the last element are 0. */
 static inline size_t symbol_count(size_t n) { return LEVELS_BLOCK * divide_up(n, LEVELS_BLOCK); }
 
+/* Unpacks codes to a symbol a byte. */
 V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, unsigned bits)
 {
 	typedef uint8_t bytes __attribute__((vector_size(V16), aligned(1), may_alias));
@@ -183,21 +172,19 @@ V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, uns
 			*to++ = x & (uint8_t)((1u << bits) - 1);
 		}
 }
-static inline void symbols_of_2(const uint8_t *codes, size_t groups, uint8_t *symbol)
-{
-	symbols_of(codes, groups, symbol, 2);
-}
-static inline void symbols_of_3(const uint8_t *codes, size_t groups, uint8_t *symbol)
-{
-	symbols_of(codes, groups, symbol, 3);
-}
-static inline void symbols_of_4(const uint8_t *codes, size_t groups, uint8_t *symbol)
-{
-	symbols_of(codes, groups, symbol, 4);
-}
+#define SYMBOLS_OF(bits)                                                                           \
+	static inline void symbols_of_##bits(const uint8_t *codes, size_t groups, uint8_t *symbol) \
+	{                                                                                          \
+		symbols_of(codes, groups, symbol, bits);                                           \
+	}
+// clang-format off
+SYMBOLS_OF(2)
+SYMBOLS_OF(3)
+SYMBOLS_OF(4)
+// clang-format on
 
 #ifdef P_HAS_NIBBLES
-/* A lane's eight codes move apart: two a byte, and these four bits from each other. */
+/* Spreads a lane's eight codes to four bits each. */
 V16_FN void nibbles_of(const uint8_t *codes, size_t blocks, uint32_t *word, const unsigned bits)
 {
 	const uint32_t low = 0x01010101 * ((1u << bits) - 1);
@@ -211,33 +198,31 @@ V16_FN void nibbles_of(const uint8_t *codes, size_t blocks, uint32_t *word, cons
 		v16_storei(word, x);
 	}
 }
-static inline void nibbles_of_2(const uint8_t *codes, size_t blocks, uint32_t *word)
-{
-	nibbles_of(codes, blocks, word, 2);
-}
-static inline void nibbles_of_3(const uint8_t *codes, size_t blocks, uint32_t *word)
-{
-	nibbles_of(codes, blocks, word, 3);
-}
-static inline void nibbles_of_4(const uint8_t *codes, size_t blocks, uint32_t *word)
-{
-	nibbles_of(codes, blocks, word, 4);
-}
+#define NIBBLES_OF(bits)                                                                          \
+	static inline void nibbles_of_##bits(const uint8_t *codes, size_t blocks, uint32_t *word) \
+	{                                                                                         \
+		nibbles_of(codes, blocks, word, bits);                                            \
+	}
+// clang-format off
+NIBBLES_OF(2)
+NIBBLES_OF(3)
+NIBBLES_OF(4)
+// clang-format on
 #else
 #define nibbles_of_2 NULL
 #define nibbles_of_3 NULL
 #define nibbles_of_4 NULL
 #endif
 
-static inline struct block_code symbols_with(uint32_t count)
+static inline struct block_code levels_block_code(uint32_t count)
 {
-	const unsigned bits = bits_of(count - 1);
+	const unsigned bits = bit_width(count - 1);
 	return bits == 2   ? (struct block_code){count, 4, symbols_of_2, nibbles_of_2}
 	       : bits == 3 ? (struct block_code){count, 6, symbols_of_3, nibbles_of_3}
 	                   : (struct block_code){count, 8, symbols_of_4, nibbles_of_4};
 }
 
-static inline enum blocks_coder coder_of(unsigned coding)
+static inline enum blocks_coder levels_coder(unsigned coding)
 {
 	return coding == LEVELS_HUFFMAN ? BLOCKS_HUFFMAN : BLOCKS_ENTROPY;
 }

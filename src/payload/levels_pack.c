@@ -1,4 +1,4 @@
-/* Packing: buckets, norms, rounding to levels at random, codes.
+/* Packs a gradient into a payload of levels: norms, rounding to levels at random, codes.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/levels_codes.h"
@@ -12,14 +12,14 @@
 
 void levels_even(struct levels *levels, uint32_t count)
 {
-	levels_begin(levels, LEVELS_EVEN, count);
+	levels_init(levels, LEVELS_EVEN, count);
 	for (uint32_t k = 0; k < count; k++)
 		levels->at[k] = (float)(2 * (int)k - (int)count + 1) / (float)(count - 1);
 }
 
 void levels_powers(struct levels *levels, uint32_t count, float p)
 {
-	levels_begin(levels, LEVELS_POWERS, count);
+	levels_init(levels, LEVELS_POWERS, count);
 	float power = 1;
 	for (uint32_t k = 0; k < count / 2; k++, power *= p) {
 		levels->at[k] = -power;
@@ -39,15 +39,15 @@ static uint8_t *put_levels(uint8_t *dst, uint32_t bucket, const struct levels *l
 
 /* ---- norms ---------------------------------------------------------------------------------- */
 
-/* An element in units of its bucket's norm is (v * lift) * inverse: lift, a power of two, keeps squares and
+/* An element divided by its bucket's norm is (v * lift) * inverse: lift, a power of two, keeps squares and
  * inverse in range. With a lift of 1 or more and an inverse of 1 or less both v * lift and lift * inverse are
  * exact, so that v * (lift * inverse) rounds the same product. */
-struct unit {
+struct scaling {
 	float norm, lift, inverse;
 };
 
-/* Returns the largest magnitude; infinity if an element is unusable. Two chains of maxima run in parallel. */
-V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size)
+/* Returns the largest magnitude; infinity if an element is not usable. */
+V16_FN float max_magnitude(const void *grad, const enum crumb_dtype type, size_t first, size_t size)
 {
 	v16f even = v16_set(0), odd = even;
 	size_t i = first;
@@ -62,132 +62,121 @@ V16_FN float top_of(const void *grad, const enum crumb_dtype type, size_t first,
 	}
 	if (i < end)
 		odd = v16_max_abs_nan(v16_load_partial(type, grad, i, end - i), odd);
-	const v16f top = v16_max_abs_nan(even, odd);
-	return v16_usable(top) ? v16_max_lane(top) : INFINITY;
+	const v16f max = v16_max_abs_nan(even, odd);
+	return v16_usable(max) ? v16_max_lane(max) : INFINITY;
 }
 
 struct squares {
-	double sum; /* of (v * lift)^2: f32 within SUM_BLOCK elements, double across */
-	float top;  /* largest |v|; infinity if an element is unusable */
-	bool low;   /* a v other than 0 is below 2^-63 */
+	double sum; /* of (v * lift)^2: f32 in blocks of SUM_BLOCK, double across */
+	float max;  /* the largest |v|; infinity if an element is not usable */
+	bool low;   /* a v other than 0 is below 2^-63; at 2^-63 it may be either, which changes no sum */
 };
 
-/* With AVX-512 two groups are accumulated in parallel, to hide the latency of additions and maxima. */
-enum { CHAINS = V16_LANES == 16 ? 2 : 1 };
-struct accumulators {
-	v16f squares[2], top[2], least[2];
+/* Sums and extremes lane by lane; min: the smallest magnitude but 0. */
+struct square_lanes {
+	v16f sum[2], max, min;
 };
 
-V16_FN void accumulate(struct accumulators *a, const int sum, const int chain, v16f v, v16f lift)
+V16_FN void add_squares(struct square_lanes *l, const int sum, v16f v, v16f lift)
 {
 	const v16f x = v16_mul(v, lift);
-	a->squares[sum] = v16_add(a->squares[sum], v16_mul(x, x));
-	a->top[chain] = v16_max_abs_nan(v, a->top[chain]);
-	a->least[chain] = v16_min_abs_nonzero(v, a->least[chain]);
+	l->sum[sum] = v16_add(l->sum[sum], v16_mul(x, x));
+	l->max = v16_max_abs_nan(v, l->max);
+	l->min = v16_min_abs_nonzero(v, l->min);
 }
 
-V16_FN struct squares squares_of(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
-                                 float lift)
+V16_FN struct squares sum_squares(const void *grad, const enum crumb_dtype type, size_t first, size_t size,
+                                  float lift)
 {
-	const v16f zero = v16_set(0), all = v16_set(INFINITY), by = v16_set(lift);
+	const v16f zero = v16_set(0), by = v16_set(lift);
 	double sum = 0;
-	struct accumulators a = {{zero, zero}, {zero, zero}, {all, all}};
+	struct square_lanes l = {{zero, zero}, zero, v16_set(INFINITY)};
 	size_t i = first;
 	const size_t end = first + size;
-	/* The order of sums within a block is part of the format, so it is two whole blocks that go in
-	 * parallel. */
-	while (CHAINS == 2 && end - i >= 2 * SUM_BLOCK) {
-		a.squares[0] = a.squares[1] = zero;
-		for (const size_t stop = i + SUM_BLOCK; i < stop; i += V16) {
-			accumulate(&a, 0, 0, v16_load(type, grad, i), by);
-			accumulate(&a, 1, 1, v16_load(type, grad, i + SUM_BLOCK), by);
+	/* A block is summed in order, so that each addition waits for the one before: ILP is across two
+	 * blocks. */
+	for (; end - i >= 2 * SUM_BLOCK; i += 2 * SUM_BLOCK) {
+		l.sum[0] = l.sum[1] = zero;
+		for (size_t k = i; k < i + SUM_BLOCK; k += V16) {
+			add_squares(&l, 0, v16_load(type, grad, k), by);
+			add_squares(&l, 1, v16_load(type, grad, k + SUM_BLOCK), by);
 		}
-		i += SUM_BLOCK;
-		sum += v16_sum_lanes(a.squares[0]);
-		sum += v16_sum_lanes(a.squares[1]);
+		sum += v16_sum_lanes(l.sum[0]);
+		sum += v16_sum_lanes(l.sum[1]);
 	}
 	while (i < end) {
 		const size_t stop = end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
-		a.squares[0] = zero;
-		for (; i + CHAINS * V16 <= stop; i += CHAINS * V16)
-			for (int chain = 0; chain < CHAINS; chain++)
-				accumulate(&a, 0, chain, v16_load(type, grad, i + V16 * (size_t)chain), by);
-		for (; i < stop; i += V16)
-			accumulate(&a, 0, 0, v16_load_partial(type, grad, i, stop - i < V16 ? stop - i : V16),
-			           by);
+		l.sum[0] = zero;
+		for (; i + V16 <= stop; i += V16)
+			add_squares(&l, 0, v16_load(type, grad, i), by);
+		if (i < stop)
+			add_squares(&l, 0, v16_load_partial(type, grad, i, stop - i), by);
 		i = stop;
-		sum += v16_sum_lanes(a.squares[0]);
+		sum += v16_sum_lanes(l.sum[0]);
 	}
-	const v16f top = v16_max_abs_nan(a.top[0], a.top[1]), least = v16_min_abs(a.least[0], a.least[1]);
-	return (struct squares){sum, v16_usable(top) ? v16_max_lane(top) : INFINITY,
-	                        v16_bits(v16_gt(v16_set(0x1p-63f), least)) != 0};
+	return (struct squares){sum, v16_usable(l.max) ? v16_max_lane(l.max) : INFINITY,
+	                        v16_bits(v16_gt(v16_set(0x1p-63f), l.min)) != 0};
 }
 
-static __attribute__((noinline)) struct squares squares_any(const void *grad, enum crumb_dtype type,
-                                                            size_t first, size_t size, float lift)
+static __attribute__((noinline)) struct squares sum_squares_any_type(const void *grad, enum crumb_dtype type,
+                                                                     size_t first, size_t size, float lift)
 {
-	return squares_of(grad, type, first, size, lift);
+	return sum_squares(grad, type, first, size, lift);
 }
 
 /* 2^exponent, a normal number. */
 static float power_of_two(int exponent) { return float_of_bits((uint32_t)(exponent + 127) << 23); }
 
-/* The unit of a bucket with an unusable element. */
-static const struct unit no_unit = {INFINITY, 1, 0};
+/* The scaling of a bucket that holds an unusable element. */
+static const struct scaling unusable = {INFINITY, 1, 0};
 
-/* Squares are of lifted elements. If unlifted and lifted squares are normal numbers, they differ by an exact
- * factor, and the gradient is read once; otherwise, rarely, it is read again. */
-static __attribute__((noinline)) struct unit unit_of(const void *grad, enum crumb_dtype type, size_t first,
-                                                     size_t size, enum levels_norm norm)
+/* Squares are of lifted elements. If these and the squares of plain elements are normal numbers, all of them,
+ * the plain sum differs by a factor only, and the gradient is read once; it is read again if not, which is
+ * rare. */
+static __attribute__((noinline)) struct scaling
+bucket_scaling(const void *grad, enum crumb_dtype type, size_t first, size_t size, enum levels_norm norm)
 {
 	struct squares squares = {0};
 	if (norm == LEVELS_MAX)
-		squares.top = type == CRUMB_F32 ? top_of(grad, CRUMB_F32, first, size)
-		                                : top_of(grad, type, first, size);
+		squares.max = type == CRUMB_F32 ? max_magnitude(grad, CRUMB_F32, first, size)
+		                                : max_magnitude(grad, type, first, size);
 	else
-		squares = type == CRUMB_F32 ? squares_of(grad, CRUMB_F32, first, size, 1)
-		                            : squares_any(grad, type, first, size, 1);
-	const float top = squares.top;
-	if (top == INFINITY)
-		return no_unit;
-	if (top == 0)
-		return (struct unit){0, 1, 0};
-	const int exponent = top < 0x1p-100f ? -100 : (int)(bits_of_float(top) >> 23) - 127;
+		squares = type == CRUMB_F32 ? sum_squares(grad, CRUMB_F32, first, size, 1)
+		                            : sum_squares_any_type(grad, type, first, size, 1);
+	const float max = squares.max;
+	if (max == INFINITY)
+		return unusable;
+	if (max == 0)
+		return (struct scaling){0, 1, 0};
+	const int exponent = max < 0x1p-100f ? -100 : (int)(bits_of_float(max) >> 23) - 127;
 	const float lift = power_of_two(-exponent);
 	if (norm != LEVELS_MAX && (exponent > 0 || squares.low))
-		squares = squares_any(grad, type, first, size, lift);
+		squares = sum_squares_any_type(grad, type, first, size, lift);
 	else
 		squares.sum *= (double)lift * (double)lift;
-	const float lifted = norm == LEVELS_MAX ? top * lift : (float)sqrt(squares.sum);
-	return (struct unit){lifted * power_of_two(exponent), lift, 1 / lifted};
+	const float lifted = norm == LEVELS_MAX ? max * lift : (float)sqrt(squares.sum);
+	return (struct scaling){lifted * power_of_two(exponent), lift, 1 / lifted};
 }
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
-/* Halves, 0 and powers of 1/2, need no table. Short registers use TABLE for them, too, to have fewer loops.
- */
-enum kind { EVEN, HALVES, TABLE };
-
+/* The constants of rounding to a set of levels. */
 struct rounding {
+	bool even;
 	uint32_t count;
-	float scale; /* 2^24 times: even: levels in the half interval; halves: 1 over the least power */
-	/* TABLE: the levels but for the last, then 2s. The last entry is never looked up; the table from the
-	 * second entry on needs it. */
+	float scale; /* even: 2^24 times the levels in [0, 1] */
+	/* Not even: the levels but the last, then 2s. The last entry is not looked up, but belongs to the
+	 * table that starts at the second. */
 	float from[V16 + 1];
 	float width[V16]; /* to the next level, times 2^-24 */
 };
 
-static bool are_halves(const struct levels *levels)
-{
-	return levels->form == LEVELS_POWERS && levels->count % 2 && levels->at[levels->count - 2] == 0.5f;
-}
-
 static struct rounding rounding_to(const struct levels *levels)
 {
-	struct rounding r = {.count = levels->count, .scale = (float)(levels->count - 1) * 0x1p23f};
-	if (are_halves(levels))
-		r.scale = 0x1p24f / levels->at[levels->count / 2 + 1];
-	for (uint32_t k = 0; k < V16 && levels->form != LEVELS_EVEN; k++) {
+	struct rounding r = {.even = levels->form == LEVELS_EVEN,
+	                     .count = levels->count,
+	                     .scale = (float)(levels->count - 1) * 0x1p23f};
+	for (uint32_t k = 0; k < V16 && !r.even; k++) {
 		const bool last = k + 1 >= levels->count;
 		r.from[k] = last ? 2 : levels->at[k];
 		r.width[k] = last ? 0 : (levels->at[k + 1] - levels->at[k]) * 0x1p-24f;
@@ -195,40 +184,21 @@ static struct rounding rounding_to(const struct levels *levels)
 	return r;
 }
 
-/* Returns the codes of sixteen elements whose distance from the middle is at levels, up or down as y's sign
- * says; at and u in units of 2^-24. The fraction of at carries into the next level if it exceeds u; below
- * zero, where carrying means away from 1, if it exceeds 1 - u. */
-V16_FN v16i round_at(v16f y, v16i at, v16i u, uint32_t count)
+/* Returns the codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. In units of their distance
+ * evenly spaced levels are integers, or lie half-way between integers. The distance from the middle, at,
+ * carries into the next level if its fraction exceeds u or, below zero, where up is towards 1, too, 1 - u. */
+V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
 {
-	const v16i middle = v16_seti(((count - 1) << 23) + (1u << 24) - 1);
+	const v16f size = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->scale));
+	const v16i at = r->count & 1
+	                        ? v16_ceil(size)
+	                        : v16_subi(v16_ceil(v16_add(size, v16_set(0x1p23f))), v16_seti(1u << 23));
+	const v16i middle = v16_seti(((r->count - 1) << 23) + (1u << 24) - 1);
 	return v16_shr(v16_addi_signed(v16_subi(middle, u), at, y), 24);
 }
 
-/* Returns the codes of sixteen y in [-1, 1] (rounding may exceed 1); u in units of 2^-24. In units of their
- * distance, evenly spaced levels are integers, or lie half-way between integers. */
-V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
-{
-	const v16f at = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->scale));
-	const v16i to_level = r->count & 1
-	                              ? v16_ceil(at)
-	                              : v16_subi(v16_ceil(v16_add(at, v16_set(0x1p23f))), v16_seti(1u << 23));
-	return round_at(y, to_level, u, r->count);
-}
-
-/* round_even for levels 0 and powers of two. From the least power on, a float's exponent and mantissa are the
- * distance; below it levels are evenly spaced. Below zero, y minus the level below is rounded to a float, as
- * in a table, which loses up to half a unit of u. */
-V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
-{
-	const v16f unit = v16_set(0x1p24f), size = v16_min_abs(y, v16_set(1));
-	const v16f even = v16_mul(size, v16_set(r->scale)), under = v16_sub(unit, v16_sub(unit, even));
-	const v16i near = v16_ceil(v16_pick(v16_negative(y), under, even));
-	const v16i far = v16_subi(v16_shl(v16_bits_of(size), 1), v16_seti((127 - r->count / 2) << 24));
-	const v16f at = v16_pick(v16_ge(even, unit), v16_of_bits(far), v16_of_bits(near));
-	return round_at(y, v16_bits_of(at), u, r->count);
-}
-
-/* Finds the level below y by bisection in a table of sixteen. */
+/* Returns the codes of sixteen y: a binary search finds the level below, the first two steps without a
+ * look-up; y goes to the level above if its distance exceeds u, of [0, 2^24), times the width. */
 V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
@@ -246,86 +216,85 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
 }
 
-/* Rare, so not inline. */
+/* Multiplies a block by its bucket's lift; rare. */
 static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
 {
 	for (size_t k = 0; k < LEVELS_BLOCK; k++)
 		block[k] *= lift;
 }
 
-/* A block of elements, the factor that makes them units of their norm, and what to prefetch meanwhile. */
-struct source {
+/* A block of elements, to be multiplied by inverse; and the place that is prefetched meanwhile: the byte of
+ * the gradient at ahead, and width bytes more for each element. */
+struct block_source {
 	const float *at;
 	v16f inverse;
 	const void *grad;
-	size_t distance, width; /* bytes: from grad, and per element */
+	size_t ahead, width;
 };
 
-/* Rounds a block and joins its codes. wide: codes have more than four bits. */
-V16_FN void round_block(struct codes *codes, const struct source *s, rng *chance, const struct rounding *r,
-                        const enum kind kind, const bool wide)
+/* Rounds the elements of a block and joins their codes. wide: codes have more than four bits. */
+V16_FN void round_block(struct codes_out *codes, const struct block_source *s, rng *random,
+                        const struct rounding *r, const bool even, const bool wide)
 {
-	struct codes c = *codes;
-	rng numbers = *chance;
 	for (size_t i = 0; i < LEVELS_BLOCK; i += V16) {
-		prefetch(s->grad, s->distance + s->width * i);
+		prefetch(s->grad, s->ahead + s->width * i);
 		const v16f y = v16_mul(v16_loadf(s->at + i), s->inverse);
-		const v16i u = rng_bits(&numbers);
-		codes_join(&c,
-		           kind == EVEN     ? round_even(y, u, r)
-		           : kind == HALVES ? round_halves(y, u, r)
-		                            : round_table(y, v16_float_of(u), r),
-		           i / V16, wide);
+		const v16i u = rng_bits(random);
+		codes_join(codes, even ? round_even(y, u, r) : round_table(y, v16_float_of(u), r), i / V16,
+		           wide);
 	}
-	*codes = c;
-	*chance = numbers;
 }
 
-V16_FN void pack_kind(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                      const struct rounding *r, const enum kind kind, enum levels_norm by, uint8_t *norm,
-                      struct codes codes)
+V16_FN void pack_buckets(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
+                         const struct rounding *r, const bool even, enum levels_norm norm, uint8_t *norms,
+                         struct codes_out codes)
 {
-	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
-	/* A bucket is read twice, for its norm and for its codes: the second time prefetches the next bucket.
-	 */
-	const size_t distance = v16_width(type) * bucket + PREFETCH_BYTES / 4;
+	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET], width = v16_width(type);
+	/* The norm of a short bucket is computed before the bucket ahead of it is packed, so that the sum's
+	 * and the root's latency overlaps with packing. */
+	const bool early = bucket <= 2048;
+	/* Prefetching goes beyond the elements whose norm is computed next. */
+	const size_t ahead = width * bucket * (1 + early) + (early ? PREFETCH_BYTES : PREFETCH_BYTES / 4);
 	float block[LEVELS_BLOCK];
-	rng chance = rng_at(p->seed, p->step, 0);
+	rng random = rng_at(p->seed, p->step, 0);
+	struct scaling next = {0, 1, 0};
 	for (size_t first = 0, end; first < n; first = end) {
 		end = n - first < bucket ? n : first + bucket;
-		const struct unit unit = unit_of(grad, type, first, end - first, by);
-		const bool lifts = unit.lift < 1 || unit.inverse > 1;
-		const v16f inverse = v16_set(lifts ? unit.inverse : unit.lift * unit.inverse);
-		norm = put_f32(norm, unit.norm);
+		const struct scaling s =
+		        early && first ? next : bucket_scaling(grad, type, first, end - first, norm);
+		if (early && end < n)
+			next = bucket_scaling(grad, type, end, n - end < bucket ? n - end : bucket, norm);
+		const bool lifts = s.lift < 1 || s.inverse > 1;
+		const v16f inverse = v16_set(lifts ? s.inverse : s.lift * s.inverse);
+		norms = put_f32(norms, s.norm);
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
-			const float *src = block;
+			const float *at = block;
 			if (type == CRUMB_F32 && count == LEVELS_BLOCK && !lifts)
-				src = (const float *)grad + i;
+				at = (const float *)grad + i;
 			else
 				v16_widen(block, LEVELS_BLOCK, type, grad, i, count);
 			if (lifts)
-				lift_block(block, unit.lift);
+				lift_block(block, s.lift);
 			if (i % SUM_BLOCK == 0)
-				chance = rng_at(p->seed, p->step, i);
-			const struct source source = {src, inverse, grad, v16_width(type) * i + distance,
-			                              v16_width(type)};
-			if (kind == EVEN && codes.bits > 4)
-				round_block(&codes, &source, &chance, r, kind, true);
+				random = rng_at(p->seed, p->step, i);
+			const struct block_source source = {at, inverse, grad, width * i + ahead, width};
+			if (even && codes.bits > 4)
+				round_block(&codes, &source, &random, r, even, true);
 			else
-				round_block(&codes, &source, &chance, r, kind, false);
-			codes_put(&codes, count);
+				round_block(&codes, &source, &random, r, even, false);
+			codes_store(&codes, count);
 		}
 	}
 }
 
-void survey_levels(const void *grad, enum crumb_dtype type, size_t n, size_t bucket, enum levels_norm norm,
-                   levels_see *see, void *arg)
+void levels_walk(const void *grad, enum crumb_dtype type, size_t n, size_t bucket, enum levels_norm norm,
+                 levels_visit *visit, void *arg)
 {
 	for (size_t first = 0; first < n; first += bucket) {
 		const size_t end = n - first < bucket ? n : first + bucket;
-		const struct unit unit = unit_of(grad, type, first, end - first, norm);
-		if (unit.norm == INFINITY)
+		const struct scaling s = bucket_scaling(grad, type, first, end - first, norm);
+		if (s.norm == INFINITY)
 			return;
 		for (size_t i = first; i < end; i += LEVELS_BLOCK) {
 			const size_t count = end - i < LEVELS_BLOCK ? end - i : LEVELS_BLOCK;
@@ -335,26 +304,22 @@ void survey_levels(const void *grad, enum crumb_dtype type, size_t n, size_t buc
 				const v16f v = count - g < V16
 				                       ? v16_load_partial(type, grad, i + g, count - g)
 				                       : v16_load(type, grad, i + g);
-				v16_storef(y + g,
-				           v16_mul(v16_mul(v, v16_set(unit.lift)), v16_set(unit.inverse)));
+				v16_storef(y + g, v16_mul(v16_mul(v, v16_set(s.lift)), v16_set(s.inverse)));
 			}
-			see(arg, i / LEVELS_BLOCK, i == first, unit.norm, y, count);
+			visit(arg, i / LEVELS_BLOCK, i == first, s.norm, y, count);
 		}
 	}
 }
 
-struct block_code levels_codes(uint32_t count) { return symbols_with(count); }
+struct block_code levels_codes(uint32_t count) { return levels_block_code(count); }
 
 size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                    const struct levels *levels, enum levels_norm norm, uint8_t *dst, struct packed *out)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
-	const enum kind kind = levels->form == LEVELS_EVEN            ? EVEN
-	                       : V16_LANES >= 8 && are_halves(levels) ? HALVES
-	                                                              : TABLE;
-	const unsigned bits = bits_of(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
-	const struct block_code code = symbols_with(levels->count);
+	const unsigned bits = bit_width(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
+	const struct block_code code = levels_block_code(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
 	uint8_t *const first = norms + 4 * divide_up(n, bucket);
 	uint8_t *low = first;
@@ -362,31 +327,28 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		low += blocks_marks(&code, symbol_count(n));
 		memset(low + blocks_fixed(&code, symbol_count(n)) - V16 * bits, 0, V16 * bits);
 	}
-	const struct codes codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
+	const struct codes_out codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	out->flags = (uint16_t)coding;
-#define PACK(KIND) pack_kind(p, grad, type, &r, KIND, norm, norms, codes)
-	if (kind == EVEN)
-		PACK(EVEN);
-	else if (kind == HALVES)
-		PACK(HALVES);
+	if (r.even)
+		pack_buckets(p, grad, type, &r, true, norm, norms, codes);
 	else
-		PACK(TABLE);
+		pack_buckets(p, grad, type, &r, false, norm, norms, codes);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
-	return (size_t)(first - dst) +
-	       (coding == LEVELS_FIXED ? code_bytes(bits, n)
-	                               : blocks_encode(first, low, symbol_count(n), &code, coder_of(coding)));
+	return (size_t)(first - dst) + (coding == LEVELS_FIXED ? fixed_bytes(bits, n)
+	                                                       : blocks_encode(first, low, symbol_count(n),
+	                                                                       &code, levels_coder(coding)));
 }
 
 size_t levels_bound(const crumb_codec *codec, size_t n, enum levels_form form)
 {
 	const unsigned bits = (unsigned)codec->value[LEVELS_BITS];
-	const struct block_code code = symbols_with(1u << bits);
+	const struct block_code code = levels_block_code(1u << bits);
 	return LEVELS_HEAD +
 	       (form == LEVELS_TABLE    ? (size_t)4 << bits
 	        : form == LEVELS_POWERS ? 4
 	                                : 0) +
 	       4 * divide_up(n, (size_t)codec->value[LEVELS_BUCKET]) +
-	       (codec->value[LEVELS_CODING] == LEVELS_FIXED ? code_bytes(bits, n)
+	       (codec->value[LEVELS_CODING] == LEVELS_FIXED ? fixed_bytes(bits, n)
 	                                                    : blocks_bound(&code, symbol_count(n)));
 }

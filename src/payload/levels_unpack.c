@@ -1,4 +1,4 @@
-/* Frames of levels: validating, adding, describing.
+/* Frames of codes of levels: validates, adds and describes them.
  *
  * SPDX-License-Identifier: MIT */
 #include "payload/levels_codes.h"
@@ -8,99 +8,84 @@
 #include "v16/v16.h"
 #include <math.h>
 
-/* Where things are in a payload. */
+/* A payload's fields. */
 struct levels_payload {
-	size_t bucket, buckets;
-	struct levels levels;
-	const uint8_t *norm;
 	unsigned coding;
-	struct coded codes;
+	size_t bucket, buckets;
+	struct levels levels; /* at: once levels_read has been called */
+	const uint8_t *given; /* the multiplier or the levels */
+	const uint8_t *norm;
+	struct codes_in codes;
 	size_t code_size;
 };
 
-static bool ascending(const struct levels *levels)
-{
-	bool good = levels->at[0] == -1 && levels->at[levels->count - 1] == 1;
-	for (uint32_t k = 1; k < levels->count; k++)
-		good = good && levels->at[k - 1] < levels->at[k];
-	return good;
-}
-
-/* Returns the floats of a payload's head that describe count levels. */
-static size_t level_floats(enum levels_form form, uint32_t count)
-{
-	return form == LEVELS_EVEN ? 0 : form == LEVELS_POWERS ? 1 : count;
-}
-
-/* Reads the levels. Returns the byte after them, or NULL if they are not well-formed. */
-static const uint8_t *get_levels(const uint8_t *src, size_t size, struct levels *levels)
-{
-	const uint32_t word = get_u32(src), count = word & 0xFFFF, form = word >> 16;
-	const unsigned bits = count > 1 ? bits_of(count - 1) : 0;
-	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) ||
-	    form > LEVELS_TABLE || (form != LEVELS_EVEN && count > V16))
-		return NULL;
-	src += 4;
-	size -= 4;
-	const size_t floats = level_floats(form, count);
-	if (size < 4 * floats)
-		return NULL;
-	if (form == LEVELS_EVEN) {
-		levels_even(levels, count);
-		return src;
-	}
-	if (form == LEVELS_POWERS) {
-		levels_powers(levels, count, get_f32(src));
-	} else {
-		levels_begin(levels, LEVELS_TABLE, count);
-		memcpy(levels->at, src, 4 * count);
-	}
-	return ascending(levels) ? src + 4 * floats : NULL;
-}
-
-/* Reads the head. Returns false if it is not well-formed. */
-static bool levels_open(const struct frame *frame, struct levels_payload *p)
+/* Reads all fields but the levels themselves; returns false if a field or the payload's size is not valid. */
+static bool levels_open(struct levels_payload *p, const struct frame *frame)
 {
 	p->coding = frame->flags & LEVELS_VARIABLE_WIDTH;
 	if (frame->flags > LEVELS_ENTROPY || frame->size < LEVELS_HEAD)
 		return false;
 	p->bucket = get_u32(frame->payload);
-	if (!p->bucket || p->bucket % LEVELS_BLOCK || p->bucket > LEVELS_MOST_BUCKET)
+	p->buckets = p->bucket ? divide_up(frame->n, p->bucket) : 0;
+	if (!p->bucket || p->bucket % LEVELS_BLOCK || p->bucket > LEVELS_MAX_BUCKET)
 		return false;
-	p->norm = get_levels(frame->payload + 4, frame->size - 4, &p->levels);
-	p->buckets = divide_up(frame->n, p->bucket);
-	if (!p->norm || p->buckets > (size_t)(frame->payload + frame->size - p->norm) / 4)
+	const uint32_t count = get_u16(frame->payload + 4), form = get_u16(frame->payload + 6);
+	const unsigned bits = count > 1 ? bit_width(count - 1) : 0;
+	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) ||
+	    form > LEVELS_TABLE || (form != LEVELS_EVEN && count > V16))
 		return false;
+	p->levels.form = (enum levels_form)form;
+	p->levels.count = count;
+	const size_t floats = form == LEVELS_EVEN ? 0 : form == LEVELS_POWERS ? 1 : count;
+	if (p->buckets > frame->size / 4 || LEVELS_HEAD + 4 * (floats + p->buckets) > frame->size)
+		return false;
+	p->given = frame->payload + LEVELS_HEAD;
+	p->norm = p->given + 4 * floats;
 	const uint8_t *low = p->norm + 4 * p->buckets;
-	const unsigned bits = bits_of(p->levels.count - 1);
-	for (size_t k = (size_t)1 << bits; k < V16; k++) /* for v16_lookup_lowest */
-		p->levels.at[k] = p->levels.at[k - ((size_t)1 << bits)];
-	p->codes = (struct coded){bits, low, low + plane_bytes(4, frame->n)};
+	p->codes = (struct codes_in){bits, low, low + plane_bytes(4, frame->n)};
 	p->code_size = (size_t)(frame->payload + frame->size - low);
-	return p->coding == LEVELS_FIXED ? p->code_size == code_bytes(bits, frame->n) : bits <= 4;
+	return p->coding == LEVELS_FIXED ? p->code_size == fixed_bytes(bits, frame->n) : bits <= 4;
 }
 
-/* A pass over codes, block by block of 128 elements; the last block may be short. */
+/* Reads the levels; returns false if they do not ascend from -1 to 1. */
+static bool levels_read(struct levels_payload *p)
+{
+	struct levels *const levels = &p->levels;
+	const uint32_t count = levels->count, codes = 1u << p->codes.bits;
+	if (levels->form == LEVELS_EVEN)
+		levels_even(levels, count);
+	else if (levels->form == LEVELS_POWERS)
+		levels_powers(levels, count, get_f32(p->given));
+	else {
+		levels_init(levels, LEVELS_TABLE, count);
+		memcpy(levels->at, p->given, 4 * count);
+	}
+	bool good = levels->at[0] == -1 && levels->at[count - 1] == 1;
+	for (uint32_t k = 1; k < count; k++)
+		good = good && levels->at[k - 1] < levels->at[k];
+	for (uint32_t k = codes; k < V16; k++) /* for v16_lookup_lowest */
+		levels->at[k] = levels->at[k - codes];
+	return good;
+}
+
+/* The state of one pass over a payload's codes. */
 struct decoding {
 	const struct levels_payload *payload;
 	size_t n;
-	float weight, *acc;      /* adding */
-	size_t begin, end;       /* of the current bucket */
-	float scale, value[V16]; /* what a level of 1, and the first sixteen levels, are worth in it */
-	uint64_t sent;           /* counting */
-	bool ended;              /* checking: all codes after the last element are 0 */
+	float weight, *acc;      /* to add */
+	size_t begin, end;       /* the current bucket, */
+	float scale, value[V16]; /* the values of a level of 1 and of the first levels in it */
+	uint64_t sent;           /* to count: elements with a value other than 0 */
+	v16f max;                /* to check: the largest codes, lane by lane */
+	bool ended;              /* all codes after the last element are 0 */
 };
+
+/* Takes the codes of the block of 128 elements, or of the elements left, that starts at element i. */
+typedef void block_function(struct decoding *d, size_t i, const v16i *code);
 
 V16_FN size_t groups_from(size_t n, size_t i)
 {
 	return n - i < LEVELS_BLOCK ? divide_up(n - i, V16) : GROUPS;
-}
-
-/* Returns the values of sixteen codes; up to sixteen levels are in the table. */
-V16_FN v16f worth(const struct levels *levels, v16t table, v16i code, float scale)
-{
-	return levels->count > V16 ? v16_mul(v16_gather(levels->at, code), v16_set(scale))
-	                           : v16_lookup(table, code);
 }
 
 static float norm_at(const struct levels_payload *p, size_t i)
@@ -123,15 +108,12 @@ static void add_block(struct decoding *d, size_t i, const v16i *code)
 		open_bucket(d, i);
 	const struct levels *levels = &d->payload->levels;
 	const v16t table = v16_table(d->value);
-	if (d->n - i >= LEVELS_BLOCK && levels->count <= V16) {
-		for (float *acc = d->acc + i; acc < d->acc + i + LEVELS_BLOCK; acc += V16)
-			v16_storef(acc, v16_add(v16_loadf(acc), v16_lookup(table, *code++)));
-		return;
-	}
 	const size_t groups = groups_from(d->n, i);
 	for (size_t g = 0; g < groups; g++) {
 		const size_t at = i + g * V16, count = d->n - at;
-		const v16f x = worth(levels, table, code[g], d->scale);
+		const v16f x = levels->count > V16
+		                       ? v16_mul(v16_gather(levels->at, code[g]), v16_set(d->scale))
+		                       : v16_lookup(table, code[g]);
 		float *acc = d->acc + at;
 		if (count < V16)
 			v16_storef_partial(acc, v16_add(v16_loadf_partial(acc, count), x), count);
@@ -154,21 +136,21 @@ static void count_block(struct decoding *d, size_t i, const v16i *code)
 
 static void check_block(struct decoding *d, size_t i, const v16i *code)
 {
-	for (size_t g = 0; g < GROUPS && d->n - i < LEVELS_BLOCK; g++) {
+	for (size_t g = 0; g < GROUPS; g++) {
 		const size_t at = i + g * V16;
 		const uint16_t past = at >= d->n        ? 0xFFFF
 		                      : d->n - at < V16 ? (uint16_t)~v16_first(d->n - at)
 		                                        : 0;
-		if (v16_bits(v16_ne(v16_float_of(code[g]), v16_set(0))) & past)
+		const v16f x = v16_float_of(code[g]);
+		d->max = v16_max(d->max, x);
+		if (past && v16_bits(v16_ne(x, v16_set(0))) & past)
 			d->ended = false;
 	}
 }
 
-typedef void block_function(struct decoding *d, size_t i, const v16i *code);
-
-/* Calls function for each block of count symbols. */
-V16_FN void put_symbols(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
-                        size_t count)
+/* Calls function for the blocks of symbols. */
+V16_FN void each_block(struct decoding *d, block_function *function, size_t first, const uint8_t *symbol,
+                       size_t count)
 {
 	for (size_t i = first; i < first + count; i += LEVELS_BLOCK) {
 		v16i code[GROUPS];
@@ -179,36 +161,37 @@ V16_FN void put_symbols(struct decoding *d, block_function *function, size_t fir
 }
 static void add_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
 {
-	put_symbols(d, add_block, first, symbol, count);
+	each_block(d, add_block, first, symbol, count);
 }
 static void count_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
 {
-	put_symbols(d, count_block, first, symbol, count);
+	each_block(d, count_block, first, symbol, count);
 }
 static void check_symbols(void *d, size_t first, const uint8_t *symbol, size_t count)
 {
-	put_symbols(d, check_block, first, symbol, count);
+	each_block(d, check_block, first, symbol, count);
 }
 
+/* Calls function for the blocks from element first to end - 1, of codes at fixed width. */
 V16_FN void decode_fixed(struct decoding *d, block_function *function, size_t first, size_t end)
 {
-	struct coded codes = d->payload->codes;
+	struct codes_in codes = d->payload->codes;
 	v16i code[GROUPS];
 	codes.low += plane_bytes(codes.bits < 4 ? codes.bits : 4, first);
 	codes.high += codes.bits > 4 ? plane_bytes(codes.bits - 4, first) : 0;
 	for (size_t i = first; i < end; i += LEVELS_BLOCK) {
-		coded_get(&codes, code, groups_from(d->n, i));
+		codes_load(&codes, code, groups_from(d->n, i));
 		function(d, i, code);
 	}
 }
 
-/* Adds whole blocks [i, end) of the current bucket. */
+/* Adds whole blocks of the current bucket. */
 V16_FN void add_blocks(const struct decoding *d, const uint8_t *src, size_t i, size_t end,
                        const unsigned bits)
 {
 	const v16t table = v16_table(d->value);
 	for (; i < end; i += LEVELS_BLOCK, src += V16 * bits) {
-		v16i x = get_lanes(src, bits);
+		v16i x = load_lanes(src, bits);
 		float *const acc = d->acc + i;
 		for (size_t at = 0; at < LEVELS_BLOCK; at += V16) {
 			v16_storef(acc + at,
@@ -235,69 +218,54 @@ static void add_fixed(struct decoding *d, size_t first, size_t end)
 	decode_fixed(d, add_block, first, end);
 }
 
-/* Returns true if the codes at fixed width of the blocks that start in the part are below the number of
- * levels, but for what check_chunk looks at, and those after the last element are 0. */
-static bool check_fixed(struct decoding *d, const struct part *part)
+/* Validates the codes at fixed width of the blocks that start in the part. Where check_chunk looks for
+ * reserved codes only the last block is decoded. */
+static void check_fixed(struct decoding *d, const struct part *part)
 {
-	const size_t n = d->n, last = (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK;
-	const uint32_t count = d->payload->levels.count;
-	struct coded codes = d->payload->codes;
-	const bool few = codes.bits <= 4;
-	const unsigned low = few ? codes.bits : 4;
-	const struct units own = part_units(part, codes.low, V16 * low, divide_up(n, LEVELS_BLOCK));
-	const size_t first = LEVELS_BLOCK * own.first,
-	             end = own.end * LEVELS_BLOCK < n ? own.end * LEVELS_BLOCK : n;
-	v16i code[GROUPS];
-	if (codes.bits == 3 && count & 1 && first < end &&
-	    codes_full_3(codes.low + plane_bytes(3, first), end - first))
-		return false;
-	const size_t from = few ? last : first, to = few ? n : end;
-	if (from >= to)
-		return true;
-	codes.low += plane_bytes(low, from);
-	codes.high += few ? 0 : plane_bytes(codes.bits - 4, from);
-	v16f top = v16_set(0);
-	for (size_t i = from; i < to; i += LEVELS_BLOCK) {
-		coded_get(&codes, code, groups_from(n, i));
-		for (int g = 0; g < GROUPS; g++)
-			top = v16_max(top, v16_float_of(code[g]));
-		check_block(d, i, code);
+	const size_t n = d->n;
+	const unsigned bits = d->payload->codes.bits;
+	if (bits > 4 || (bits == 3 && d->payload->levels.count & 1)) {
+		const struct units own = part_units(part, d->payload->codes.low, V16 * (bits < 4 ? bits : 4),
+		                                    divide_up(n, LEVELS_BLOCK));
+		const size_t end = LEVELS_BLOCK * own.end;
+		decode_fixed(d, check_block, LEVELS_BLOCK * own.first, end < n ? end : n);
+	} else {
+		decode_fixed(d, check_block, (n - 1) / LEVELS_BLOCK * LEVELS_BLOCK, n);
 	}
-	return !v16_bits(v16_gt(top, v16_set((float)(count - 1))));
 }
 
 bool levels_check(const struct frame *frame, struct part *part)
 {
 	struct levels_payload p;
-	if (!levels_open(frame, &p))
+	if (!levels_open(&p, frame) || !levels_read(&p))
 		return false;
 	const struct units own = part_units(part, p.norm, 4, p.buckets);
-	uint32_t most = 0;
+	uint32_t max = 0;
 	for (size_t b = own.first; b < own.end; b++) {
 		const uint32_t norm = get_u32(p.norm + 4 * b);
-		most = norm > most ? norm : most;
+		max = norm > max ? norm : max;
 	}
-	if (most >= bits_of_float(INFINITY)) /* also true of negative norms and NaN */
+	if (max >= bits_of_float(INFINITY)) /* or negative, or a NaN */
 		return false;
-	struct decoding d = {.payload = &p, .n = frame->n, .ended = true};
+	struct decoding d = {.payload = &p, .n = frame->n, .max = v16_set(0), .ended = true};
+	const struct block_code code = levels_block_code(p.levels.count);
 	if (p.coding == LEVELS_FIXED)
-		return check_fixed(&d, part) && d.ended;
-	const struct block_code symbols = symbols_with(p.levels.count);
-	return blocks_check(part, p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
-	                    check_symbols, &d) &&
-	       d.ended;
+		check_fixed(&d, part);
+	else if (!blocks_check(part, p.codes.low, p.code_size, symbol_count(d.n), &code,
+	                       levels_coder(p.coding), check_symbols, &d))
+		return false;
+	return d.ended && !v16_bits(v16_gt(d.max, v16_set((float)(p.levels.count - 1))));
 }
 
 bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to)
 {
-	const uint32_t bucket = get_u32(frame->payload), word = get_u32(frame->payload + 4),
-	               count = word & 0xFFFF;
-	const unsigned bits = bits_of(count - 1);
-	if (frame->flags != LEVELS_FIXED || !(count & 1) || bits == 3 || bits > 4)
+	struct levels_payload p;
+	if (!levels_open(&p, frame))
+		return false;
+	const unsigned bits = p.codes.bits;
+	if (p.coding != LEVELS_FIXED || !(p.levels.count & 1) || bits == 3 || bits > 4)
 		return true;
-	const size_t floats = level_floats(word >> 16, count) + divide_up(frame->n, bucket);
-	const uint8_t *codes = frame->payload + LEVELS_HEAD + 4 * floats;
-	from = from < codes ? codes : from;
+	from = from < p.codes.low ? p.codes.low : from;
 	return bits == 2 ? bits_clean(from, to) : !codes_full_4(from, to);
 }
 
@@ -306,29 +274,30 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
 {
 	(void)count;
 	struct levels_payload p;
-	if (!levels_open(frame, &p)) /* never true: check has passed */
+	if (!levels_open(&p, frame) || !levels_read(&p)) /* never: the frame passed check */
 		return 1;
 	struct decoding d = {.payload = &p, .n = frame->n, .weight = *weight, .acc = acc};
-	const struct block_code symbols = symbols_with(p.levels.count);
+	const struct block_code code = levels_block_code(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
-	if (p.coding == LEVELS_FIXED) {
+	if (p.coding == LEVELS_FIXED)
 		add_fixed(&d, first, end);
-	} else {
-		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
-		                    add_symbols, &d, acc, first, last);
-	}
+	else
+		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &code,
+		                    levels_coder(p.coding), add_symbols, &d, acc, first, last);
 	return 1;
 }
 
-uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)
+void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero_key)
 {
 	struct levels_payload p;
-	if (!levels_open(frame, &p)) /* never true */
-		return 0;
+	if (!levels_open(&p, frame) || !levels_read(&p)) /* never */
+		return;
 	const uint32_t count = p.levels.count;
-	out->codec.value[LEVELS_BITS] = (float)bits_of(count - 1);
+	out->codec.value[LEVELS_BITS] = (float)bit_width(count - 1);
 	out->codec.value[LEVELS_BUCKET] = (float)p.bucket;
 	out->codec.value[LEVELS_CODING] = (float)p.coding;
+	if (zero_key)
+		out->codec.value[LEVELS_OWN] = (float)(count & 1);
 	frame_fact(out, "levels", count);
 	if (p.levels.form == LEVELS_POWERS)
 		frame_fact(out, "multiplier", p.levels.at[count - 2]);
@@ -338,12 +307,11 @@ uint32_t levels_describe(const struct frame *frame, crumb_frame_info *out)
 	frame_fact(out, "mean_norm", sum / (double)p.buckets);
 
 	struct decoding d = {.payload = &p, .n = frame->n};
-	const struct block_code symbols = symbols_with(count);
+	const struct block_code code = levels_block_code(count);
 	if (p.coding == LEVELS_FIXED)
 		decode_fixed(&d, count_block, 0, d.n);
 	else
-		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &symbols, coder_of(p.coding),
+		blocks_decode(p.codes.low, p.code_size, symbol_count(d.n), &code, levels_coder(p.coding),
 		              count_symbols, &d);
 	out->sent = d.sent;
-	return count;
 }

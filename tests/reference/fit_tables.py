@@ -1,4 +1,4 @@
-"""Writes tests/fit_tables.h, the reference values of tests/test_fit.c.
+"""What tests/test_fit.c is checked against: writes tests/fit_tables.h.
 
   fit_tables.py GRAD.npy...
 
@@ -25,7 +25,7 @@ BUCKET = 8192
 
 
 def integral(f, a, b, mean, sigma):
-    """The integral of f over (a, b], cut every sigma / 2 around mean, so that quad finds the peak."""
+    """Of f over (a, b], in pieces that a peak of this place and width cannot hide between."""
     cuts = sorted({a, b, *(x for x in (mean + sigma * k / 2 for k in range(-80, 81)) if a < x < b)})
     return sum(quad(f, *piece, epsabs=0, epsrel=1e-13)[0] for piece in zip(cuts, cuts[1:]))
 
@@ -47,8 +47,8 @@ def print_normals():
                 return (below - above) / moments[0]
 
             best = brentq(derivative, a, b, xtol=1e-14)
-            print("\t{%s,\n\t {%s}, %.16e}," % (", ".join("%.16g" % x for x in (mean, sigma, lo, hi, a, b)),
-                                              ", ".join("%.16e" % m for m in moments), best))
+            print("\t{%s, {%s},\n\t%.16e}," % (", ".join("%.16g" % x for x in (mean, sigma, lo, hi, a, b)),
+                                         ", ".join("%.16e" % m for m in moments), best))
     print("};")
 
 
