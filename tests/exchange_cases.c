@@ -90,7 +90,7 @@ void for_every_setting(void (*law)(const struct policy *policy, const char *text
 		for (size_t k = 0; k <= 2 * info->keys; k++) {
 			crumb_codec codec;
 			char spec[CRUMB_SPEC_MAX], text[2 * CRUMB_SPEC_MAX];
-			codec = case_parse(info->name);
+			assert_int_equal(crumb_parse(&codec, info->name, NULL), 0);
 			if (k > 0)
 				codec.value[(k - 1) / 2] =
 				        k % 2 ? info->key[(k - 1) / 2].min : info->key[(k - 1) / 2].max;

@@ -32,14 +32,11 @@ static void symbols_are_judged_one_by_one(void **state)
 	(void)state;
 	static const char *const specs[] = {"adacomp:bin=50", "adacomp:bin=63", "adacomp:bin=1"};
 	static float g[N], acc[N];
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	uint64_t random = 1;
 	size_t good = 0, all = 0;
 	case_fill(g, N, CASE_GAUSS, 1);
 	for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, specs[s], NULL), 0);
+		crumb_codec codec = case_parse(specs[s]);
 		crumb_packer *p = case_packer(&codec, N, 0);
 		size_t len;
 		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
@@ -70,8 +67,8 @@ static void symbols_are_judged_one_by_one(void **state)
 			}
 			crumb_frame_seal(bad, frame[5], frame[6], N, end - CRUMB_HEADER_BYTES);
 			const bool want = well_formed(bad + HEAD, end - HEAD, (size_t)codec.value[0]);
-			for (size_t c = 0; c < isas; c++) {
-				assert_int_equal(crumb_set_isa(isa[c]), 0);
+			FOR_EACH_ISA(c)
+			{
 				assert_int_equal(crumb_unpack_add(bad, end, 1, acc, N) >= 0, want);
 			}
 			good += want;
@@ -98,7 +95,7 @@ static void the_largest_of_a_bin_is_sent(void **state)
 		for (size_t s = 0; s < sizeof specs / sizeof *specs; s++) {
 			crumb_codec codec;
 			assert_int_equal(crumb_set_isa(isa[c]), 0);
-			assert_int_equal(crumb_parse(&codec, specs[s], NULL), 0);
+			codec = case_parse(specs[s]);
 			crumb_packer *p = case_packer(&codec, N, 0);
 			const size_t bin = (size_t)codec.value[0];
 			size_t len;
@@ -136,13 +133,10 @@ static void a_long_tensor_keeps_what_it_does_not_send(void **state)
 	(void)state;
 	enum { LONG = (1 << 20) + 77 };
 	static float g[LONG], acc[LONG];
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, "adacomp:bin=50", NULL), 0);
+	crumb_codec codec = case_parse("adacomp:bin=50");
 	case_fill(g, LONG, CASE_GAUSS, 1);
-	for (size_t c = 0; c < isas; c++) {
-		assert_int_equal(crumb_set_isa(isa[c]), 0);
+	FOR_EACH_ISA(c)
+	{
 		crumb_packer *p = case_packer(&codec, LONG, 0);
 		const float *residual = crumb_packer_residual(p);
 		size_t len, sent = 0;
@@ -182,7 +176,7 @@ static void local_sends_the_first_of_equals(void **state)
 		}
 		snprintf(spec, sizeof spec, "local:bin=%zu", bin);
 		assert_int_equal(crumb_set_isa(isa[c / COUNT]), 0);
-		assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+		codec = case_parse(spec);
 		crumb_packer *p = case_packer(&codec, N, 0);
 		uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 		memset(acc, 0, sizeof acc);
@@ -211,7 +205,7 @@ static void frames_keep_to_their_bound(void **state)
 			crumb_codec codec;
 			snprintf(spec, sizeof spec, "%s:bin=%zu", names[c % 2], bins[b]);
 			assert_int_equal(crumb_set_isa(isa[c / 2]), 0);
-			assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+			codec = case_parse(spec);
 			for (size_t n = 1; n <= 64 + 2 * bins[b]; n++) {
 				crumb_packer *p = case_packer(&codec, n, 0);
 				size_t len;

@@ -98,8 +98,7 @@ enum { PAIRS = sizeof pairs / sizeof *pairs };
 
 static uint8_t *pack(const char *spec, const float *g, size_t n, size_t *len)
 {
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, spec, NULL), 0);
+	crumb_codec codec = case_parse(spec);
 	crumb_packer *p = case_packer(&codec, n, 5);
 	uint8_t *frame = case_pack(p, g, CRUMB_F32, len);
 	free(p);
@@ -114,8 +113,6 @@ static void coded_frames_are_the_plain_ones(void **state)
 	(void)state;
 	static const size_t length[] = {1, 5, 17, 100, 1000, 4099, 30000, 131073, 400001};
 	static float g[400001], plain[400001], coded[400001];
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	unsigned seen[PAIRS] = {0};
 	for (size_t i = 0; i < PAIRS; i++)
 		for (size_t l = 0; l < sizeof length / sizeof *length; l++)
@@ -130,8 +127,8 @@ static void coded_frames_are_the_plain_ones(void **state)
 				uint8_t *first = pack(pairs[i].coded, g, n, &short_len);
 				assert_true(short_len <= len);
 				seen[i] |= 1u << (flags_of(first) & 7);
-				for (size_t c = 0; c < isas; c++) {
-					assert_int_equal(crumb_set_isa(isa[c]), 0);
+				FOR_EACH_ISA(c)
+				{
 					frame = pack(pairs[i].coded, g, n, &again_len);
 					assert_int_equal(again_len, short_len);
 					assert_memory_equal(frame, first, short_len);
@@ -141,7 +138,6 @@ static void coded_frames_are_the_plain_ones(void **state)
 					                 short_len);
 					assert_memory_equal(coded, plain, n * sizeof *plain);
 				}
-				crumb_set_isa(NULL);
 				free(first);
 			}
 	unsigned all = 0;
@@ -176,8 +172,6 @@ static void terngrad_sends_the_shortest(void **state)
 	static float g[MOST];
 	static uint8_t list[4 * MOST], gaps[MOST], listed[MOST], blocks[MOST];
 	const struct block_code *symbols = &ternary_codes;
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	uint64_t random = 6;
 	for (size_t d = 0; d < 2 * DENSITIES; d++)
 		for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : n / 7) {
@@ -195,8 +189,8 @@ static void terngrad_sends_the_shortest(void **state)
 			             trits = 16 * ((n + 79) / 80),
 			             least = of_gaps < of_blocks ? of_gaps : of_blocks;
 			free(bits);
-			for (size_t i = 0; i < isas; i++) {
-				assert_int_equal(crumb_set_isa(isa[i]), 0);
+			FOR_EACH_ISA(i)
+			{
 				uint8_t *frame = pack("terngrad:clip=0,coding=entropy", g, n, &len);
 				assert_int_equal(len - BESIDES, trits < least ? trits : least);
 				if (least < trits)
@@ -204,7 +198,6 @@ static void terngrad_sends_the_shortest(void **state)
 					                    least);
 				free(frame);
 			}
-			crumb_set_isa(NULL);
 		}
 }
 
@@ -276,8 +269,7 @@ static void adacomp_keeps_the_papers_promise(void **state)
 	enum { N = 51200, STEPS = 30 };
 	static float g[N];
 	for (size_t b = 0; b < 2; b++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, bins[b].spec, NULL), 0);
+		crumb_codec codec = case_parse(bins[b].spec);
 		crumb_packer *p = case_packer(&codec, N, 1);
 		uint64_t random = 3;
 		for (int step = 0; step < STEPS; step++) {
@@ -304,8 +296,6 @@ static void hostile_frames_do_no_harm(void **state)
 	enum { N = 20011 };
 	static float g[N], first[N], acc[N];
 	uint64_t random = 2;
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	size_t refused = 0, all = 0;
 	case_fill(g, N, CASE_GAUSS, 4);
 	for (size_t i = 0; i < PAIRS; i++) {
@@ -321,8 +311,8 @@ static void hostile_frames_do_no_harm(void **state)
 				        (uint8_t)(1u << case_random(&random) % 8);
 			crumb_frame_seal(bad, frame[5], frame[6], N, size);
 			int64_t answer = 0;
-			for (size_t c = 0; c < isas; c++) {
-				assert_int_equal(crumb_set_isa(isa[c]), 0);
+			FOR_EACH_ISA(c)
+			{
 				float *const to = c ? acc : first;
 				memset(to, 0, N * sizeof *to);
 				const int64_t now =
@@ -337,7 +327,6 @@ static void hostile_frames_do_no_harm(void **state)
 		}
 		free(frame);
 	}
-	crumb_set_isa(NULL);
 	assert_true(refused > all / 3 && refused < all);
 }
 

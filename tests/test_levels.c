@@ -89,20 +89,18 @@ static void every_block_of_a_bucket_counts(void **state)
 	static const float special[] = {0,        0x1p-149f, 0x1p-64f, 0x1p-63f, 3,
 	                                0x1p120f, 0x1p121f,  INFINITY, NAN};
 	static const size_t place[] = {0, SUM_BLOCK + 5, 2 * SUM_BLOCK + 7, N - 1};
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	crumb_codec codec;
 	float *const g = malloc(N * sizeof *g);
-	assert_int_equal(crumb_parse(&codec, "nuqsgd:bucket=32768", NULL), 0);
+	codec = case_parse("nuqsgd:bucket=32768");
 	for (size_t s = 0; s < sizeof special / sizeof *special; s++)
 		for (size_t at = 0; at < sizeof place / sizeof *place; at++) {
 			uint8_t first[ROOM], frame[ROOM];
 			int64_t size = 0;
 			case_fill(g, N, CASE_GAUSS, 3);
 			g[place[at]] = special[s];
-			for (size_t i = 0; i < isas; i++) {
+			FOR_EACH_ISA(i)
+			{
 				crumb_packer *const p = case_packer(&codec, N, 1);
-				assert_int_equal(crumb_set_isa(isa[i]), 0);
 				const int64_t len =
 				        crumb_pack(p, g, N, CRUMB_F32, 0, i ? frame : first, ROOM);
 				assert_true(special[s] <= 0x1p120f ? len > 0 : len == CRUMB_ENONFINITE);
@@ -230,8 +228,7 @@ static void rounding_is_unbiased(void **state)
 	static float out[N];
 	for (size_t s = 0; s < sizeof each / sizeof *each; s++)
 		for (uint64_t seed = 1; seed <= 3; seed++) {
-			crumb_codec codec;
-			assert_int_equal(crumb_parse(&codec, each[s].spec, NULL), 0);
+			crumb_codec codec = case_parse(each[s].spec);
 			e = (struct expected){.squares = 0};
 			case_fill(e.g, N, CASE_GAUSS, seed);
 			crumb_packer *packer = case_packer(&codec, N, seed);
@@ -310,8 +307,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 	levels_walk_function *const survey = levels_walk;
 	const char *isa[CASE_ISAS];
 	const size_t isas = case_isas(isa);
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, "zipml:bucket=256", NULL), 0);
+	crumb_codec codec = case_parse("zipml:bucket=256");
 	for (size_t l = 0; l < sizeof length / sizeof *length; l++)
 		for (enum case_kind kind = CASE_GAUSS; kind <= CASE_DYADIC; kind++) {
 			case_fill(g, N, kind, 1 + l);
@@ -325,8 +321,8 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 			double level[8];
 			crumb_histogram_law(&law, m.mass);
 			assert_true(crumb_fit_optimum(&law.of, level, 8) < INFINITY);
-			for (size_t i = 0; i < isas; i++) {
-				assert_int_equal(crumb_set_isa(isa[i]), 0);
+			FOR_EACH_ISA(i)
+			{
 				crumb_packer *packer = case_packer(&codec, length[l], 1);
 				const struct levels levels = levels_of(packer, g);
 				free(packer);
@@ -349,11 +345,9 @@ static void zipml_samples_many_elements(void **state)
 	(void)state;
 	enum { MANY = 1 << 20, BUCKET = 8192, FAR = 77 * BUCKET };
 	float *g = malloc(MANY * sizeof *g);
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	crumb_codec codec;
 	assert_non_null(g);
-	assert_int_equal(crumb_parse(&codec, "zipml", NULL), 0);
+	codec = case_parse("zipml");
 	case_fill(g, MANY, CASE_GAUSS, 1);
 	for (size_t i = 0; i < BUCKET; i++)
 		g[FAR + i] *= 0.05f * exp2f(9 * (float)(i % 97) / 97);
@@ -364,8 +358,8 @@ static void zipml_samples_many_elements(void **state)
 	double level[8];
 	crumb_histogram_law(&law, m.mass);
 	const double best = crumb_fit_optimum(&law.of, level, 8);
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		crumb_packer *packer = case_packer(&codec, MANY, 1);
 		const struct levels levels = levels_of(packer, g);
 		free(packer);
@@ -387,8 +381,7 @@ static void learners_end_with_the_same_levels(void **state)
 	                                   "amq:model=normal,normalized=1"};
 	static float g[N], stat[LEARNERS * 1000];
 	for (size_t s = 0; s < sizeof spec / sizeof *spec; s++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, spec[s], NULL), 0);
+		crumb_codec codec = case_parse(spec[s]);
 		struct levels first = {0}, without = {0};
 		for (int l = -1; l < LEARNERS; l++) { /* -1: what the first four would do by themselves */
 			crumb_packer *p = NULL;
@@ -432,7 +425,7 @@ static void levels_that_judge_worse_are_not_taken(void **state)
 	static float stat[1 + 2 * BINS], g[N];
 	crumb_codec codec;
 	for (int amq = 0; amq < 2; amq++) {
-		assert_int_equal(crumb_parse(&codec, amq ? "amq:every=1" : "alq:every=1", NULL), 0);
+		codec = case_parse(amq ? "amq:every=1" : "alq:every=1");
 		crumb_packer *p = case_packer(&codec, N, 1);
 		struct levels levels[3];
 		for (int step = 0; step < 3; step++) {
@@ -466,8 +459,7 @@ static void what_has_no_spread_is_defined(void **state)
 	            {"alq", 3, 1},    {"amq:zero=1", 3, 1}, {"zipml", 0, 200},
 	            {"zipml", 3, 1},  {"qsgd", -3, 1},      {"nuqsgd", 0, 7}};
 	for (size_t c = 0; c < sizeof each / sizeof *each; c++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, each[c].spec, NULL), 0);
+		crumb_codec codec = case_parse(each[c].spec);
 		float g[1000], out[1000] = {0};
 		for (size_t i = 0; i < each[c].n; i++)
 			g[i] = each[c].element;
@@ -489,7 +481,7 @@ static void levels_of_a_frame_ascend(void **state)
 	enum { N = 300, TABLE = CRUMB_HEADER_BYTES + 8 };
 	crumb_codec codec;
 	float g[N], out[N], level[2];
-	assert_int_equal(crumb_parse(&codec, "alq", NULL), 0);
+	codec = case_parse("alq");
 	case_fill(g, N, CASE_GAUSS, 1);
 	crumb_packer *p = case_packer(&codec, N, 1);
 	size_t len;
@@ -519,7 +511,7 @@ static void norms_may_be_longer_than_a_chunk(void **state)
 	crumb_codec codec;
 	float *const g = malloc(N * sizeof *g), *const acc = calloc(N, sizeof *acc);
 	case_fill(g, N, CASE_GAUSS, 4);
-	assert_int_equal(crumb_parse(&codec, "qsgd:bucket=128", NULL), 0);
+	codec = case_parse("qsgd:bucket=128");
 	for (size_t i = 0; i < isas; i++) {
 		size_t len;
 		crumb_packer *const p = case_packer(&codec, N, 1);

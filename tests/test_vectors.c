@@ -40,8 +40,7 @@ static void holds(const struct vector *vector, bool exact, size_t times)
 {
 	enum { MOST = 20 * 32 };
 	const size_t n = vector->n * times;
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, vector->spec, NULL), 0);
+	crumb_codec codec = case_parse(vector->spec);
 	crumb_packer *p = case_packer(&codec, n, 0);
 	for (size_t s = 0; s < vector->steps; s++) {
 		const struct vector_step *step = &vector->step[s];
@@ -79,10 +78,8 @@ static void holds(const struct vector *vector, bool exact, size_t times)
 static void frames_and_residuals(void **state)
 {
 	(void)state;
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
-	for (size_t i = 0; i < isas; i++) {
-		assert_int_equal(crumb_set_isa(isa[i]), 0);
+	FOR_EACH_ISA(i)
+	{
 		for (size_t v = 0; v < sizeof vectors / sizeof *vectors; v++) {
 			const bool exact = vectors[v].spec[0] != 'a' && vectors[v].spec[0] != 'l';
 			holds(&vectors[v], exact, 1);
@@ -90,7 +87,6 @@ static void frames_and_residuals(void **state)
 				holds(&vectors[v], exact, 20);
 		}
 	}
-	crumb_set_isa(NULL);
 }
 
 /* The largest element of a bin is not sent if the gradient opposes its residual, contrary to the paper's
@@ -99,8 +95,7 @@ static void the_largest_can_stay(void **state)
 {
 	(void)state;
 	const float residual[] = {0.9f, -0.5f, 0.2f, 0.1f}, g[] = {-0.4f, 0.1f, 0.1f, 0.1f};
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, "adacomp:bin=4", NULL), 0);
+	crumb_codec codec = case_parse("adacomp:bin=4");
 	crumb_packer *p = case_packer(&codec, 4, 0);
 	memcpy(crumb_packer_residual(p), residual, sizeof residual);
 	size_t len;
@@ -123,8 +118,7 @@ static void means_of_a_column(void **state)
 		uint8_t bits;
 	} want[] = {{"seide", -0x1.2aaaaap-1f, 0.5f, 0xB5}, {"seide:split=mean", -0.4375f, 0.625f, 0x95}};
 	for (int c = 0; c < 2; c++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, want[c].spec, NULL), 0);
+		crumb_codec codec = case_parse(want[c].spec);
 		crumb_packer *p = case_packer(&codec, 8, 0);
 		size_t len;
 		float decoded[8] = {0};
@@ -155,8 +149,7 @@ static void means_of_the_largest(void **state)
 	             {0, -0.9f, 0, 0.8f}},
 	            {"topk:fraction=0.4", 5, {3, 2, 1.5f, 0.1f, 0.2f}, {2.5f, 2.5f}}};
 	for (int c = 0; c < 2; c++) {
-		crumb_codec codec;
-		assert_int_equal(crumb_parse(&codec, want[c].spec, NULL), 0);
+		crumb_codec codec = case_parse(want[c].spec);
 		crumb_packer *p = case_packer(&codec, want[c].n, 0);
 		size_t len;
 		float decoded[10] = {0};
@@ -182,8 +175,8 @@ static void strom_is_twobit(void **state)
 	static float big[N], mine[N], theirs[N];
 	crumb_codec strom, twobit;
 	size_t len;
-	assert_int_equal(crumb_parse(&strom, "strom:threshold=1", NULL), 0);
-	assert_int_equal(crumb_parse(&twobit, "twobit:threshold=1", NULL), 0);
+	strom = case_parse("strom:threshold=1");
+	twobit = case_parse("twobit:threshold=1");
 	crumb_packer *few = case_packer(&strom, 100, 0);
 	float wide[100] = {0};
 	memcpy(wide, g, sizeof g);
@@ -284,8 +277,7 @@ static void scaler_sharing(void **state)
 	static const float worker[3][4] = {{0.5f, -0.25f, 0, 1}, {-2, 0.5f, 0.5f, 0}, {1, 1, -1, 0.25f}};
 	static const int8_t sum_of[4] = {1, 0, 0, 2};
 	static const uint8_t ternary[3] = {0x41, 0x12, 0x61}; /* the vector's digits, two bits each */
-	crumb_codec codec;
-	assert_int_equal(crumb_parse(&codec, "terngrad:clip=0,shared=1,coding=bits", NULL), 0);
+	crumb_codec codec = case_parse("terngrad:clip=0,shared=1,coding=bits");
 	crumb_packer *p[3];
 	float stat[3], mean[4] = {0};
 	for (int w = 0; w < 3; w++) {

@@ -65,12 +65,12 @@ struct codes_out {
 	v16i low_lanes, high_lanes; /* the current block's codes, those of a lane joined */
 };
 
-/* Joins the codes of group g to those of the groups before. With P_HAS_PUSH, one instruction, codes come in
+/* Joins the codes of group g to those of the groups before. With P_HAS_SHIFT_IN, one instruction, codes come in
  * at the top and end there (joined_lanes shifts them down); without, each code goes to its place from the
  * bottom. */
 V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
 {
-#ifdef P_HAS_PUSH
+#ifdef P_HAS_SHIFT_IN
 	(void)g;
 	return v16_shift_in(lanes, code, bits);
 #else
@@ -79,7 +79,7 @@ V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
 }
 V16_FN v16i joined_lanes(v16i lanes, unsigned bits)
 {
-#ifdef P_HAS_PUSH
+#ifdef P_HAS_SHIFT_IN
 	return v16_shr(lanes, (int)(32 - GROUPS * bits));
 #else
 	(void)bits;

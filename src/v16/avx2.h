@@ -11,13 +11,11 @@
 #define P_FN      static inline V16_INLINE __attribute__((unused))
 #define P_HAS_BITS_OF_TWO
 #define P_HAS_BMI
-#define P_HAS_BYTE_TABLES
 #define P_HAS_COMPRESS
 #define P_HAS_F16
 #define P_HAS_GT_SIZE
 #define P_HAS_LIST
 #define P_HAS_PAIRS 128
-#define P_HAS_STORE_UPPER
 #define P_HAS_TRITS
 #define P_LOOKUP_BITS 3
 
@@ -46,12 +44,6 @@ P_FN void p_store_u8(uint8_t *dst, pi a)
 {
 	const __m128i x = p_narrow(a);
 	_mm_storel_epi64((__m128i *)dst, _mm_packus_epi16(x, x));
-}
-/* Writes the upper halves of a's lanes and then of b's. */
-P_FN void p_store_upper(uint8_t *dst, pi a, pi b)
-{
-	const __m256i mixed = _mm256_packus_epi32(_mm256_srli_epi32(a, 16), _mm256_srli_epi32(b, 16));
-	_mm256_storeu_si256((__m256i *)dst, _mm256_permute4x64_epi64(mixed, 0xD8));
 }
 P_FN pf p_load_f16(const uint8_t *src) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)src)); }
 P_FN void p_store_f16(uint8_t *dst, pf a)
@@ -193,49 +185,6 @@ P_FN v16t p_table4(const float *entries)
 }
 P_FN pf p_lookup_pair(v16t t, pi x, pi place) { return _mm256_permutevar8x32_ps(t.low, _mm256_srlv_epi32(x, place)); }
 P_FN pf p_lookup8(v16t t, pi at) { return _mm256_permutevar8x32_ps(t.low, at); }
-typedef struct {
-	__m256i byte[4]; /* byte[i]: byte i of each entry, once in either half */
-} v16p;
-P_FN v16p p_byte_tables(const float *entries)
-{
-	const __m128i order = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-	__m128i four[4];
-	for (int i = 0; i < 4; i++)
-		four[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)entries + i), order);
-	const __m128i a = _mm_unpacklo_epi32(four[0], four[1]), b = _mm_unpacklo_epi32(four[2], four[3]),
-	              c = _mm_unpackhi_epi32(four[0], four[1]), d = _mm_unpackhi_epi32(four[2], four[3]);
-	return (v16p){{_mm256_broadcastsi128_si256(_mm_unpacklo_epi64(a, b)),
-	               _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(a, b)),
-	               _mm256_broadcastsi128_si256(_mm_unpacklo_epi64(c, d)),
-	               _mm256_broadcastsi128_si256(_mm_unpackhi_epi64(c, d))}};
-}
-/* The entries by 32 numbers below 16, a byte each. The order is that of unpacking the bytes of each half. */
-P_FN void p_lookup_32(v16p t, __m256i at, pf value[4])
-{
-	const __m256i a = _mm256_shuffle_epi8(t.byte[0], at), b = _mm256_shuffle_epi8(t.byte[1], at),
-	              c = _mm256_shuffle_epi8(t.byte[2], at), d = _mm256_shuffle_epi8(t.byte[3], at);
-	const __m256i ab = _mm256_unpacklo_epi8(a, b), cd = _mm256_unpacklo_epi8(c, d),
-	              ef = _mm256_unpackhi_epi8(a, b), gh = _mm256_unpackhi_epi8(c, d);
-	value[0] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(ab, cd));
-	value[1] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(ab, cd));
-	value[2] = _mm256_castsi256_ps(_mm256_unpacklo_epi16(ef, gh));
-	value[3] = _mm256_castsi256_ps(_mm256_unpackhi_epi16(ef, gh));
-}
-/* v16_lookup_nibbles, by parts */
-P_FN void p_lookup_nibbles(v16p t, const uint8_t *src, pf value[8])
-{
-	const __m256i order = _mm256_setr_epi32(0, 2, 4, 6, 1, 3, 5, 7), low = _mm256_set1_epi8(15);
-	const __m256i x = _mm256_permutevar8x32_epi32(_mm256_loadu_si256((const __m256i *)src), order);
-	pf even[4], odd[4];
-	p_lookup_32(t, _mm256_and_si256(x, low), even);
-	p_lookup_32(t, _mm256_and_si256(_mm256_srli_epi16(x, 4), low), odd);
-	for (int i = 0; i < 2; i++) {
-		value[i] = even[i];
-		value[2 + i] = odd[i];
-		value[4 + i] = even[2 + i];
-		value[6 + i] = odd[2 + i];
-	}
-}
 P_FN pf p_lookup(v16t t, pi at)
 {
 	const __m256 upper = _mm256_castsi256_ps(_mm256_slli_epi32(at, 28)); /* bit 3 in the sign */

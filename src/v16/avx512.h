@@ -19,11 +19,9 @@
 #define P_HAS_NIBBLES
 #define P_HAS_ONES
 #define P_HAS_PAIRS 256
-#define P_HAS_PUSH
+#define P_HAS_SHIFT_IN
 #define P_HAS_REFILL
-#define P_HAS_STORE_UPPER
 #define P_HAS_WORDS
-#define P_LISTS_QUICKLY
 #define P_LOOKUP_BITS 4
 
 typedef __m512 pf;
@@ -45,13 +43,6 @@ P_FN pi p_load_u8(const uint8_t *src) { return _mm512_cvtepu8_epi32(_mm_loadu_si
 P_FN void p_store_u8(uint8_t *dst, pi a) { _mm_storeu_si128((__m128i *)dst, _mm512_cvtepi32_epi8(a)); }
 P_FN pi p_load_u16(const uint8_t *src) { return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)src)); }
 P_FN void p_store_u16(uint8_t *dst, pi a) { _mm256_storeu_si256((__m256i *)dst, _mm512_cvtepi32_epi16(a)); }
-/* Writes the upper halves of a's lanes and then of b's. */
-P_FN void p_store_upper(uint8_t *dst, pi a, pi b)
-{
-	static const uint16_t upper[32] = {1,  3,  5,  7,  9,  11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31,
-	                                   33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63};
-	_mm512_storeu_si512(dst, _mm512_permutex2var_epi16(a, _mm512_loadu_si512(upper), b));
-}
 P_FN pf p_load_f16(const uint8_t *src) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)src)); }
 P_FN void p_store_f16(uint8_t *dst, pf a)
 {

@@ -24,13 +24,6 @@ V16_FN v16i v16_load_planes(const uint8_t *src, unsigned planes) { return (v16i)
 #endif
 /* clang-format on */
 
-/* Writes the lanes as bytes. */
-V16_FN void v16_put(uint8_t *dst, v16i a)
-{
-	for (size_t k = 0; k < V16_PARTS; k++)
-		memcpy(dst + 4 * k * V16_LANES, &a.p[k], sizeof a.p[k]);
-}
-
 /* The f32 by number of a table of any size. */
 V16_FN v16f v16_gather(const float *table, v16i at)
 {
@@ -66,15 +59,6 @@ V16_FN v16i v16_round_bf16(v16f a)
 	return v16_addi(x, v16_addi(odd, v16_seti(0x7FFF)));
 }
 V16_FN void v16_store_bf16(void *dst, v16f a) { v16_store_u16(dst, v16_shr(v16_round_bf16(a), 16)); }
-#ifdef P_HAS_STORE_UPPER
-V16_FN void v16_store_bf16_two(uint8_t *dst, v16f a, v16f b)
-{
-	pi part[2 * V16_PARTS];
-	EACH_PART(part[k] = v16_round_bf16(a).p[k]; part[V16_PARTS + k] = v16_round_bf16(b).p[k])
-	for (size_t k = 0; k < 2 * V16_PARTS; k += 2)
-		p_store_upper(dst + 2 * k * V16_LANES, part[k], part[k + 1]);
-}
-#endif
 
 /* Stores round to nearest even; |a| <= 65504. */
 #ifdef P_HAS_F16

@@ -96,7 +96,7 @@ V16_EACH(v16i, v16_shrv_low, (v16i a, v16i b), p_shrv_low(a.p[k], b.p[k])) /* a 
 V16_FN v16i v16_rotl(v16i a, int s) { return v16_ori(v16_shl(a, s), v16_shr(a, 32 - s)); }
 /* a + b, or a - b if y has the sign bit; b is 0 where y is. */
 V16_EACH(v16i, v16_addi_signed, (v16i a, v16i b, v16f y), p_addi_signed(a.p[k], b.p[k], y.p[k]))
-#ifdef P_HAS_PUSH
+#ifdef P_HAS_SHIFT_IN
 /* a without its lowest s bits, and above it the lowest s bits of b, 0 < s < 32. */
 V16_EACH(v16i, v16_shift_in, (v16i a, v16i b, unsigned s), p_shift_in(a.p[k], b.p[k], (int)s))
 #endif
@@ -197,19 +197,5 @@ V16_FN v16f v16_lookup_lowest(v16t t, v16i x, const unsigned bits)
 	const v16i at = bits <= P_LOOKUP_BITS ? x : v16_andi(x, v16_seti((1u << bits) - 1));
 	return bits <= 3 ? v16_lookup8(t, at) : v16_lookup(t, at);
 }
-
-#ifdef P_HAS_BYTE_TABLES
-/* A table of sixteen f32, and its entries by the 64 numbers of four bits in the 32 bytes at src: value[0] by
- * the lower halves of the first sixteen bytes, value[1] by their upper halves, value[2] and value[3] by those
- * of the other bytes. */
-V16_FN v16p v16_byte_tables(const float *entries) { return p_byte_tables(entries); }
-V16_FN void v16_lookup_nibbles(v16p t, const uint8_t *src, v16f value[4])
-{
-	pf part[8];
-	p_lookup_nibbles(t, src, part);
-	for (int g = 0; g < 4; g++)
-		value[g] = (v16f){{part[2 * g], part[2 * g + 1]}};
-}
-#endif
 
 #endif

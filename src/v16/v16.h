@@ -22,16 +22,13 @@
  *   REFILL             p_refill
  *   TRITS              p_no_trits, p_add_trits, p_put_trits
  * Callers of these have other code for machines without them:
- *   BYTE_TABLES        v16_byte_tables, v16_lookup_nibbles
  *   LIST               v16_list, v16_list_numbers
  *   NIBBLES            v16_load_planes, v16_to_each_byte; v16_lookup sees the lower four bits of a lane alone
  *   ONES               v16_ones
  *   PAIRS              p_pairs; its value is the number of elements
- *   PUSH               v16_shift_in
- *   STORE_UPPER        v16_store_bf16_two
+ *   SHIFT_IN           v16_shift_in
  *   WORDS              p_words, p_lower, p_upper and p_...w, on 32 words of 16 bits
- * P_LISTS_QUICKLY: v16_list is faster than a loop even if the mask has one lane. P_LOOKUP_BITS: the number of
- * a lane's bits that a lookup looks at, or 0 if it needs the number alone.
+ * P_LOOKUP_BITS: the number of a lane's bits that a lookup looks at, or 0 if it needs the number alone.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef V16_H
