@@ -305,8 +305,6 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 	static const size_t length[] = {2, 7, 129, 1000, N - 61, N};
 	static float g[N];
 	levels_walk_function *const survey = levels_walk;
-	const char *isa[CASE_ISAS];
-	const size_t isas = case_isas(isa);
 	crumb_codec codec = case_parse("zipml:bucket=256");
 	for (size_t l = 0; l < sizeof length / sizeof *length; l++)
 		for (enum case_kind kind = CASE_GAUSS; kind <= CASE_DYADIC; kind++) {
@@ -331,7 +329,7 @@ static void zipml_has_the_best_levels_of_its_histogram(void **state)
 					if (levels.at[k] != (float)level[k])
 						fail_msg(
 						        "%s, %zu elements, kind %d: level %zu is %g, best is %g",
-						        isa[i], length[l], kind, k, (double)levels.at[k],
+						        crumb_isa(), length[l], kind, k, (double)levels.at[k],
 						        level[k]);
 			}
 		}

@@ -65,8 +65,8 @@ struct codes_out {
 	v16i low_lanes, high_lanes; /* the current block's codes, those of a lane joined */
 };
 
-/* Joins the codes of group g to those of the groups before. With P_HAS_SHIFT_IN, one instruction, codes come in
- * at the top and end there (joined_lanes shifts them down); without, each code goes to its place from the
+/* Joins the codes of group g to those of the groups before. With P_HAS_SHIFT_IN, one instruction, codes come
+ * in at the top and end there (joined_lanes shifts them down); without, each code goes to its place from the
  * bottom. */
 V16_FN v16i join_lanes(v16i lanes, v16i code, unsigned bits, size_t g)
 {

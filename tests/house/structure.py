@@ -1,6 +1,5 @@
-"""The house's own rules, held by a machine: no include points upward (the order is written in doc/DESIGN.md), file names
-are unique, folders are small, lines fit 120 columns, and no word of a list of coinages is used.
-SPDX-License-Identifier: MIT"""
+"""The house's own rules: no include points upward (doc/DESIGN.md has the order), file names are unique, folders are small,
+lines fit 120 columns, and no word of a list of coinages is used. SPDX-License-Identifier: MIT"""
 import os
 import re
 import subprocess
