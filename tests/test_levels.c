@@ -59,6 +59,47 @@ static void vectors(void **state)
 	}
 }
 
+/* Zero and powers of two are rounded to without a table, as with it: where an element is close to what u
+ * decides, to levels, to zero, to one and beyond. */
+static void halves_need_no_table(void **state)
+{
+	(void)state;
+	static const float off[] = {0, 0.25f, 0.5f, 0.75f, 1, 2};
+	static const float special[] = {0, 1, 1 + 0x1p-23f, 1 - 0x1p-24f, 0x1p-149f, 0x1p-126f, 0x1p-30f};
+	uint64_t random = 1;
+	for (uint32_t count = 7; count <= 15; count += 8)
+		for (int trial = 0; trial < 100000; trial++) {
+			struct levels levels;
+			levels_powers(&levels, count, 0.5f);
+			const struct rounding r = rounding_to(&levels);
+			assert_true(are_halves(&levels));
+			float y[V16];
+			uint32_t u[V16];
+			for (size_t k = 0; k < V16; k++) {
+				const uint64_t bits = case_random(&random);
+				u[k] = (uint32_t)bits & 0xFFFFFF;
+				u[k] >>= (bits >> 24 & 7) == 7 ? 20 : 0; /* u near 0, too */
+				const float at =
+				        (float)(bits >> 27 & 1 ? u[k] : (1u << 24) - u[k]) * 0x1p-24f;
+				const float by =
+				        (bits >> 28 & 1 ? -1.0f : 1.0f) * off[(bits >> 29) % 6] * 0x1p-24f;
+				const uint32_t level = (uint32_t)(bits >> 33) % (count / 2 + 2);
+				y[k] = level > count / 2
+				               ? special[(bits >> 40) % (sizeof special / sizeof *special)]
+				       : level ? levels.at[count / 2 + level] * (1 + at + by)
+				               : levels.at[count / 2 + 1] * fabsf(at + by);
+				y[k] = fminf(y[k], 1 + 0x1p-23f) * (bits >> 50 & 1 ? -1.0f : 1.0f);
+			}
+			const v16f v = v16_loadf(y);
+			const v16i chance_of = v16_loadi(u), got = round_halves(v, chance_of, &r),
+			           want = round_table(v, v16_float_of(chance_of), &r);
+			for (size_t k = 0; k < V16; k++)
+				if (got.p[k] != want.p[k])
+					fail_msg("%u levels: %a with u = %#x is %u, expected %u", count,
+					         (double)y[k], u[k], got.p[k], want.p[k]);
+		}
+}
+
 /* Norms come from squares of lifted elements: squares of elements below 2^-63 are not normal numbers. */
 static void norms_are_of_lifted_elements(void **state)
 {
@@ -528,6 +569,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(vectors),
+	        cmocka_unit_test(halves_need_no_table),
 	        cmocka_unit_test(norms_are_of_lifted_elements),
 	        cmocka_unit_test(every_block_of_a_bucket_counts),
 	        cmocka_unit_test(levels_are_as_computed),

@@ -157,7 +157,6 @@ CODES_FN bool codes_full_4(const uint8_t *src, const uint8_t *end)
 /* Returns the symbols of n elements: whole blocks, in which codes past the last element are 0. */
 static inline size_t symbol_count(size_t n) { return LEVELS_BLOCK * divide_up(n, LEVELS_BLOCK); }
 
-/* Unpacks codes to a symbol a byte. */
 V16_FN void symbols_of(const uint8_t *codes, size_t groups, uint8_t *symbol, unsigned bits)
 {
 	typedef uint8_t bytes __attribute__((vector_size(V16), aligned(1), may_alias));

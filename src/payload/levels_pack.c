@@ -160,23 +160,31 @@ bucket_scaling(const void *grad, enum crumb_dtype type, size_t first, size_t siz
 
 /* ---- rounding ------------------------------------------------------------------------------- */
 
+/* HALVES are 0 and powers of two, which need no table. With short registers these are a TABLE, too, which
+ * saves a loop. */
+enum rounding_kind { EVEN, HALVES, TABLE };
+
 /* The constants of rounding to a set of levels. */
 struct rounding {
-	bool even;
 	uint32_t count;
-	float scale; /* even: 2^24 times the levels in [0, 1] */
-	/* Not even: the levels but the last, then 2s. The last entry is not looked up, but belongs to the
-	 * table that starts at the second. */
+	float scale; /* 2^24 times the levels in [0, 1] (EVEN), or 1 / the smallest power (HALVES) */
+	/* TABLE: the levels but the last, then 2s. The last entry is not looked up, but belongs to the table
+	 * that starts at the second. */
 	float from[V16 + 1];
 	float width[V16]; /* to the next level, times 2^-24 */
 };
 
+static bool are_halves(const struct levels *levels)
+{
+	return levels->form == LEVELS_POWERS && levels->count % 2 && levels->at[levels->count - 2] == 0.5f;
+}
+
 static struct rounding rounding_to(const struct levels *levels)
 {
-	struct rounding r = {.even = levels->form == LEVELS_EVEN,
-	                     .count = levels->count,
-	                     .scale = (float)(levels->count - 1) * 0x1p23f};
-	for (uint32_t k = 0; k < V16 && !r.even; k++) {
+	struct rounding r = {.count = levels->count, .scale = (float)(levels->count - 1) * 0x1p23f};
+	if (are_halves(levels))
+		r.scale = 0x1p24f / levels->at[levels->count / 2 + 1];
+	for (uint32_t k = 0; k < V16 && levels->form != LEVELS_EVEN; k++) {
 		const bool last = k + 1 >= levels->count;
 		r.from[k] = last ? 2 : levels->at[k];
 		r.width[k] = last ? 0 : (levels->at[k + 1] - levels->at[k]) * 0x1p-24f;
@@ -184,21 +192,39 @@ static struct rounding rounding_to(const struct levels *levels)
 	return r;
 }
 
-/* Returns the codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. In units of their distance
- * evenly spaced levels are integers, or lie half-way between integers. The distance from the middle, at,
- * carries into the next level if its fraction exceeds u or, below zero, where up is towards 1, too, 1 - u. */
-V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
+/* Returns the codes of sixteen elements whose distance from the middle is at levels, up or down by y's sign;
+ * at and u in units of 2^-24. at carries into the next level if its fraction exceeds u or, below zero, where
+ * up is towards 1, too, 1 - u. */
+V16_FN v16i round_at(v16f y, v16i at, v16i u, uint32_t count)
 {
-	const v16f size = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->scale));
-	const v16i at = r->count & 1
-	                        ? v16_ceil(size)
-	                        : v16_subi(v16_ceil(v16_add(size, v16_set(0x1p23f))), v16_seti(1u << 23));
-	const v16i middle = v16_seti(((r->count - 1) << 23) + (1u << 24) - 1);
+	const v16i middle = v16_seti(((count - 1) << 23) + (1u << 24) - 1);
 	return v16_shr(v16_addi_signed(v16_subi(middle, u), at, y), 24);
 }
 
-/* Returns the codes of sixteen y: a binary search finds the level below, the first two steps without a
- * look-up; y goes to the level above if its distance exceeds u, of [0, 2^24), times the width. */
+/* Returns the codes of sixteen y in [-1, 1], up to rounding; u in units of 2^-24. In units of their distance
+ * evenly spaced levels are integers, or lie half-way between integers. */
+V16_FN v16i round_even(v16f y, v16i u, const struct rounding *r)
+{
+	const v16f at = v16_mul(v16_min_abs(y, v16_set(1)), v16_set(r->scale));
+	const v16i to_level = r->count & 1
+	                              ? v16_ceil(at)
+	                              : v16_subi(v16_ceil(v16_add(at, v16_set(0x1p23f))), v16_seti(1u << 23));
+	return round_at(y, to_level, u, r->count);
+}
+
+/* Rounds to 0 and powers of two: from the smallest power on, a float's exponent and mantissa say where it
+ * lies between levels; below, levels are even. For y below zero the difference to the level below, which a
+ * table takes, is a float, too, whose rounding may lose half a unit of u. */
+V16_FN v16i round_halves(v16f y, v16i u, const struct rounding *r)
+{
+	const v16f unit = v16_set(0x1p24f), size = v16_min_abs(y, v16_set(1));
+	const v16f even = v16_mul(size, v16_set(r->scale)), under = v16_sub(unit, v16_sub(unit, even));
+	const v16i near = v16_ceil(v16_pick(v16_negative(y), under, even));
+	const v16i far = v16_subi(v16_shl(v16_bits_of(size), 1), v16_seti((127 - r->count / 2) << 24));
+	const v16f at = v16_pick(v16_ge(even, unit), v16_of_bits(far), v16_of_bits(near));
+	return round_at(y, v16_bits_of(at), u, r->count);
+}
+
 V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 {
 	const v16t from = v16_table(r->from), width = v16_table(r->width);
@@ -216,7 +242,7 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
 }
 
-/* Multiplies a block by its bucket's lift; rare. */
+/* Not inlined: it is rare. */
 static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
 {
 	for (size_t k = 0; k < LEVELS_BLOCK; k++)
@@ -234,20 +260,23 @@ struct block_source {
 
 /* Rounds the elements of a block and joins their codes. wide: codes have more than four bits. */
 V16_FN void round_block(struct codes_out *codes, const struct block_source *s, rng *random,
-                        const struct rounding *r, const bool even, const bool wide)
+                        const struct rounding *r, const enum rounding_kind kind, const bool wide)
 {
 	for (size_t i = 0; i < LEVELS_BLOCK; i += V16) {
 		prefetch(s->grad, s->ahead + s->width * i);
 		const v16f y = v16_mul(v16_loadf(s->at + i), s->inverse);
 		const v16i u = rng_bits(random);
-		codes_join(codes, even ? round_even(y, u, r) : round_table(y, v16_float_of(u), r), i / V16,
-		           wide);
+		codes_join(codes,
+		           kind == EVEN     ? round_even(y, u, r)
+		           : kind == HALVES ? round_halves(y, u, r)
+		                            : round_table(y, v16_float_of(u), r),
+		           i / V16, wide);
 	}
 }
 
 V16_FN void pack_buckets(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
-                         const struct rounding *r, const bool even, enum levels_norm norm, uint8_t *norms,
-                         struct codes_out codes)
+                         const struct rounding *r, const enum rounding_kind kind, enum levels_norm norm,
+                         uint8_t *norms, struct codes_out codes)
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET], width = v16_width(type);
 	/* The norm of a short bucket is computed before the bucket ahead of it is packed, so that the sum's
@@ -279,10 +308,10 @@ V16_FN void pack_buckets(struct crumb_packer *p, const void *grad, enum crumb_dt
 			if (i % SUM_BLOCK == 0)
 				random = rng_at(p->seed, p->step, i);
 			const struct block_source source = {at, inverse, grad, width * i + ahead, width};
-			if (even && codes.bits > 4)
-				round_block(&codes, &source, &random, r, even, true);
+			if (kind == EVEN && codes.bits > 4)
+				round_block(&codes, &source, &random, r, kind, true);
 			else
-				round_block(&codes, &source, &random, r, even, false);
+				round_block(&codes, &source, &random, r, kind, false);
 			codes_store(&codes, count);
 		}
 	}
@@ -318,6 +347,9 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
+	const enum rounding_kind kind = levels->form == LEVELS_EVEN            ? EVEN
+	                                : V16_LANES >= 8 && are_halves(levels) ? HALVES
+	                                                                       : TABLE;
 	const unsigned bits = bit_width(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
 	const struct block_code code = levels_block_code(levels->count);
 	uint8_t *norms = put_levels(dst, (uint32_t)bucket, levels);
@@ -329,10 +361,13 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	}
 	const struct codes_out codes = {bits, low, low + plane_bytes(4, n), v16_seti(0), v16_seti(0)};
 	out->flags = (uint16_t)coding;
-	if (r.even)
-		pack_buckets(p, grad, type, &r, true, norm, norms, codes);
+#define PACK(KIND) pack_buckets(p, grad, type, &r, KIND, norm, norms, codes)
+	if (kind == EVEN)
+		PACK(EVEN);
+	else if (kind == HALVES)
+		PACK(HALVES);
 	else
-		pack_buckets(p, grad, type, &r, false, norm, norms, codes);
+		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
 	return (size_t)(first - dst) + (coding == LEVELS_FIXED ? fixed_bytes(bits, n)
