@@ -1,4 +1,4 @@
-"""The house's own rules: no include points upward (doc/DESIGN.md has the order), file names are unique, folders are small,
+"""The rules of the house: no include points upward (doc/DESIGN.md has the order), file names are unique, folders small,
 lines fit 120 columns, and no word of a list of coinages is used. SPDX-License-Identifier: MIT"""
 import os
 import re
