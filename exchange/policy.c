@@ -1,5 +1,5 @@
-/* Policies from text. The only file above src/ that knows codecs by name: raw, for what no rule covers, and
- * those that were published without the classifier's weights.
+/* Policies from text. It knows two codecs by name: raw, for slices that no rule covers, and TernGrad, which
+ * was published without the classifier's weights.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>
