@@ -1,7 +1,7 @@
-/* Decoding by a team. Slices are laid end to end and cut into equal ranges (McNaughton 1959, theorem 3.1),
- * two for every thread, since one sparse frame may have much more to add than another. The frames of a slice
- * that is cut are checked first, by all threads, a part each; then its ranges are added. The bits are those
- * of whole slices.
+/* Decoding by a team of threads. Slices are laid end to end and cut into equal ranges (McNaughton 1959,
+ * theorem 3.1), two for every thread, since one sparse frame may have much more to add than another. The
+ * frames of a slice that is cut are checked first, by all threads, a part each; then its ranges are added.
+ * The result equals that of whole slices to the bit.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 enum { RANGES_PER_THREAD = 2 };
 #define WHOLE SIZE_MAX
 
-/* Elements [first, end) of slice s, decoded at once; cut: the slice's number among those that are cut, or
+/* Elements [first, end) of slice s, which one task decodes; cut_index: the slice's index in cut_slice, or
  * WHOLE. */
 struct range {
-	size_t s, first, end, cut;
+	size_t s, first, end, cut_index;
 	int error;
 };
 
@@ -28,75 +28,76 @@ static size_t parts_of(unsigned threads) { return threads < CRUMB_MAX_PARTS ? th
 
 static size_t most_ranges(unsigned threads) { return threads > 1 ? RANGES_PER_THREAD * (size_t)threads : 1; }
 
-bool crumb_average_open(struct decoder *d, size_t slices, size_t frames, unsigned threads)
+bool crumb_average_open(struct decode_memory *memory, size_t slices, size_t frames, unsigned threads)
 {
-	const size_t ranges = most_ranges(threads), cuts = slices < ranges ? slices : ranges,
-	             checks = threads > 1 ? cuts * frames : 0;
+	const size_t ranges = most_ranges(threads), cut_count = slices < ranges ? slices : ranges,
+	             checks = threads > 1 ? cut_count * frames : 0;
 
-	d->range = calloc(slices + ranges, sizeof *d->range);
-	d->cut = calloc(cuts + 1, sizeof *d->cut);
-	d->found = calloc(checks * parts_of(threads) + 1, sizeof *d->found);
-	d->checked = calloc(checks + 1, sizeof *d->checked);
-	return d->range && d->cut && d->found && d->checked;
+	memory->range = calloc(slices + ranges, sizeof *memory->range);
+	memory->cut_slice = calloc(cut_count + 1, sizeof *memory->cut_slice);
+	memory->found = calloc(checks * parts_of(threads) + 1, sizeof *memory->found);
+	memory->checked = calloc(checks + 1, sizeof *memory->checked);
+	return memory->range && memory->cut_slice && memory->found && memory->checked;
 }
 
-void crumb_average_close(struct decoder *d)
+void crumb_average_close(struct decode_memory *memory)
 {
-	free(d->range);
-	free(d->cut);
-	free(d->found);
-	free(d->checked);
+	free(memory->range);
+	free(memory->cut_slice);
+	free(memory->found);
+	free(memory->checked);
 }
 
 /* One call of crumb_average_slices, as its tasks see it. */
-struct call {
+struct average_call {
 	struct step *step;
-	const struct decoding *what;
-	struct decoder *decoder;
+	const struct decode_job *job;
+	struct decode_memory *memory;
 	size_t parts; /* of a frame that is checked */
 };
 
 /* Returns the i-th frame of all slices that are cut. */
-static crumb_span frame_of(const struct call *call, size_t i)
+static crumb_span frame_of(const struct average_call *call, size_t i)
 {
-	const size_t frames = call->what->frames;
+	const size_t frames = call->job->frames;
 
-	return call->what->frame[call->decoder->cut[i / frames] * frames + i % frames];
+	return call->job->frame[call->memory->cut_slice[i / frames] * frames + i % frames];
 }
 
-/* crumb_check_join reports a bad header, too. */
 static void check_task(void *arg, size_t i, unsigned thread)
 {
-	const struct call *call = arg;
+	const struct average_call *call = arg;
 	const crumb_span frame = frame_of(call, i / call->parts);
 
 	(void)thread;
-	crumb_check_part(&call->decoder->found[i], frame.data, frame.len, i % call->parts, call->parts);
+	/* The result is ignored: crumb_check_join finds a bad header again. */
+	crumb_check_part(&call->memory->found[i], frame.data, frame.len, i % call->parts, call->parts);
 }
 
 static void join_task(void *arg, size_t i, unsigned thread)
 {
-	const struct call *call = arg;
-	struct checked *checked = &call->decoder->checked[i];
+	const struct average_call *call = arg;
+	struct checked *checked = &call->memory->checked[i];
 	const crumb_span frame = frame_of(call, i);
 	const int64_t length = crumb_check_join(&checked->frame, frame.data, frame.len,
-	                                        call->decoder->found + call->parts * i, call->parts);
+	                                        call->memory->found + call->parts * i, call->parts);
 
 	(void)thread;
 	checked->error = length < 0 ? (int)length : (uint64_t)length != frame.len ? CRUMB_EFRAME : 0;
 }
 
-/* Adds count frames of a range, from number first on. */
-static int add(const struct call *call, const struct range *range, size_t first, size_t count, float *mean)
+/* Adds the frames [first_frame, first_frame + count) to a range. */
+static int add(const struct average_call *call, const struct range *range, size_t first_frame, size_t count,
+               float *mean)
 {
-	const struct decoding *what = call->what;
-	const float *weight = what->weight + range->s * what->stride + first;
+	const struct decode_job *job = call->job;
+	const float *weight = job->weight + range->s * job->stride + first_frame;
 	const size_t n = call->step->x->slice[range->s].n;
 
-	if (range->cut == WHOLE)
-		return crumb_unpack_add_all(what->frame + range->s * what->frames + first, weight, count,
+	if (range->cut_index == WHOLE)
+		return crumb_unpack_add_all(job->frame + range->s * job->frames + first_frame, weight, count,
 		                            mean, n);
-	const struct checked *checked = &call->decoder->checked[range->cut * what->frames + first];
+	const struct checked *checked = &call->memory->checked[range->cut_index * job->frames + first_frame];
 	crumb_checked good[CRUMB_MAX_FRAMES];
 	for (size_t f = 0; f < count; f++) {
 		if (checked[f].error)
@@ -108,21 +109,21 @@ static int add(const struct call *call, const struct range *range, size_t first,
 
 static void range_task(void *arg, size_t i, unsigned thread)
 {
-	const struct call *call = arg;
-	struct range *range = &call->decoder->range[i];
+	const struct average_call *call = arg;
+	struct range *range = &call->memory->range[i];
 	float *mean = call->step->mean + call->step->x->slice[range->s].at;
 
 	(void)thread;
 	range->error = 0;
 	memset(mean + range->first, 0, (range->end - range->first) * sizeof *mean);
-	for (size_t first = 0; first < call->what->frames && !range->error; first += CRUMB_MAX_FRAMES) {
-		const size_t left = call->what->frames - first;
-		range->error =
-		        add(call, range, first, left < CRUMB_MAX_FRAMES ? left : CRUMB_MAX_FRAMES, mean);
+	for (size_t f = 0; f < call->job->frames && !range->error; f += CRUMB_MAX_FRAMES) {
+		const size_t left = call->job->frames - f;
+		range->error = add(call, range, f, left < CRUMB_MAX_FRAMES ? left : CRUMB_MAX_FRAMES, mean);
 	}
 }
 
-/* Puts the last range first: it takes longest if the elements before a range have to be passed over. */
+/* Reverses the ranges, so that the slowest starts first: decoding may have to pass over all elements before a
+ * range. */
 static void reverse(struct range *range, size_t count)
 {
 	for (size_t i = 0; i < count / 2; i++) {
@@ -132,51 +133,52 @@ static void reverse(struct range *range, size_t count)
 	}
 }
 
-/* Makes the ranges of count slices and returns how many there are. */
-static size_t cut_slices(const struct crumb_exchange *x, struct decoder *d, const size_t *slice, size_t count,
-                         size_t *cuts)
+/* Makes the ranges of count slices and returns how many there are; *cut_count becomes the number of cut
+ * slices. */
+static size_t cut_slices(const struct crumb_exchange *x, struct decode_memory *memory, const size_t *slice,
+                         size_t count, size_t *cut_count)
 {
-	const uint64_t shares = most_ranges(crumb_team_threads(x->team));
-	uint64_t all = 0, before = 0, share = 1;
+	const uint64_t quotas = most_ranges(crumb_team_threads(x->team));
+	uint64_t all = 0, before = 0, quota = 1;
 	size_t ranges = 0;
 
-	*cuts = 0;
+	*cut_count = 0;
 	for (size_t i = 0; i < count; i++)
 		all += x->slice[slice[i]].n;
 	for (size_t i = 0; i < count; i++) {
 		const size_t s = slice[i], n = x->slice[s].n;
 		size_t first = 0, begin = ranges;
-		for (; share < shares && all * share / shares < before + n; share++) {
-			const uint64_t own = all * share / shares - before;
-			const size_t end = (size_t)own / CRUMB_RANGE_STEP * CRUMB_RANGE_STEP;
+		for (; quota < quotas && all * quota / quotas < before + n; quota++) {
+			const uint64_t end_in_slice = all * quota / quotas - before;
+			const size_t end = (size_t)end_in_slice / CRUMB_RANGE_STEP * CRUMB_RANGE_STEP;
 			if (end > first) {
-				d->range[ranges++] = (struct range){s, first, end, *cuts, 0};
+				memory->range[ranges++] = (struct range){s, first, end, *cut_count, 0};
 				first = end;
 			}
 		}
-		d->range[ranges++] = (struct range){s, first, n, first ? *cuts : WHOLE, 0};
+		memory->range[ranges++] = (struct range){s, first, n, first ? *cut_count : WHOLE, 0};
 		if (first)
-			d->cut[(*cuts)++] = s;
-		reverse(d->range + begin, ranges - begin);
+			memory->cut_slice[(*cut_count)++] = s;
+		reverse(memory->range + begin, ranges - begin);
 		before += n;
 	}
 	return ranges;
 }
 
-int crumb_average_slices(struct step *step, const size_t *slice, size_t count, const struct decoding *what)
+int crumb_average_slices(struct step *step, const size_t *slice, size_t count, const struct decode_job *job)
 {
 	struct crumb_exchange *x = step->x;
-	struct decoder *d = &x->decoder;
-	struct call call = {step, what, d, parts_of(crumb_team_threads(x->team))};
-	size_t cuts;
-	const size_t ranges = cut_slices(x, d, slice, count, &cuts);
+	struct decode_memory *memory = &x->decode_memory;
+	struct average_call call = {step, job, memory, parts_of(crumb_team_threads(x->team))};
+	size_t cut_count;
+	const size_t ranges = cut_slices(x, memory, slice, count, &cut_count);
 
-	crumb_team_run(x->team, check_task, &call, cuts * what->frames * call.parts);
-	crumb_team_run(x->team, join_task, &call, cuts * what->frames);
+	crumb_team_run(x->team, check_task, &call, cut_count * job->frames * call.parts);
+	crumb_team_run(x->team, join_task, &call, cut_count * job->frames);
 	crumb_team_run(x->team, range_task, &call, ranges);
 	for (size_t i = 0; i < ranges; i++)
-		if (d->range[i].error)
-			return crumb_step_fail(x, d->range[i].error, "a frame of slice %zu: %s",
-			                       d->range[i].s, crumb_strerror(d->range[i].error));
+		if (memory->range[i].error)
+			return crumb_step_fail(x, memory->range[i].error, "a frame of slice %zu: %s",
+			                       memory->range[i].s, crumb_strerror(memory->range[i].error));
 	return 0;
 }

@@ -10,7 +10,7 @@
 struct step;
 
 /* Frames to decode: [slice][frames], and their weights. */
-struct decoding {
+struct decode_job {
 	size_t frames; /* of each slice */
 	const crumb_span *frame;
 	const float *weight;
@@ -18,20 +18,20 @@ struct decoding {
 };
 
 /* Memory of one call. */
-struct decoder {
+struct decode_memory {
 	struct range *range;
-	size_t *cut;             /* slices that are cut */
+	size_t *cut_slice;       /* slices that are cut */
 	crumb_part *found;       /* [cut][frame][part] */
 	struct checked *checked; /* [cut][frame] */
 };
 
 /* Writes the weighted sums of the frames of count slices to step->mean; best with the longest slices first.
  * Returns 0, or the error of the first slice that has one, and says why. */
-int crumb_average_slices(struct step *step, const size_t *slice, size_t count, const struct decoding *what);
+int crumb_average_slices(struct step *step, const size_t *slice, size_t count, const struct decode_job *job);
 
 /* Takes memory; frames: the most of a slice. Returns false if there is none; crumb_average_close frees what
  * there is. */
-bool crumb_average_open(struct decoder *decoder, size_t slices, size_t frames, unsigned threads);
-void crumb_average_close(struct decoder *decoder);
+bool crumb_average_open(struct decode_memory *memory, size_t slices, size_t frames, unsigned threads);
+void crumb_average_close(struct decode_memory *memory);
 
 #endif

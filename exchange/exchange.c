@@ -193,7 +193,7 @@ static bool allocate(struct crumb_exchange *x)
 	       (x->messages.up = zeros(x, x->shares, sizeof *x->messages.up)) &&
 	       (x->messages.out = zeros(x, x->ranks, sizeof *x->messages.out)) &&
 	       (x->messages.in = zeros(x, x->ranks, sizeof *x->messages.in)) &&
-	       crumb_average_open(&x->decoder, n, x->learners, crumb_team_threads(x->team));
+	       crumb_average_open(&x->decode_memory, n, x->learners, crumb_team_threads(x->team));
 }
 
 int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
@@ -244,7 +244,7 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	}
 	free(x->messages.vote.data);
 	free(x->agreed.data);
-	crumb_average_close(&x->decoder);
+	crumb_average_close(&x->decode_memory);
 	free(x);
 }
 

@@ -50,7 +50,7 @@ struct crumb_exchange {
 	struct down down;
 	struct messages messages;
 	struct buffer agreed; /* [slice][learner of all][due]: the floats that came with the vote */
-	struct decoder decoder;
+	struct decode_memory decode_memory;
 	struct message_head head; /* begins every message; the step fills in the rest */
 
 	struct block *blocks;          /* all memory of fixed size */

@@ -1,6 +1,6 @@
 /* A step: check, vote, and then the plan's part. Every swap takes place whatever fails, so that nobody waits
  * in vain; a rank that has failed sends a head that says so, and the heads of the last swap decide what every
- * rank returns.
+ * rank returns, unless one rank alone finds a damaged frame after it (exchange.h).
  *
  * SPDX-License-Identifier: MIT */
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include "exchange/step.h"
 #include "exchange/team.h"
 
-enum { SENT_EVERY = 10 };
+enum { SENT_EVERY = 10 }; /* steps between counts of the sent elements */
 
 void crumb_step_lap(struct crumb_exchange *x, double *seconds)
 {
@@ -37,7 +37,8 @@ int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...
 
 /* ---- check ---------------------------------------------------------------------------------- */
 
-/* The vote carries the floats [slice][own learner][due]. */
+/* Returns the floats of the vote, [slice][own learner][due]: a learner sends the `due` floats that its codec
+ * has to agree on. */
 static float *own_floats(const struct crumb_exchange *x)
 {
 	return (float *)(x->messages.vote.data + sizeof(struct message_head));
@@ -53,7 +54,7 @@ static void check_task(void *arg, size_t i, unsigned thread)
 	struct slot *slot = &x->up[l * x->slices + s];
 
 	(void)thread;
-	if (state->due) /* measuring checks, too */
+	if (state->due) /* crumb_measure checks, too */
 		slot->length = crumb_measure(slot->packer, grad, n, CRUMB_F32,
 		                             own_floats(x) + x->own * state->due_before + l * state->due);
 	else
@@ -65,7 +66,7 @@ static int check(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 
-	for (size_t s = 0; s < x->slices && x->own; s++) {
+	for (size_t s = 0; s < x->slices && x->own; s++) { /* a rank without learners has no packers */
 		x->slice_state[s].due = crumb_agree_count(x->up[s].packer);
 		x->slice_state[s].due_before = step->due;
 		step->due += x->slice_state[s].due;
@@ -83,7 +84,7 @@ static int check(struct step *step)
 
 /* ---- vote ----------------------------------------------------------------------------------- */
 
-/* Swaps the vote buffer, which holds bytes of each own learner after its head. */
+/* Swaps the vote buffer, which holds `bytes` bytes for each own learner after its head. */
 static int swap_bytes(struct step *step, enum message_phase phase, int error, size_t bytes)
 {
 	const size_t body = step->x->own * bytes;
@@ -101,7 +102,7 @@ static const uint8_t *bytes_from(const struct crumb_exchange *x, unsigned r, siz
 	return in.len == sizeof(struct message_head) + body ? crumb_message_body(in, body) : NULL;
 }
 
-/* Brings everybody's floats into learner order. */
+/* Copies the floats of all ranks to x->agreed, in learner order. */
 static int gather_floats(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
@@ -124,12 +125,16 @@ static int gather_floats(struct step *step)
 static int vote(struct step *step, int error)
 {
 	error = swap_bytes(step, MESSAGE_VOTE, error, step->due * sizeof(float));
-	return error || !step->x->own ? error : gather_floats(step);
+	/* A rank without learners needs no floats, and has no packers that say how many there are. */
+	if (error || !step->x->own)
+		return error;
+	return gather_floats(step);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */
 
-static void account(const struct step *step)
+/* Adds a step that succeeded to the statistics. */
+static void count_step(const struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 	struct crumb_exchange_stats *stats = &x->stats;
@@ -180,7 +185,7 @@ int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, cons
 	crumb_step_lap(x, &stats->swap_seconds);
 	crumb_reconfigure_end(&step, error);
 	if (!error)
-		account(&step);
+		count_step(&step);
 	else if (error == CRUMB_ENONFINITE)
 		stats->skipped++;
 	else
@@ -188,6 +193,8 @@ int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, cons
 	x->step++;
 	return error;
 }
+
+/* ---- tell ----------------------------------------------------------------------------------- */
 
 int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes, void *all)
 {

@@ -69,7 +69,7 @@ int crumb_upload_find(struct crumb_exchange *x, const struct share *share)
 
 int crumb_upload_mean(struct step *step, const size_t *slice, size_t count)
 {
-	const struct decoding what = {step->x->learners, step->x->frame, step->weight, 0};
+	const struct decode_job job = {step->x->learners, step->x->frame, step->weight, 0};
 
-	return crumb_average_slices(step, slice, count, &what);
+	return crumb_average_slices(step, slice, count, &job);
 }

@@ -19,7 +19,7 @@ static crumb_span spans[SLICES][FRAMES];
 static void compare(const struct crumb_slice *slice, size_t n, float *mean, float *want)
 {
 	const size_t order[SLICES] = {0, 1, 2, 3};
-	const struct decoding what = {FRAMES, spans[0], weights, 0};
+	const struct decode_job job = {FRAMES, spans[0], weights, 0};
 	int error[SLICES], first = 0;
 	memset(want, 0, n * sizeof *want);
 	for (size_t s = 0; s < SLICES; s++) {
@@ -30,10 +30,10 @@ static void compare(const struct crumb_slice *slice, size_t n, float *mean, floa
 		struct crumb_exchange x = {.slice = slice, .slices = SLICES};
 		struct step step = {.x = &x, .mean = mean};
 		x.team = crumb_team_open(threads);
-		assert_true(crumb_average_open(&x.decoder, SLICES, FRAMES, threads));
+		assert_true(crumb_average_open(&x.decode_memory, SLICES, FRAMES, threads));
 		for (size_t i = 0; i < n; i++)
 			mean[i] = 99;
-		assert_int_equal(crumb_average_slices(&step, order, SLICES, &what), first);
+		assert_int_equal(crumb_average_slices(&step, order, SLICES, &job), first);
 		for (size_t s = 0; s < SLICES; s++) {
 			char name[32];
 			snprintf(name, sizeof name, "a frame of slice %zu: ", s);
@@ -42,7 +42,7 @@ static void compare(const struct crumb_slice *slice, size_t n, float *mean, floa
 				assert_memory_equal(mean + slice[s].at, want + slice[s].at,
 				                    slice[s].n * sizeof *mean);
 		}
-		crumb_average_close(&x.decoder);
+		crumb_average_close(&x.decode_memory);
 		crumb_team_close(x.team);
 	}
 }

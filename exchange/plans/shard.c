@@ -97,14 +97,14 @@ static int apply(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 
-	const struct decoding what = {1, x->down.frame, x->down.weight, 1};
+	const struct decode_job job = {1, x->down.frame, x->down.weight, 1};
 	int error = 0;
 
 	for (unsigned r = 0; r < x->ranks && !error; r++)
 		error = crumb_parcel_find(x, r, &x->share[r], 1, x->down.frame, 1, x->down.slot);
 	for (size_t s = 0; s < x->slices; s++)
 		x->down.weight[s] = x->down.slot[s].sum ? step->weight[0] : 1.0f;
-	return error ? error : crumb_average_slices(step, x->longest, x->slices, &what);
+	return error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* adacomp: AdaComp (Chen et al., AAAI 2018, Algorithm 2). With G = r + g and H = r + factor g, and M the
- * largest |G| of a bin, an element of the bin is sent if |H| >= M: one that the latest gradient would lift
- * over the bin's largest residual. Each sends its sign and is worth the mean of the bins' M.
+ * largest |G| of a bin, an element of the bin is sent if |H| >= M and G != 0: the latest gradient, counted
+ * factor times, would lift it over the bin's largest |G|. A sent element is plus or minus the mean of the
+ * bins' M.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -9,9 +10,9 @@
 #include <math.h>
 
 enum { FACTOR = BIN + 1, CODING }; /* the other keys */
-enum { SHORT_BIN = 64 };           /* bins of fewer elements have masks of 64 bits and symbols of a byte */
+enum { SHORT_BIN = 64 };           /* bins of fewer elements have bitmasks of 64 bits and symbols of a byte */
 
-/* A bin has at most as many symbols as elements: one, if it sends nothing. */
+/* A bin has at most one symbol an element; an empty bin has one. */
 static size_t bound(const crumb_codec *codec, size_t n)
 {
 	return bins_bound(n, (size_t)codec->value[BIN], n, codec->value[CODING] != BINS_SYMBOLS);
@@ -19,9 +20,9 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 /* ---- symbols -------------------------------------------------------------------------------- */
 
-/* Writes a symbol for each bit of sent; bit 0 is the element with that offset. Symbols are written `together`
- * at a time, and the next ones overwrite those past the end: a branch on whether there is one more would be
- * mispredicted often. */
+/* Writes a symbol for each bit of sent; bit i is the element at offset + i in the bin. `together` symbols are
+ * written before each branch, and later ones overwrite the surplus: a branch for each symbol would be
+ * mispredicted often. Returns the symbols' end. */
 V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uint64_t negative,
                             uint32_t offset, const int together)
 {
@@ -35,13 +36,13 @@ V16_FN uint8_t *put_symbols(uint8_t *dst, const size_t width, uint64_t sent, uin
 	return end;
 }
 
-/* The elements of a short bin that are sent, and those below zero, a bit an element. */
+/* Bitmasks of a short bin: the elements that are sent, and those below zero. */
 struct chosen {
 	uint64_t sent, negative;
 };
 
-/* Writes the symbols of a short bin; element 63, which is sent if no other is, becomes the symbol of an empty
- * bin. SHORT_BIN bytes may be written. */
+/* Writes the symbols of a short bin. If it sends nothing, offset 63, which no short bin has, becomes the
+ * symbol of an empty bin. Up to SHORT_BIN bytes may be written. Returns the symbols' end. */
 V16_FN uint8_t *put_short_bin(uint8_t *dst, struct chosen chosen)
 {
 	const uint64_t sent = chosen.sent | (uint64_t)!chosen.sent << 63;
@@ -50,7 +51,7 @@ V16_FN uint8_t *put_short_bin(uint8_t *dst, struct chosen chosen)
 
 /* ---- bins ----------------------------------------------------------------------------------- */
 
-/* Returns the lanes of a group that are sent, if M > 0. lift: factor - 1. */
+/* Returns the bitmask of a group's elements that are sent, provided that M > 0. lift: factor - 1. */
 V16_FN uint32_t sent_in(v16f G, v16f g, v16f lift, v16f M)
 {
 	const v16f H = v16_add(G, v16_mul(lift, g));
@@ -58,7 +59,7 @@ V16_FN uint32_t sent_in(v16f G, v16f g, v16f lift, v16f M)
 }
 
 /* Adds the gradient to a bin of 16 to 63 elements; returns M. Four groups cover the bin; some overlap, so all
- * are loaded before one is stored. The bin is swept once, and stays in registers. */
+ * are loaded before one is stored. The bin is read once, and stays in registers. */
 V16_FN float sweep_short_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                              size_t size, float lift, struct chosen *chosen)
 {
@@ -88,43 +89,43 @@ struct packed_bin {
 	uint8_t *end; /* of the symbols */
 };
 
-/* A bin of 16 elements or more, swept twice: for M, and for the elements that are sent. Its last group
- * overlaps the one before it. */
+/* Packs a bin of 16 elements or more in two sweeps: for M, and for the elements that are sent. The bin's last
+ * group overlaps the one before it. */
 V16_FN struct packed_bin pack_long_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                                        size_t size, float lift, const size_t width, uint8_t *dst)
 {
 	const size_t last = size - V16;
 	uint8_t *const begin = dst;
-	float *const own = r + first;
+	float *const residual = r + first;
 	v16f max = v16_set(0);
 	size_t i = 0;
 	for (; i + V16 <= last; i += V16)
 		max = add_group(r, grad, type, first + i, max);
-	/* Loaded before the group that it overlaps is stored. */
-	const v16f last_G = v16_add(v16_loadf(own + last), v16_load(type, grad, first + last));
+	/* The last group is loaded before the group that it overlaps is stored. */
+	const v16f last_G = v16_add(v16_loadf(residual + last), v16_load(type, grad, first + last));
 	if (i < last)
 		max = add_group(r, grad, type, first + i, max);
-	v16_storef(own + last, last_G);
+	v16_storef(residual + last, last_G);
 	const float M = v16_max_lane(v16_max_abs(last_G, max));
 	for (i = 0; M > 0 && i < size; i += SHORT_BIN) {
 		uint64_t sent = 0, negative = 0;
 		for (size_t k = 0; k < SHORT_BIN && i + k < size; k += V16) {
 			const size_t at = i + k < last ? i + k : last, overlap = i + k - at;
-			/* This bin is in L1; the next one comes from memory meanwhile. */
-			__builtin_prefetch(own + size + at);
+			/* Prefetches the next bin; this one is in L1. */
+			__builtin_prefetch(residual + size + at);
 			__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (first + size + at));
-			const v16f G = v16_loadf(own + at), g = v16_load(type, grad, first + at);
+			const v16f G = v16_loadf(residual + at), g = v16_load(type, grad, first + at);
 			sent |= (uint64_t)(sent_in(G, g, v16_set(lift), v16_set(M)) >> overlap) << k;
 			negative |= (uint64_t)(v16_bits(v16_negative(G)) >> overlap) << k;
 		}
-		/* At the tensor's end there may be no room for a symbol that is not sent. */
+		/* At the tensor's end there may be no room for a surplus symbol. */
 		dst = i + SHORT_BIN <= size ? put_symbols(dst, width, sent, negative, (uint32_t)i, 2)
 		                            : put_symbols(dst, width, sent, negative, (uint32_t)i, 1);
 	}
 	return (struct packed_bin){M, end_bin(begin, dst, width)};
 }
 
-/* A bin of fewer than SHORT_BIN elements, one after another: the last bins, and those of fewer than 16. */
+/* Packs a bin of fewer than SHORT_BIN elements one by one: the tensor's last bins, and those below 16. */
 V16_FN struct packed_bin pack_small_bin(float *r, const void *grad, const enum crumb_dtype type, size_t first,
                                         size_t size, float lift, const size_t width, uint8_t *dst)
 {
@@ -145,8 +146,8 @@ V16_FN struct packed_bin pack_small_bin(float *r, const void *grad, const enum c
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-/* Bins that are swept before their symbols are written. Writing branches, unless by AVX-512, and is
- * mispredicted at every other bin, which would delay the sweep of the next. */
+/* Bins that are swept before their symbols are written. Without AVX-512 writing has a branch, which
+ * is mispredicted at every other bin and would delay the sweep of the next bin. */
 enum { TOGETHER = V16_LANES < 16 ? 32 : 1 };
 
 V16_FN uint8_t *pack_width(struct crumb_packer *p, const void *grad, const enum crumb_dtype type,
@@ -157,8 +158,8 @@ V16_FN uint8_t *pack_width(struct crumb_packer *p, const void *grad, const enum 
 	float *const r = packer_floats(p);
 	struct mean mean = {0, 0, 0};
 	size_t i = 0;
-	/* The elements before i have at most i symbols; where put_short_bin writes SHORT_BIN, there is room
-	 * for n. */
+	/* At most i symbols precede element i, so put_short_bin's SHORT_BIN bytes fit while
+	 * i + SHORT_BIN <= n. */
 	while (width == 1 && bin >= V16 && i + SHORT_BIN <= n) {
 		struct chosen chosen[TOGETHER];
 		size_t swept = 0;
@@ -179,7 +180,7 @@ V16_FN uint8_t *pack_width(struct crumb_packer *p, const void *grad, const enum 
 	return dst;
 }
 
-/* One loop serves the other types and the largest bins: these are rarer. */
+/* A loop that is not specialised serves the other types and the largest bins: these are rarer. */
 static uint8_t *pack_bins(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                           float *scale)
 {

@@ -5,10 +5,10 @@
  *
  * 1. A sample of |r + g| gives a cutoff that somewhat more than k elements should reach (estimate_cutoff).
  * 2. Chunk after chunk, the gradient is added and the elements that reach the cutoff are collected
- * (select/above.h). Whenever these candidates are twice as many as are sent, the k-th largest of them becomes
- * the cutoff, and the smaller ones are dropped (raise_cutoff).
+ * (select/above.h). Whenever the candidates are more than twice k, or nearly all there is room for, the k-th
+ * largest of them becomes the cutoff, and the smaller ones are dropped (raise_cutoff).
  * 3. The k-th largest magnitude of the candidates (select/kth.h) is that of the tensor, since all other
- * elements are below the cutoff, and k candidates or more are not.
+ * elements are below the cutoff, and at least k candidates are not below it.
  * 4. The frame of means is made of the candidates alone; that of exact values takes a second pass.
  *
  * If the sample was wrong, so that fewer than k elements are found or more than there is room for, the k-th
@@ -25,7 +25,7 @@ enum { FRACTION, VALUE, CODING }; /* the keys */
 enum { MEAN, EXACT };
 enum { FLAG_EXACT = 2 };
 
-/* Exact values are not coded. */
+/* Exact values have no entropy coding. */
 static bool accepts(const crumb_codec *codec)
 {
 	return codec->value[VALUE] != EXACT || codec->value[CODING] == SPARSE_SIGNS_PLAIN;
@@ -46,68 +46,72 @@ static size_t bound(const crumb_codec *codec, size_t n)
 
 /* ---- candidates: elements that may be among the k largest ------------------------------------ */
 
-/* Nothing is allocated: candidates, and before them the sample, stand in the frame, whose payload is written
- * last. */
+/* Nothing is allocated: the frame's memory holds first the sample, then the candidates, and at last the
+ * payload. */
 struct candidates {
 	uint8_t *value;  /* f32, not aligned */
 	uint8_t *number; /* u32; NULL for exact values, which need none */
 	size_t room, count;
-	size_t k;
-	size_t most;  /* the cutoff is raised when there are more */
+	size_t k;     /* elements to send */
+	size_t most;  /* the cutoff is raised when count is larger */
 	float cutoff; /* smaller magnitudes are not collected */
 };
 
-/* MIN_ROOM: candidates that there must be room for, or there are none. OWN_ROOM: room for exact values where
- * the frame would have little. */
-enum { MIN_ROOM = 256, OWN_ROOM = 4096, SPARE = 64 };
+/* MIN_ROOM: with room for fewer candidates none are collected. STACK_ROOM: candidates on the stack, for exact
+ * values if the frame has little room. SPARE: candidates beyond twice k before the cutoff is raised, so that
+ * a small k raises it rarely. */
+enum { MIN_ROOM = 256, STACK_ROOM = 4096, SPARE = 64 };
 
-/* Groups of n elements that are sampled: one in 64, or one in 16 of short tensors. */
+/* Returns how many groups to sample: one in 64, or one in 16 up to LEAST groups; at most MOST, and what fits
+ * the room. */
 static size_t sampled(size_t n, size_t room)
 {
-	enum { FEW = 256, MOST = 4096 };
-	const size_t all = n / V16, few = all / 16 < FEW ? all / 16 : FEW,
-	             wanted = all / 64 > few ? all / 64 : few,
+	enum { LEAST = 256, MOST = 4096 };
+	const size_t all = n / V16, least = all / 16 < LEAST ? all / 16 : LEAST,
+	             wanted = all / 64 > least ? all / 64 : least,
 	             fit = wanted < room / V16 ? wanted : room / V16;
 	return fit < MOST ? fit : MOST;
 }
 
-/* Returns a magnitude that, by a sample, k elements of r + grad reach and some more; MIN_MAGNITUDE if the
- * sample would be too small. Sampled groups are not evenly spaced, since tensors repeat. */
+/* Returns a magnitude that, judging by a sample, somewhat more than k elements of r + grad reach;
+ * MIN_MAGNITUDE if the sample would be too small. Sampled groups are not evenly spaced, since a tensor with a
+ * period could put all even samples in one column. */
 static float estimate_cutoff(const float *r, const void *grad, enum crumb_dtype type, size_t n,
                              const struct candidates *c)
 {
 	const size_t groups = sampled(n, c->room);
 	if (!groups)
 		return MIN_MAGNITUDE;
-	/* Neighbours are alike, so the deviation is taken to be larger than that of independent samples. */
-	const double all = (double)(V16 * groups), share = all * (double)c->k / (double)n,
-	             wanted = (share + 6 * sqrt(share) + 4) / all;
+	/* Neighbours are correlated: the deviation is taken to be larger than of independent samples. */
+	const double all = (double)(V16 * groups), expected = all * (double)c->k / (double)n,
+	             wanted = (expected + 6 * sqrt(expected) + 4) / all;
 	if (!(wanted < 1))
 		return MIN_MAGNITUDE;
-	/* Selection is faster among maxima, each of several samples: where a share of below of the samples is
-	 * below the cutoff, below^fold of the maxima are. They must not be so few that one row of large
-	 * elements makes up many of those above it. */
-	size_t fold = 1;
+	/* Selection is faster among maxima of several samples each. If a fraction `below` of the samples is
+	 * below the cutoff, below^per_max of the maxima are. Enough maxima are kept that one row of large
+	 * elements is not most of those above the cutoff. */
+	size_t per_max = 1;
 	double below = 1 - wanted;
-	for (; 2 * fold <= groups && below * below > 0.9; fold *= 2)
+	for (; 2 * per_max <= groups && below * below > 0.9; per_max *= 2)
 		below *= below;
-	const size_t sets = groups / fold, step = n / (sets * fold), count = V16 * sets;
-	for (size_t set = 0; set < sets; set++) {
-		v16f most = v16_set(0);
-		for (size_t g = set; g < sets * fold; g += sets) { /* from all over the tensor */
+	const size_t max_groups = groups / per_max, step = n / (max_groups * per_max),
+	             maxima = V16 * max_groups;
+	for (size_t j = 0; j < max_groups; j++) {
+		v16f max = v16_set(0);
+		for (size_t g = j; g < max_groups * per_max; g += max_groups) { /* from all over the tensor */
 			const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
-			most = v16_max_abs(v16_add(v16_loadf(r + i), v16_load(type, grad, i)), most);
+			max = v16_max_abs(v16_add(v16_loadf(r + i), v16_load(type, grad, i)), max);
 		}
 		float x[V16];
-		v16_storef(x, most);
-		memcpy(c->value + sizeof x * set, x, sizeof x);
+		v16_storef(x, max);
+		memcpy(c->value + sizeof x * j, x, sizeof x);
 	}
-	const float m = kth_magnitude(c->value, count, (size_t)((1 - below) * (double)count));
-	return m > MIN_MAGNITUDE ? m : MIN_MAGNITUDE;
+	const float cutoff = kth_magnitude(c->value, maxima, (size_t)((1 - below) * (double)maxima));
+	return cutoff > MIN_MAGNITUDE ? cutoff : MIN_MAGNITUDE;
 }
 
-/* Drops candidates of magnitudes below m; the others stay in order. */
-static void drop_below(struct candidates *c, float m)
+/* Drops the candidates of magnitude below threshold; the others stay in order. */
+static void drop_below(struct candidates *c, float threshold)
 {
 	uint8_t *const value = c->value, *const number = c->number;
 	const size_t all = c->count;
@@ -117,13 +121,13 @@ static void drop_below(struct candidates *c, float m)
 		put_f32(value + 4 * count, x);
 		if (number)
 			put_u32(number + 4 * count, get_u32(number + 4 * j));
-		count += fabsf(x) >= m;
+		count += fabsf(x) >= threshold;
 	}
 	c->count = count;
 }
 
-/* Raises the cutoff to the k-th largest of k or more candidates and drops those below it. False if that
- * leaves too little room: a quarter has to be free, so that this stays rare. */
+/* Raises the cutoff to the k-th largest of k or more candidates and drops those below it. Returns false if
+ * that leaves less than a quarter of the room free: the cutoff would be raised too often. */
 static bool raise_cutoff(struct candidates *c)
 {
 	c->cutoff = kth_magnitude(c->value, c->count, c->k);
@@ -132,8 +136,8 @@ static bool raise_cutoff(struct candidates *c)
 	return c->count <= c->room / 4 * 3;
 }
 
-/* Collects the large elements of the chunk that begins at element first; some may be below a cutoff that was
- * raised meanwhile. False if there is too little room. */
+/* Collects the elements of the chunk from element first on that `above` marks. A candidate may be below the
+ * cutoff, if that was raised within the chunk. Returns false if there is too little room. */
 static bool collect(struct candidates *c, const float *r, size_t first, const struct above *above)
 {
 	uint8_t number[ABOVE_GROUPS + V16];
@@ -157,7 +161,7 @@ static bool collect(struct candidates *c, const float *r, size_t first, const st
 	return true;
 }
 
-/* r += grad, and collects candidates. False if there is too little room for them. */
+/* r += grad, and collects candidates. Returns false if there is too little room for them. */
 static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, struct candidates *c)
 {
 	struct above above;
@@ -172,7 +176,7 @@ static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, str
 
 /* ---- mean: one value for plus, one for minus ------------------------------------------------ */
 
-/* Sums and numbers of the elements that are sent, plus first and then minus. */
+/* Sums and counts of the elements that are sent: [0] of plus, [1] of minus. */
 struct sides {
 	double sum[2];
 	size_t count[2];
@@ -183,10 +187,11 @@ V16_FN v16f group(const float *r, size_t i, size_t n)
 	return n - i < V16 ? v16_loadf_partial(r + i, n - i) : v16_loadf(r + i);
 }
 
-/* Adds up the elements of r, times factor, that are at least m > 0, and those that are at most -m. */
-static struct sides sides_of_all(const float *r, size_t n, float m, float factor)
+/* Adds up the elements of r, times factor, that are at least threshold > 0, and those that are at most
+ * -threshold. */
+static struct sides sides_of_all(const float *r, size_t n, float threshold, float factor)
 {
-	const v16f t = v16_set(m), minus_t = v16_set(-m), by = v16_set(factor);
+	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold), by = v16_set(factor);
 	struct sides s = {{0, 0}, {0, 0}};
 	for (size_t i = 0; i < n; i += SUM_BLOCK) {
 		const size_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK;
@@ -205,8 +210,8 @@ static struct sides sides_of_all(const float *r, size_t n, float m, float factor
 	return s;
 }
 
-/* Adds up candidates that are all sent; the sums have the same bits, since they are taken lane by lane, too.
- */
+/* Adds up the candidates, which are all sent. The sums equal those of sides_of_all to the bit, since they are
+ * taken lane by lane, too. */
 static struct sides sides_of_candidates(const struct candidates *c, float factor)
 {
 	float lane[2][V16] = {{0}};
@@ -228,25 +233,26 @@ static struct sides sides_of_candidates(const struct candidates *c, float factor
 	return s;
 }
 
-/* Sets what plus and minus are worth; c is NULL if all elements of r have to be looked at. Where a sum
- * overflows, both are taken again of elements times 2^-32. */
-static void means_of(const float *r, size_t n, float m, const struct candidates *c, float mean[2])
+/* Sets the values of plus and minus; c is NULL if all elements of r have to be examined. If a sum overflows,
+ * both are taken again from elements times 2^-32. */
+static void means_of(const float *r, size_t n, float threshold, const struct candidates *c, float mean[2])
 {
 	double factor = 1;
-	struct sides s = c ? sides_of_candidates(c, 1) : sides_of_all(r, n, m, 1);
+	struct sides s = c ? sides_of_candidates(c, 1) : sides_of_all(r, n, threshold, 1);
 	if (!isfinite(s.sum[0]) || !isfinite(s.sum[1])) {
 		factor = 0x1p32;
-		s = c ? sides_of_candidates(c, 0x1p-32f) : sides_of_all(r, n, m, 0x1p-32f);
+		s = c ? sides_of_candidates(c, 0x1p-32f) : sides_of_all(r, n, threshold, 0x1p-32f);
 	}
 	for (int side = 0; side < 2; side++)
 		mean[side] = s.count[side] ? (float)(s.sum[side] / (double)s.count[side] * factor) : 0;
 }
 
-static size_t pack_all(float *r, size_t n, float m, bool entropy, uint8_t *dst, uint16_t *flags)
+static size_t pack_all(float *r, size_t n, float threshold, bool entropy, uint8_t *dst, uint16_t *flags)
 {
 	float mean[2];
-	means_of(r, n, m, NULL, mean);
-	const v16f t = v16_set(m), minus_t = v16_set(-m), plus = v16_set(mean[0]), minus = v16_set(mean[1]);
+	means_of(r, n, threshold, NULL, mean);
+	const v16f t = v16_set(threshold), minus_t = v16_set(-threshold), plus = v16_set(mean[0]),
+	           minus = v16_set(mean[1]);
 	struct sparse_signs signs =
 	        sparse_signs_open(put_f32(put_f32(dst, mean[0]), mean[1]), n, false, entropy);
 	uint8_t *map = signs.map;
@@ -254,7 +260,8 @@ static size_t pack_all(float *r, size_t n, float m, bool entropy, uint8_t *dst, 
 		const size_t rest = n - i < V16 ? n - i : V16;
 		const v16f x = group(r, i, n);
 		const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-		/* With flush-to-zero zeros may reach m and -m, even those of unused lanes. */
+		/* With flush-to-zero a subnormal threshold is 0, which zeros reach as plus and as minus, even
+		 * those of unused lanes. */
 		const uint32_t ups = v16_bits(up) & v16_first(rest),
 		               downs = v16_bits(down) & v16_first(rest) & ~ups;
 		map = put_u32(map, (uint32_t)sparse_signs_codes(ups, downs));
@@ -268,40 +275,42 @@ static size_t pack_all(float *r, size_t n, float m, bool entropy, uint8_t *dst, 
 	return 8 + sparse_signs_close(&signs, flags);
 }
 
-/* Sends the candidates from m on, which are fewer than the map has words: their numbers become the list. */
-static size_t pack_candidates(float *r, size_t n, float m, bool entropy, struct candidates *c, uint8_t *dst,
-                              uint16_t *flags)
+/* Sends the candidates of magnitude threshold or more; they are fewer than the map's words, so their numbers
+ * serve as the list. */
+static size_t pack_candidates(float *r, size_t n, float threshold, bool entropy, struct candidates *c,
+                              uint8_t *dst, uint16_t *flags)
 {
 	enum { PREFETCH_ELEMENTS = 16 };
 	float mean[2];
-	drop_below(c, m);
-	means_of(r, n, m, c, mean);
+	drop_below(c, threshold);
+	means_of(r, n, threshold, c, mean);
 	for (size_t j = 0; j < c->count; j++) {
 		const size_t i = get_u32(c->number + 4 * j),
 		             later = j + PREFETCH_ELEMENTS < c->count ? j + PREFETCH_ELEMENTS : j;
 		const float x = get_f32(c->value + 4 * j);
 		__builtin_prefetch(r + get_u32(c->number + 4 * later), 1);
-		r[i] = x - mean[x < 0]; /* no branch */
+		r[i] = x - mean[x < 0]; /* a branch on the sign would be mispredicted */
 		put_u32(c->number + 4 * j, (uint32_t)i << 1 | (x > 0));
 	}
 	uint8_t *const list = put_f32(put_f32(dst, mean[0]), mean[1]);
 	return 8 + sparse_signs_close_list(list, c->number, n, c->count, entropy, flags);
 }
 
-/* ---- exact: numbers of 32 bits, and then their values --------------------------------------- */
+/* ---- exact: element numbers of 32 bits, and then the values --------------------------------- */
 
-/* Sends count elements: all above m, of which there are above, and the first of those that equal it. */
-static size_t pack_exact(float *r, size_t n, float m, size_t count, size_t above, uint8_t *dst)
+/* Sends count elements: the `above` elements that are larger than threshold, and the first ones of those that
+ * equal it. */
+static size_t pack_exact(float *r, size_t n, float threshold, size_t count, size_t above, uint8_t *dst)
 {
 	size_t equal = count - above;
 	uint8_t *number = dst, *value = dst + 4 * count;
 	for (size_t i = 0; i < n; i += V16) {
-		uint32_t bits = v16_bits(v16_ge(v16_abs(group(r, i, n)), v16_set(m)));
-		if (n - i < V16) /* with flush-to-zero even the zeros of unused lanes may reach m */
+		uint32_t bits = v16_bits(v16_ge(v16_abs(group(r, i, n)), v16_set(threshold)));
+		if (n - i < V16) /* as in pack_all */
 			bits &= v16_first(n - i);
 		for (; bits; bits &= bits - 1) {
 			const size_t e = i + (size_t)__builtin_ctz(bits);
-			if (fabsf(r[e]) == m) {
+			if (fabsf(r[e]) == threshold) {
 				if (equal == 0)
 					continue;
 				equal--;
@@ -321,32 +330,32 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const bool exact = p->codec.value[VALUE] == EXACT,
 	           entropy = p->codec.value[CODING] != SPARSE_SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	uint8_t own[4 * OWN_ROOM];
+	uint8_t stack[4 * STACK_ROOM];
 	struct candidates c = {.k = k};
 	if (exact) {
-		c.room = 2 * k <= OWN_ROOM ? OWN_ROOM : 2 * k;
-		c.value = 2 * k <= OWN_ROOM ? own : dst;
-	} else if (n <= INT32_MAX) {
+		c.room = 2 * k <= STACK_ROOM ? STACK_ROOM : 2 * k;
+		c.value = 2 * k <= STACK_ROOM ? stack : dst;
+	} else if (n <= INT32_MAX) { /* a word of the list has 31 bits for the element's number */
 		c.room = sparse_signs_map_bytes(n) / 4;
 		c.value = dst + 8;
 		c.number = sparse_signs_map(dst + 8, n);
 	}
 	c.cutoff = estimate_cutoff(r, grad, type, n, &c);
-	/* From MIN_MAGNITUDE on, candidates are all elements that are not 0. */
-	const bool few = add(r, grad, type, n, &c) && (c.count >= k || c.cutoff == MIN_MAGNITUDE);
-	const uint8_t *const x = few ? c.value : (const uint8_t *)r;
-	const size_t count = few ? c.count : n;
+	/* At a cutoff of MIN_MAGNITUDE all elements that are not 0 are candidates. */
+	const bool enough = add(r, grad, type, n, &c) && (c.count >= k || c.cutoff == MIN_MAGNITUDE);
+	const uint8_t *const x = enough ? c.value : (const uint8_t *)r;
+	const size_t count = enough ? c.count : n;
 	const float kth = count < k ? 0 : kth_magnitude(x, count, k);
-	const float m =
-	        kth > 0 ? kth : MIN_MAGNITUDE; /* if fewer than k are not zero, all of these are sent */
+	/* If fewer than k elements are not 0, all of these are sent. */
+	const float threshold = kth > 0 ? kth : MIN_MAGNITUDE;
 	if (exact) {
 		size_t reach, above;
-		count_ranks(x, count, m, &reach, &above);
+		count_ranks(x, count, threshold, &reach, &above);
 		out->flags = FLAG_EXACT;
-		return pack_exact(r, n, m, reach < k ? reach : k, above, dst);
+		return pack_exact(r, n, threshold, reach < k ? reach : k, above, dst);
 	}
-	return few ? pack_candidates(r, n, m, entropy, &c, dst, &out->flags)
-	           : pack_all(r, n, m, entropy, dst, &out->flags);
+	return enough ? pack_candidates(r, n, threshold, entropy, &c, dst, &out->flags)
+	              : pack_all(r, n, threshold, entropy, dst, &out->flags);
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */

@@ -9,10 +9,10 @@
 #include "base/packer.h"
 #include "payload/bins.h"
 
-/* The mean of the bins' M, their largest |G|. The order of additions, which doc/FORMAT.md gives, shows in its
- * last bit: runs of BINS_PER_RUN bins are added up by themselves. */
+/* The mean of the bins' M, their largest |G|. The order of additions, which doc/FORMAT.md gives, changes its
+ * last bit: each run of BINS_PER_RUN bins has a partial sum of its own. */
 struct mean {
-	double sum, run;
+	double sum, partial;
 	size_t bins;
 };
 
@@ -20,16 +20,16 @@ enum { BINS_PER_RUN = 1024 };
 
 V16_FN void mean_add(struct mean *mean, float M)
 {
-	mean->run += M;
+	mean->partial += M;
 	if (++mean->bins % BINS_PER_RUN == 0) {
-		mean->sum += mean->run;
-		mean->run = 0;
+		mean->sum += mean->partial;
+		mean->partial = 0;
 	}
 }
 
 V16_FN float mean_of(const struct mean *mean)
 {
-	return (float)((mean->sum + mean->run) / (double)mean->bins);
+	return (float)((mean->sum + mean->partial) / (double)mean->bins);
 }
 
 /* Adds a group of the gradient to the residual. Returns, lane by lane, the larger of max and |G|. */
@@ -45,34 +45,36 @@ V16_FN v16f add_group(float *r, const void *grad, const enum crumb_dtype type, s
 typedef uint8_t *pack_symbols(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                               float *scale);
 
-/* With entropy coding, symbols are written after the room for the gaps. */
-static inline size_t bins_before_symbols(size_t n, bool entropy) { return entropy ? 4 + golomb_room(n) : 0; }
+/* Returns the offset at which the payload of symbols is packed: with entropy coding after the room for the
+ * payload of gaps, a scale of 4 bytes and the gaps. */
+static inline size_t bins_uncoded_at(size_t n, bool entropy) { return entropy ? 4 + golomb_room(n) : 0; }
 
+/* Bytes that packing needs: scale and bin have 8, and crumb_golomb_of_bins reads up to 3 past the symbols. */
 static inline size_t bins_bound(size_t n, size_t bin, size_t symbols, bool entropy)
 {
-	return bins_before_symbols(n, entropy) + 8 + symbols * symbol_width(bin) + (entropy ? 3 : 0);
+	return bins_uncoded_at(n, entropy) + 8 + symbols * symbol_width(bin) + (entropy ? 3 : 0);
 }
 
-/* The pack function of a codec. */
+/* Packs a tensor: serves as a codec's pack. */
 static inline size_t bins_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type,
                                pack_symbols *pack, bool entropy, uint8_t *dst, uint16_t *flags)
 {
 	const size_t n = p->n, bin = (size_t)p->codec.value[BIN];
-	uint8_t *const plain = dst + bins_before_symbols(n, entropy), *const symbols = plain + 8;
+	uint8_t *const uncoded = dst + bins_uncoded_at(n, entropy), *const symbols = uncoded + 8;
 	float scale;
 	uint8_t *const end = pack(p, grad, type, symbols, &scale);
-	const size_t size = (size_t)(end - plain);
-	put_u32(put_f32(plain, scale), (uint32_t)bin);
+	const size_t size = (size_t)(end - uncoded);
+	put_u32(put_f32(uncoded, scale), (uint32_t)bin);
 	add_bins(&(struct bin_reader){symbols, 0}, n, bin, -scale, packer_floats(p), n); /* r = G - value */
 	if (entropy) {
 		const size_t gaps =
 		        crumb_golomb_of_bins(dst + 4, symbols, size - 8, symbol_width(bin), bin, n);
 		if (gaps && 4 + gaps < size) {
 			*flags = BINS_GAPS;
-			memcpy(dst, plain, 4);
+			memcpy(dst, uncoded, 4);
 			return 4 + gaps;
 		}
-		memmove(dst, plain, size);
+		memmove(dst, uncoded, size); /* gaps were not shorter: keep the symbols */
 	}
 	return size;
 }
