@@ -203,6 +203,12 @@ static void add_trits(const struct adding *a, size_t first, size_t end)
 	size_t stop = (first / bucket + 1) * bucket;
 	for (size_t i = first; i < end; src += V16) {
 		v16i x = v16_load_u8(src);
+		if (stop - i >= TRITS_ELEMENTS && end - i >= TRITS_ELEMENTS) { /* whole, in one bucket */
+			for (int k = 0; k < 5; k++, i += V16)
+				v16_storef(a->acc + i, v16_add(v16_streamf(a->acc + i),
+				                               v16_lookup8(table, trits_next(&x))));
+			continue;
+		}
 		for (int k = 0; k < 5 && i < end; k++, i += V16) {
 			if (i >= stop) {
 				table = table_of(value, a, i);
