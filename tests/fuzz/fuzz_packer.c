@@ -3,6 +3,7 @@
  * the shared scaler negative.
  *
  * SPDX-License-Identifier: MIT */
+#include "base/packer.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
