@@ -52,10 +52,33 @@ for signal in XCPU SEGV; do
 	chmod +x $signal
 done
 $run mxnet-2bit --quick --into x --train ./XCPU >stdout 2>stderr
-holds "too slow" grep -q 'given up after 20 minutes' stderr
+holds "too slow" grep -q 'given up after 0.7 hours of CPU time' stderr
 refused 1 'killed by SIGSEGV' $run mxnet-2bit --quick --into x --train ./SEGV
 check "--list" $run --list
 holds "names them" grep -q '^adacomp-table2 ' stdout
+holds "and their rows" grep -q '^    run      short  .* minutes  mnist-cnn, 8 learners, raw, seed 1' stdout
+
+# ---- a run that was cut off goes on from its checkpoint, and a row that another process runs is left to it ----
+cat >cut <<'END2'
+#!/bin/sh
+while [ "$1" != --checkpoint ]; do shift; done
+mkdir "$2" && : >"$2/checkpoint" && kill -KILL $$
+END2
+cat >slow <<'END2'
+#!/bin/sh
+echo "$@" >>commands
+kill -XCPU $$
+END2
+chmod +x cut slow
+again="$run mxnet-2bit --quick --into y --checkpoints kept --train"
+refused 1 'killed by SIGKILL' $again ./cut
+$again ./slow >stdout 2>stderr
+holds "the first row goes on, the second begins" test "$(grep -c -- '--resume$' commands)/$(wc -l <commands)" = 1/2
+rm -r commands kept
+refused 1 'killed by SIGKILL' $again ./cut
+flock kept/*/lock $again ./slow >stdout 2>stderr
+holds "the first row is left out, the second begins" test "$(grep -c -- '--resume$' commands)/$(wc -l <commands)" = 0/1
+
 refused 1 'no experiment adacomp-table3' $run adacomp-table3
 refused 1 'CRUMB_DATA names no folder' env -u CRUMB_DATA python3 "$SOURCE/experiments/run" mnist --into x
 refused 1 'nowhere/mnist' env CRUMB_DATA=nowhere python3 "$SOURCE/experiments/run" mnist --into x --train "$CRUMB_TRAIN"
