@@ -1,10 +1,15 @@
-"""Claims on results: a claim is a sentence and a function of results, which returns true, false, or None if a row has
-not been run. SPDX-License-Identifier: MIT"""
+"""Claims of the papers, judged by results. A claim has the paper's words and number; it names the runs it rests on, a
+function of the results that returns what was measured, and one that judges it. SPDX-License-Identifier: MIT"""
 from collections import namedtuple
 
+import tasks
 from markdown import mean
+from policies import name_of
 
-Claim = namedtuple("Claim", "text holds quick", defaults=(True,))  # quick: of quick runs, too
+# where: the paper's figure or table; says: the claim; there: the paper's number; runs: (task, learners, codec) each;
+# value(results): what was measured, or None if a row has not been run; show(value): it as text; holds(value, quick).
+Claim = namedtuple("Claim", "where says there runs value show holds quick", defaults=(True,))
+POINTS, NATS = 0.5, 0.05  # the margins of all rows of AdaComp's: its table 2 has differences up to 0.46 points
 QUICK_POINTS = 25  # of test error after a second of training; raw has 35 %, and a network that learns nothing 90 %
 QUICK_NATS = 1  # of test loss
 QUICK_CLIP = 4  # times as much clipping, because of few samples, and of the first steps
@@ -27,6 +32,22 @@ class Unfaithful(Exception):
     """A quick run for which faithful() is false."""
 
 
+def bin_of(codec, kind):
+    """Returns the bin of AdaComp or of local selection on slices of a kind; None: neither codec."""
+    for rule in codec.split(";"):
+        kinds, spec = rule.split("=", 1) if "=" in rule.split(":")[0] else (kind, rule)
+        name, _, keys = spec.partition(":")
+        if kind in kinds.split(",") and name in ("adacomp", "local") and keys.startswith("bin="):
+            return int(keys[4:].split(",")[0])
+    return None
+
+
+def as_the_paper_counts(row, kind):
+    """Returns the ratio by AdaComp's accounting: 8 bits an element sent if bins are shorter than 64, else 16, only."""
+    size, sent = bin_of(row["codec"], kind), row[f"{kind}_sent"]
+    return 32 / ((8 if size < 64 else 16) * float(sent)) if size and sent and float(sent) else None
+
+
 class Results:
     """The rows of an experiment, and those of its layers and epochs."""
 
@@ -44,14 +65,19 @@ class Results:
             raise Unfaithful
         return mean([float(row[field] or "nan") for row in own]) if own else None
 
-    def beside_raw(self, field, task, learners, codec):
-        """Returns its mean and raw's, over the seeds of both; raw's of as many learners, or of others, whose mean
-        gradient is equal. None if there is nothing to compare."""
+    def raw_of(self, task, learners):
+        """Returns raw's number of learners: as many, or another, whose mean gradient is equal; None: there is none."""
         numbers = [learners] + [row["learners"] for row in self.rows if (row["task"], row["codec"]) == (task, "raw")]
-        raw = next((number for number in numbers if self.of(task, number, "raw")), learners)
+        return next((number for number in numbers if self.of(task, number, "raw")), None)
+
+    def beside_raw(self, task, learners, codec):
+        """Returns raw's mean and the codec's, in points or nats, over the seeds of both; None: nothing to compare."""
+        field, scale = ("test_loss", 1) if task in tasks.LANGUAGE else ("error", 100)
+        raw = self.raw_of(task, learners)
         seeds = {row["seed"] for row in self.of(task, learners, codec)}
         seeds &= {row["seed"] for row in self.of(task, raw, "raw")}
-        return self.mean(field, task, learners, codec, seeds), self.mean(field, task, raw, "raw", seeds)
+        pair = [self.mean(field, task, number, spec, seeds) for number, spec in ((raw, "raw"), (learners, codec))]
+        return None if None in pair else [scale * value for value in pair]
 
     def convolutions(self, task, learners, codec):
         """Returns the rows of convolutions, probe after probe; None if there are none."""
@@ -60,118 +86,178 @@ class Results:
         return own if there and own else None
 
 
-def near(task, learners, codec, ratio, points=None, nats=None, quick=True):
-    """Compares test error in points, or test loss in nats."""
-    field, scale, most, quick_most, away = ("error", 100, points, QUICK_POINTS, f"{points} points of raw's error")
-    if nats is not None:
-        field, scale, most, quick_most, away = ("test_loss", 1, nats, QUICK_NATS, f"{nats} nats of raw's loss")
-
-    def holds(results):
-        own, raw = results.beside_raw(field, task, learners, codec)
-        rate = results.mean("ratio", task, learners, codec)
-        if own is None or raw is None:
-            return None
-        return scale * abs(own - raw) <= (quick_most if results.quick else most) and rate >= ratio
-
-    return Claim(f"{task}, {learners} learners: `{codec}` is within {away}, and {ratio} times smaller", holds, quick)
+def measured(where, says, runs, value, holds, there="", show="{:.3g}".format, quick=False):
+    """A claim on one number, value(results)."""
+    return Claim(where, says, there, runs, value, show, lambda number, quick: holds(number), quick)
 
 
-def rising_values(value, runs):
-    """Returns holds(): value(results, *run) rises from run to run."""
-    def holds(results):
-        values = [value(results, *run) for run in runs]
-        return None if None in values else all(before < after for before, after in zip(values, values[1:]))
-
-    return holds
+def of_learners(learners):
+    return f"{learners} learner{'s' if learners != 1 else ''}"
 
 
-def exceeding(value, task, learners, codec, than, factor):
-    """Returns holds(): value(results, task, learners, codec) is at least factor times that of the codec `than`."""
-    def holds(results):
-        own, other = (value(results, task, learners, spec) for spec in (codec, than))
-        return None if None in (own, other) else own >= factor * other
+def near(where, task, learners, codec, there="", margin=None, quick=True):
+    """Raw's error and the codec's, at most a margin apart: in points, or in nats of a language model's loss."""
+    nats = task in tasks.LANGUAGE
+    most = margin or (NATS if nats else POINTS)
+    unit = "nats" if nats else "%"
+    return Claim(where, f"{task}, {of_learners(learners)}: {name_of(codec)} is within {most:g} of raw", there,
+                 [(task, learners, codec)],
+                 lambda results: results.beside_raw(task, learners, codec),
+                 lambda pair: f"{pair[0]:.2f} -> {pair[1]:.2f} {unit} ({pair[1] - pair[0]:+.2f})",
+                 lambda pair, quick: abs(pair[1] - pair[0]) <= ((QUICK_NATS if nats else QUICK_POINTS) if quick
+                                                                else most), quick)
 
-    return holds
+
+def above(where, says, task, learners, codec, least, most=100, there="", quick=False):
+    """The codec's error above raw's, in points, between two bounds."""
+    return Claim(where, says, there, [(task, learners, codec)],
+                 lambda results: results.beside_raw(task, learners, codec),
+                 lambda pair: f"{pair[0]:.2f} -> {pair[1]:.2f} % ({pair[1] - pair[0]:+.2f})",
+                 lambda pair, quick: least <= pair[1] - pair[0] <= most, quick)
+
+
+def counted(where, task, learners, codec, there="", conv=40, other=200):
+    """The ratios as the paper counts: at least 40 for convolutions, 200 for other layers."""
+    kinds = [kind for kind in ("conv", "fc", "lstm", "last") if bin_of(codec, kind)]
+
+    def value(results):
+        own = {kind: [ratio for row in results.of(task, learners, codec)
+                      if (ratio := as_the_paper_counts(row, kind))] for kind in kinds}
+        return {kind: mean(ratios) for kind, ratios in own.items() if ratios} or None
+
+    def holds(ratios, quick):
+        return all(ratio >= (conv if kind == "conv" else other) for kind, ratio in ratios.items())
+
+    return Claim(where, f"{task}, {of_learners(learners)}: {name_of(codec)}'s rate, as the paper counts", there,
+                 [(task, learners, codec)], value,
+                 lambda ratios: ", ".join(f"{kind} {ratio:.0f}" for kind, ratio in ratios.items()), holds, False)
+
+
+def values_of(value, runs):
+    """Returns a function of results: value(results, *run) of each run; None if one has not been run."""
+    def values(results):
+        own = [value(results, *run) for run in runs]
+        return None if None in own else own
+
+    return values
 
 
 def mean_of(field):
     return lambda results, *run: results.mean(field, *run)
 
 
-def no_larger(task, learners, codec, than):
-    return Claim(f"{task}, {learners} learners: `{codec}` is no larger than `{than}`",
-                 exceeding(mean_of("ratio"), task, learners, codec, than, 1))
+def shown(values):
+    return ", ".join(f"{value:.3g}" for value in values)
 
 
-def ordered(field, task, learners, codecs, quick=True):
-    return Claim(f"{task}, {learners} learners: {field} of {' < '.join(f'`{codec}`' for codec in codecs)}",
-                 rising_values(mean_of(field), [(task, learners, codec) for codec in codecs]), quick)
+def rising(where, says, value, runs, there="", quick=True, times=1):
+    """value(results, *run) rises from run to run, each time by more than a factor."""
+    return Claim(where, says, there, runs, values_of(value, runs), shown,
+                 lambda values, quick: all(times * before < after for before, after in zip(values, values[1:])), quick)
 
 
-def rising(field, codec, what, runs, quick):
-    """runs: tasks and numbers of learners, in ascending order of the field."""
-    return Claim(f"{field} of `{codec}` rises with {what}",
-                 rising_values(mean_of(field), [(*run, codec) for run in runs]), quick)
+def ordered(where, field, task, learners, codecs, there="", quick=True):
+    """A field rises from codec to codec."""
+    scale = 100 if field == "error" else 1
+
+    def value(results, *run):
+        own = results.mean(field, *run)
+        return None if own is None else scale * own
+
+    return rising(where, f"{task}, {of_learners(learners)}: {'test error, %' if field == 'error' else field} of "
+                  + " < ".join(map(name_of, codecs)), value, [(task, learners, codec) for codec in codecs], there,
+                  quick)
 
 
-def owes(task, learners, codec, than, factor):
-    return Claim(f"{task}, {learners} learners: what is owed at the end is {factor} times as much with `{codec}` as "
-                 f"with `{than}`", exceeding(mean_of("residual_norm"), task, learners, codec, than, factor))
+def at_least(where, says, value, runs, factor, there="", quick=False):
+    """The first run's value is at least a factor times the second's."""
+    return Claim(where, says, there, runs, values_of(value, runs), shown,
+                 lambda values, quick: values[0] >= factor * values[1], quick)
 
 
-def owes_growing(task, learners, codec, than, factor):
-    def growth(results, *run):
-        """Returns the residual norm's growth from the first epoch to the last, of the first seed."""
-        own = [float(row["residual_norm"]) for row in results.of(*run, "epochs") if row["seed"] == "1"]
+def growth(results, *run):
+    """Returns the residual norm's growth from the first epoch to the last, of the first seed."""
+    own = [float(row["residual_norm"]) for row in results.of(*run, "epochs") if row["seed"] == "1"]
+    return own[-1] / own[0] if own else None
+
+
+def residual_by_gradient(results, *run):
+    """Returns residual by gradient at the last probe, 95th percentiles; the mean over convolutions."""
+    rows = results.convolutions(*run) or []
+    last = [float(row["residual_p95"]) / float(row["gradient_p95"]) for row in rows if row["step"] == rows[-1]["step"]]
+    return mean(last) if last else None
+
+
+def residual_growth(kind):
+    """Returns a function: the growth of a kind's 95th percentile of residuals from the first probe to the last."""
+    def value(results, *run):
+        own = [float(row["residual_p95"]) for row in results.of(*run, "layers")
+               if row["kind"] == kind and row["residual_p95"]]
         return own[-1] / own[0] if own else None
 
-    return Claim(f"{task}, {learners} learners: from the first epoch to the last, what is owed grows {factor} times as "
-                 f"much with `{codec}` as with `{than}`", exceeding(growth, task, learners, codec, than, factor), False)
+    return value
 
 
-def owes_by_gradient(task, learners, codec, than, factor):
-    def share(results, *run):
-        """Returns residual by gradient at the last probe, 95th percentiles; the mean over convolutions."""
-        rows = results.convolutions(*run) or []
-        last = [float(row["residual_p95"]) / float(row["gradient_p95"])
-                for row in rows if row["step"] == rows[-1]["step"]]
-        return mean(last) if last else None
+def sent_less_later(where, says, task, learners, codec, there=""):
+    """The elements sent in the first epoch are more than those of the last."""
+    def value(results):
+        own = [float(row["sent"]) for row in results.of(task, learners, codec, "epochs") if row["seed"] == "1"]
+        return [100 * own[0], 100 * own[-1]] if len(own) > 1 else None
 
-    return Claim(f"{task}, {learners} learners: what convolutions owe at the end, by their gradient, is {factor} times "
-                 f"as much with `{codec}` as with `{than}`", 
-                 exceeding(share, task, learners, codec, than, factor), False)
+    return Claim(where, says, there, [(task, learners, codec)], value,
+                 lambda pair: f"{pair[0]:.2f} % -> {pair[1]:.2f} % of the elements",
+                 lambda pair, quick: pair[0] > pair[1], False)
 
 
-def varies(task, learners, codec, factor):
-    """Compares the probes of the first slice."""
-    def holds(results):
-        if results.mean("error", task, learners, codec) is None:
-            return None
-        own = results.of(task, learners, codec, "layers")
-        values = [float(row["variance"]) for row in own if row["slice"] == "0"]
-        return bool(values) and max(values) >= factor * min(values)
+def sent_in_a_bin(where, says, task, learners, codec, most, there=""):
+    """The elements sent in a bin, of all compressed layers, at most so many on average."""
+    def value(results):
+        own = [float(row["bin_sent"]) for row in results.of(task, learners, codec, "layers") if row["bin_sent"]]
+        return mean(own) if own else None
 
-    return Claim(f"{task}, {learners} learners: in training the variance of coordinates changes {factor}-fold", holds,
-                 False)
+    return Claim(where, says, there, [(task, learners, codec)], value, lambda sent: f"{sent:.2f}",
+                 lambda sent, quick: sent <= most, False)
 
 
-def clipped(task, learners, codec, percent, degrees):
-    """Compares means over convolutions and probes."""
-    def holds(results):
+def varies(where, says, task, learners, codec, factor, there=""):
+    """The variance of coordinates of the first slice changes by a factor in training."""
+    def value(results):
+        own = [float(row["variance"]) for row in results.of(task, learners, codec, "layers") if row["slice"] == "0"]
+        return max(own) / min(own) if own else None
+
+    return Claim(where, says, there, [(task, learners, codec)], value, lambda times: f"{times:.2f}-fold",
+                 lambda times, quick: times >= factor, False)
+
+
+def clipped(where, says, task, learners, codec, percent, degrees, there="", quick=True):
+    """What clipping takes of length and direction, means over convolutions and probes."""
+    def value(results):
         rows = results.convolutions(task, learners, codec)
-        if rows is None:
-            return None
-        shorter = mean([100 * (1 - float(row["clip_length"])) for row in rows])
-        turned = mean([float(row["clip_degrees"]) for row in rows])
-        room = QUICK_CLIP if results.quick else 1
-        return 0 < shorter <= room * percent and 0 < turned <= room * degrees
+        return rows and [mean([100 * (1 - float(row["clip_length"])) for row in rows]),
+                         mean([float(row["clip_degrees"]) for row in rows])]
 
-    return Claim(f"{task}, {learners} learners: clipping in `{codec}` takes at most {percent} % of a convolution's "
-                 f"length, and turns it by at most {degrees} degrees", holds)
+    def holds(pair, quick):
+        room = QUICK_CLIP if quick else 1
+        return 0 < pair[0] <= room * percent and 0 < pair[1] <= room * degrees
+
+    return Claim(where, says, there, [(task, learners, codec)], value,
+                 lambda pair: f"{pair[0]:.1f} %, {pair[1]:.1f} degrees", holds, quick)
 
 
 def judge(claim, results):
+    """Returns the verdict, true or false, and what was measured; None: not run."""
     try:
-        return claim.holds(results)
+        value = claim.value(results)
     except Unfaithful:
-        return False
+        return False, "gradients were lost"
+    return None if value is None else (claim.holds(value, results.quick), claim.show(value))
+
+
+def schedule(claim):
+    """Returns "paper" if all that the claim rests on was trained as long as in the paper, else "short"."""
+    return "paper" if all(tasks.TASKS[task].paper for task, _, _ in claim.runs) else "short"
+
+
+def seeds(claim, results):
+    """Returns the least number of seeds of the claim's runs."""
+    return min(len(results.of(*run)) for run in claim.runs)

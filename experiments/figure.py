@@ -41,8 +41,8 @@ def escape(text):
     return text.replace("&", "&amp;").replace("<", "&lt;")
 
 
-def panel(title, y_title, curves, x_title, x_log, y_log):
-    points = [point for curve in curves.values() for point in curve]
+def panel(title, y_title, curves, x_title, x_log, y_log, marks):
+    points = [point for curve in [*curves.values(), *marks.values()] for point in curve]
     x = Axis([p[0] for p in points], x_log, LEFT, WIDTH - 16)
     y = Axis([p[1] for p in points], y_log, TOP + HEIGHT, TOP)
     middle = (LEFT + WIDTH) / 2
@@ -67,16 +67,23 @@ def panel(title, y_title, curves, x_title, x_log, y_log):
         row = TOP + HEIGHT + 48 + ROW * i
         yield f'<circle cx="{LEFT + 4}" cy="{row - 4}" r="4" {dot}/>'
         yield f'<text x="{LEFT + 14}" y="{row}">{escape(label)}</text>'
+    for i, (label, mark) in enumerate(marks.items(), len(curves)):
+        row, line = TOP + HEIGHT + 48 + ROW * i, f'fill="none" stroke="{COLOURS[i % len(COLOURS)]}" stroke-width="2"'
+        for a, b in [(x.place(p[0]), y.place(p[1])) for p in mark] + [(LEFT + 4, row - 4)]:
+            yield f'<path d="M{a - 4:.1f} {b - 4:.1f}l8 8m0 -8l-8 8" {line}/>'
+        yield f'<text x="{LEFT + 14}" y="{row}">{escape(label)}</text>'
 
 
-def draw(panels, x_title, x_log=False, y_log=False):
-    """Returns a figure of panels in pairs: by their title and y's, lists of points by label; one point is a dot."""
+def draw(panels, x_title, x_log=False, y_log=False, marks=None):
+    """Returns a figure of panels in pairs: by their title and y's, lists of points by label; one point is a dot. marks:
+    points by label that are drawn as crosses in every panel."""
+    marks = marks or {}
     drawn, width, height, panels = [], WIDTH * min(len(panels), 2), 0, list(panels.items())
     for pair in (panels[i:i + 2] for i in range(0, len(panels), 2)):
         for i, (titles, curves) in enumerate(pair):
             drawn += [f'<g transform="translate({i * WIDTH} {height})">',
-                      *panel(*titles, curves, x_title, x_log, y_log), "</g>"]
-        height += TOP + HEIGHT + 44 + ROW * max(len(curves) for _, curves in pair)
+                      *panel(*titles, curves, x_title, x_log, y_log, marks), "</g>"]
+        height += TOP + HEIGHT + 44 + ROW * max(len(curves) + len(marks) for _, curves in pair)
     return "\n".join([f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
                       'font-family="sans-serif" font-size="11">', 
                       f'<rect width="{width}" height="{height}" fill="white"/>', *drawn, "</svg>\n"])

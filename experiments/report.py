@@ -1,15 +1,17 @@
-"""The generated parts of experiments/README.md: one table of all experiments, and for each experiment its rows, its
-figure and the verdicts on its claims. SPDX-License-Identifier: MIT"""
+"""The generated parts of experiments/README.md and of experiments/TABLES.md, and the figures: the claims of each paper,
+and the rows of each experiment. SPDX-License-Identifier: MIT"""
 import re
 import textwrap
 
 import catalogue
 import claims
 import figure
+import policies
 from markdown import distinct, mean, read, table
+from policies import name_of
+from tasks import LANGUAGE
 
-# The tables of the other experiments are in other documents.
-PAPERS = [name for name in catalogue.EXPERIMENTS if name not in ("mnist", "demo", "codecs")]
+PAPERS = [name for paper in catalogue.PAPERS for name in paper.experiments]
 KINDS = ["conv", "fc", "lstm", "last"]
 COUNTED = [column for kind in KINDS for column in (kind, f"{kind}, as the paper counts")]
 
@@ -40,22 +42,6 @@ def demo():
                    f"{float(row['ratio']):.1f}"] for row in read("demo.csv")])
 
 
-def bin_of(codec, kind):
-    """Returns the bin of AdaComp or of local selection on slices of a kind; None: neither codec."""
-    for rule in codec.split(";"):
-        kinds, spec = rule.split("=", 1) if re.match("[a-z,]+=", rule) else (kind, rule)
-        found = re.fullmatch("(adacomp|local):bin=([0-9]+)(,.*)?", spec)
-        if kind in kinds.split(",") and found:
-            return int(found[2])
-    return None
-
-
-def as_the_paper_counts(row, kind):
-    """Returns the ratio by AdaComp's accounting: 8 bits an element sent if bins are shorter than 64, else 16, only."""
-    size, sent = bin_of(row["codec"], kind), row[f"{kind}_sent"]
-    return 32 / ((8 if size < 64 else 16) * float(sent)) if size and sent and float(sent) else None
-
-
 def figures(rows, key):
     values = [float(row[key]) for row in rows if row.get(key)]
     return f"{mean(values):.3g}" if values else ""
@@ -63,7 +49,7 @@ def figures(rows, key):
 
 def judged(row):
     """Returns the value by which a run is judged: its error in percent, or a language model's loss in nats."""
-    by_loss = row["task"] in catalogue.LANGUAGE
+    by_loss = row["task"] in LANGUAGE
     value = row["test_loss" if by_loss else "error"]
     return float(value) * (1 if by_loss else 100) if value else float("nan")
 
@@ -73,36 +59,10 @@ def by_codec(name, more=""):
     by = {}
     for row in read(name + more + ".csv"):
         for kind in KINDS:
-            row[f"{kind}, as the paper counts"] = as_the_paper_counts(row, kind)
+            row[f"{kind}, as the paper counts"] = claims.as_the_paper_counts(row, kind)
         by.setdefault((row["task"], int(row["learners"]), row["codec"]), []).append(row)
     order = dict.fromkeys((row.task, row.learners, row.codec) for row in catalogue.EXPERIMENTS[name].rows)
     return {at: by[at] for at in order if at in by}
-
-
-def beside_raw(name, at):
-    """Returns raw's value and the codec's, as judged() has them; None if there is nothing to compare."""
-    field, scale = ("test_loss", 1) if at[0] in catalogue.LANGUAGE else ("error", 100)
-    own, raw = claims.Results(read(name + ".csv"), False).beside_raw(field, *at)
-    return None if at[2] == "raw" or None in (own, raw) else [scale * raw, scale * own]
-
-
-def above(pair):
-    return f"{pair[1] - pair[0]:+.2f}" if pair else ""
-
-
-def beside_paper(name):
-    """Yields for each number of the paper: task, learners, the paper, and raw's and the codec's value here, or None."""
-    for at, paper in catalogue.EXPERIMENTS[name].paper.items():
-        yield at[0], at[1], paper, beside_raw(name, at)
-
-
-def compared(name):
-    """Yields a line for each number of the paper: without and with the codec, there and here."""
-    for task, learners, paper, here in beside_paper(name):
-        unit = "nats" if task in catalogue.LANGUAGE else "%"
-        yield (f"{task}, {learners} learners: the paper {paper.raw:.2f} -> {paper.own:.2f} {unit} ({above(paper)}; "
-               f"{paper.learners or 'an unknown number of'} learners), here " +
-               (f"{here[0]:.2f} -> {here[1]:.2f} {unit} ({above(here)})" if here else "not run"))
 
 
 def used_columns(head, lines, left, always=0):
@@ -113,21 +73,33 @@ def used_columns(head, lines, left, always=0):
 
 def rows_of(name):
     """A row for each task, codec and number of learners: its error, alone and beside raw's, and the ratios."""
-    lines = []
+    lines, results = [], claims.Results(read(name + ".csv"), False)
     for at, rows in by_codec(name).items():
+        pair = results.beside_raw(*at) if at[2] != "raw" else None
         lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows),
-                      above(beside_raw(name, at)),
+                      f"{pair[1] - pair[0]:+.2f}" if pair else "",
                       *(figures(rows, key) for key in ("ratio", *COUNTED, "residual_norm", "noise"))])
     head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", *COUNTED,
             "residual norm", "noise"]
     return used_columns(head, lines, ["codec"], 5)
 
 
-def verdicts(name):
-    results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"), read(name + "-epochs.csv"))
-    for claim in catalogue.EXPERIMENTS[name].claims:
-        verdict = claims.judge(claim, results)
-        yield claim.text, "not run yet" if verdict is None else "holds" if verdict else "**does not hold**"
+def claims_of(paper):
+    """A row a claim that can be judged: the paper's number, and what was measured here. Then how many cannot."""
+    lines, waiting = [], []
+    for name, it in paper.experiments.items():
+        results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"), read(name + "-epochs.csv"))
+        for claim in it.claims:
+            verdict, seeds = claims.judge(claim, results), claims.seeds(claim, results)
+            if verdict:
+                lines.append([claim.where, claim.says, claim.there, verdict[1], claims.schedule(claim), seeds,
+                              "yes" if verdict[0] else "**no**"])
+            else:
+                waiting.append(name)
+    count = "; ".join(f"`{name}` {waiting.count(name)}" for name in dict.fromkeys(waiting))
+    head = ["where", "claim", "the paper", "here", "schedule", "seeds", "holds?"]
+    return (table(head, lines, ["claim", "the paper", "here", "schedule", "holds?"]) +
+            (f"\n{wrapped(f'Claims whose runs are missing: {count}.')}\n" if waiting else ""))
 
 
 TITLES = {"epoch": "epoch", "error": "test error, %", "test_loss": "test loss, nats", "ratio": "smaller by",
@@ -136,34 +108,35 @@ TITLES = {"epoch": "epoch", "error": "test error, %", "test_loss": "test loss, n
 
 
 def value_of(row, field):
-    """Returns a run's field, or else an option in its command, or None. twobit's threshold is 0.5 if none is given."""
+    """Returns a run's field as a number, an option in its command else; None: it has none."""
     found = re.search(f"{field}[ =]([0-9.]+)", row.get("command", ""))
     default = "0.5" if (field, row["codec"]) == ("threshold", "twobit") else None
-    return row.get(field) or (found[1] if found else default)
+    text = row.get(field) or (found[1] if found else default)
+    return float(text) * (100 if field == "error" else 1) if text else None
 
 
-def curve_of(row, x):
-    """Returns the panel and the curve of a run: its task, learners and codec without the part that x shows."""
-    task, codec = re.sub(f", {x} [0-9]+", "", row["task"]), re.sub(f":{x}=[0-9.]+", "", row["codec"])
-    return task, codec if x == "learners" else f"{row['learners']} learners, {codec}"
+def points_of(name, x, y, runs):
+    """Returns the points of a curve: means over seeds of each epoch of a run, or of each of several runs."""
+    points = {}
+    for run in runs:
+        for row in read(name + ("-epochs.csv" if x == "epoch" else ".csv")):
+            pair = value_of(row, x), value_of(row, y)
+            if (row["task"], int(row["learners"]), row["codec"]) == run and all(pair):
+                points.setdefault((run, pair[0] if x == "epoch" else None), []).append(pair)
+    return [tuple(map(mean, zip(*pairs))) for pairs in points.values()]
 
 
 def drawing(name):
-    """The experiment's figure, of the first seed; None: it has none, or too few rows for one."""
-    it, panels = catalogue.EXPERIMENTS[name], {}
+    """The experiment's figure; None: it has none, or too few rows for one."""
+    it = catalogue.EXPERIMENTS[name]
     if not it.figure:
         return None
-    x, y = it.figure
-    for row in (row for rows in by_codec(name, "-epochs" if x == "epoch" else "").values() for row in rows):
-        field = "test_loss" if y == "error" and row["task"] in catalogue.LANGUAGE else y
-        at, value = value_of(row, x), float(row[field] or 0)
-        if row["seed"] == "1" and at and value > 0:
-            title, label = curve_of(row, x)
-            points = panels.setdefault((title, TITLES[field]), {}).setdefault(label, [])
-            points.append((float(at), value * (100 if field == "error" else 1)))
-    if sum(len(points) for curves in panels.values() for points in curves.values()) < 2:
+    x, y, curves, marks = it.figure
+    drawn = {label: points for label, runs in curves.items() if (points := points_of(name, x, y, runs))}
+    if sum(map(len, drawn.values())) < 2:
         return None
-    return figure.draw(panels, TITLES[x], x != "epoch", y in ("residual_norm", "noise"))
+    return figure.draw({(it.title, TITLES[y]): drawn}, TITLES[x], x != "epoch", y in ("residual_norm", "noise"),
+                       marks=marks)
 
 
 def layer_drawing(name):
@@ -176,7 +149,7 @@ def layer_drawing(name):
         "95th percentile of absolute values" if fields[0].endswith("_p95") else "variance of coordinates"
     for row in read(name + "-layers.csv"):
         for field in (field for field in fields if row[field] and (row["slice"], row["seed"]) == (str(layer), "1")):
-            part, label = field.split("_")[0], f"{row['learners']} learners, {row['codec']}"
+            part, label = field.split("_")[0], f"{row['learners']} learners, {name_of(row['codec'])}"
             points = panels.setdefault((row["task"], y_title), {}).setdefault(f"{part}, {label}", [])
             if histograms:
                 points += densities(row[field], float(row[part + "_max"]), float(row["gradient_max"]))
@@ -225,18 +198,30 @@ def wrapped(text, bullet=""):
                          break_on_hyphens=False)
 
 
-def experiments():
-    """A section for each experiment."""
+def papers():
+    """A section for each paper: what reproduces, its claims and a figure."""
     out = []
-    for name in PAPERS:
-        it = catalogue.EXPERIMENTS[name]
-        out += [f"## {name}", wrapped(f"{it.title}. {it.text}".strip()), rows_of(name).strip(),
-                "\n".join(wrapped(line, "- ") for line in compared(name)),
-                f"![{name}](figures/{name}.svg)" if drawing(name) else "",
-                layers_of(name).strip(),
-                f"![{name}, one layer](figures/{name}-layers.svg)" if layer_drawing(name) else "",
-                "\n".join(wrapped(f"{verdict}: {text}", "- ") for text, verdict in verdicts(name)),
-                wrapped(f"Not run: {it.not_run}.") if it.not_run else ""]
+    for paper in catalogue.PAPERS:
+        out += [f"## {paper.title}", wrapped(paper.text), claims_of(paper).strip(),
+                f"![{paper.figure}](figures/{paper.figure}.svg)" if drawing(paper.figure) else ""]
+    return "\n\n".join(part for part in out if part) + "\n"
+
+
+def names():
+    """A row for each short name of a codec."""
+    return table(["name", "codec"], [[name, f"`{codec}`"] for codec, name in policies.NAMES.items()], ["codec"])
+
+
+def all_rows():
+    """A section for each experiment: how it differs from the paper, all rows, figures."""
+    out = []
+    for paper in catalogue.PAPERS:
+        for name, it in paper.experiments.items():
+            out += [f"## {name}", wrapped(f"{it.title}. {it.differs}".strip()), rows_of(name).strip(),
+                    f"![{name}](figures/{name}.svg)" if drawing(name) else "",
+                    layers_of(name).strip(),
+                    f"![{name}, one layer](figures/{name}-layers.svg)" if layer_drawing(name) else "",
+                    wrapped(f"Not run: {it.not_run}.") if it.not_run else ""]
     return "\n\n".join(part for part in out if part) + "\n"
 
 
@@ -245,19 +230,6 @@ def run_of(name):
     done = {(row["task"], row["learners"], row["codec"], row["seed"]) for row in read(name + ".csv")}
     planned = catalogue.EXPERIMENTS[name].rows
     return sum((row.task, str(row.learners), row.codec, str(row.seed)) in done for row in planned), len(planned)
-
-
-def overview():
-    lines = []
-    for name, it in catalogue.EXPERIMENTS.items():
-        there, planned = run_of(name)
-        said = [verdict for _, verdict in verdicts(name)]
-        lines.append([f"`{name}`", it.title, f"{there} of {planned}",
-                      "; ".join(f"{task}, {learners} learners: {above(paper)}, here {above(here) or 'not run'}"
-                                for task, learners, paper, here in beside_paper(name)),
-                      ", ".join(f"{said.count(v)} {v}" for v in dict.fromkeys(said)), it.not_run])
-    return table(["name", "what", "rows run", "above raw in the paper", "claims", "not run"], lines,
-                 ["what", "rows run", "above raw in the paper", "claims", "not run"])
 
 
 def sizes():

@@ -9,7 +9,7 @@ cp -r "$SOURCE/experiments" .
 cp -r "$SOURCE/bench/results" "$SOURCE/bench/speed_tables.py" bench
 check "documents are as the results have them" python3 experiments/tables --check
 check "experiments/tables" python3 experiments/tables
-for text in README.md doc/MEASUREMENTS.md doc/PLAN.md experiments/README.md; do
+for text in README.md doc/MEASUREMENTS.md doc/PLAN.md experiments/README.md experiments/TABLES.md; do
 	holds "and leaves $text" cmp "$text" "$SOURCE/$text"
 done
 holds "and the figures" diff -r experiments/figures "$SOURCE/experiments/figures"
@@ -38,7 +38,7 @@ refused 1 'no place for' python3 experiments/tables
 cat >catalogue.py <<'END'
 import os, sys
 sys.path.insert(0, "experiments")
-import catalogue
+import catalogue, tasks
 codecs = {line[6:-2] for line in open(sys.argv[1]) if line.startswith("CODEC(")}
 names = {row.codec.split(":")[0] for row in catalogue.EXPERIMENTS["codecs"].rows}
 assert codecs == {name for name in names if "=" not in name}, codecs
@@ -47,7 +47,7 @@ drawn = {os.path.basename(path) for path in report.drawings()}
 assert drawn == set(os.listdir("experiments/figures")), drawn
 for name, it in catalogue.EXPERIMENTS.items():
     assert name == "codecs" or (it.claims and any(row.quick for row in it.rows)), name
-    assert len(set(it.rows)) == len(it.rows) and all(row.task in catalogue.TASKS for row in it.rows), name
+    assert len(set(it.rows)) == len(it.rows) and all(row.task in tasks.TASKS for row in it.rows), name
 END
 check "has every codec, and no row twice" python3 catalogue.py "$SOURCE/src/codecs.def"
 finish
