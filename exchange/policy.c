@@ -1,5 +1,5 @@
 /* Policies from text. It knows two codecs by name: raw, for slices that no rule covers, and TernGrad, which
- * was published without the classifier's weights.
+ * leaves the classifier's weights raw.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdbool.h>

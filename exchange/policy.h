@@ -2,8 +2,8 @@
  *
  * Rules KIND[,KIND...]=SPEC are joined by ';', and the first match wins. last is as fc if no rule names it; a
  * kind that no rule covers goes raw. A single SPEC gives that codec to weights and raw to bias and batchnorm,
- * and with terngrad also to last, as published (NeurIPS 2017, section 5). No blanks; a SPEC has fewer than
- * CRUMB_SPEC_MAX characters.
+ * and with terngrad also to last, which its paper exempts in large networks (NeurIPS 2017, section 4.2). No
+ * blanks; a SPEC has fewer than CRUMB_SPEC_MAX characters.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef POLICY_H

@@ -34,11 +34,11 @@ def table(task, quick):
 
 
 TEXT = ("The order of ALQ, AMQ, QSGDinf and NUQSGD by variance is the paper's, with levels fitted to the measured "
-        "distribution. TRN, which the paper has level with QSGDinf, has 3.5 times its noise; ALQ-N, which the paper has "
-        "below ALQ, has the same; NUQSGD has 330 times ALQ's noise, where the paper has 25. After two epochs no accuracy "
-        "differs beyond the seeds but NUQSGD's. The variance of coordinates falls by a fifth and does not jump, in a "
-        "schedule without drops of the rate, which the paper's jumps come from. Fitted to the paper's normal law, ALQ has "
-        "2.5 to 4.1 times the error ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
+        "distribution. TRN, which the paper has level with QSGDinf, has 3.5 times its noise; ALQ-N, which the paper "
+        "has below ALQ, has the same; NUQSGD has 330 times ALQ's noise, where the paper has 25. After two epochs no "
+        "accuracy differs beyond the seeds but NUQSGD's. The variance of coordinates falls by a fifth and does not "
+        "jump, in a schedule without drops of the rate, which the paper's jumps come from. Fitted to the paper's "
+        "normal law, ALQ has 2.5 to 4.1 times the error ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
 
 EXPERIMENTS = {
     "alq-table": Experiment(
@@ -53,10 +53,11 @@ EXPERIMENTS = {
                          mean_of("noise"), [(task, 4, ALQ_FROZEN), (task, 4, ALQ)], 1.1, "levels must adapt")
                 for task in (DROPS, RESNET)],
         differs="The paper trains ResNet-32 for 80,000 steps with 4 workers; its numbers are read off its figures, "
-                "variances a quarter into the run. Noise here is the squared distance between the mean of the quantised "
-                "gradients and the mean of the gradients, by the latter's squared length. Levels are fitted to the "
-                "measured distribution; `model=normal` fits the paper's normal law. They are fitted to one mini-batch a "
-                "learner. SGD is one learner with its own batch of 32 and equal epochs, so four times the steps.",
+                "variances a quarter into the run. Noise here is the squared distance between the mean of the "
+                "quantised gradients and the mean of the gradients, by the latter's squared length. Levels are "
+                "fitted to the measured distribution; `model=normal` fits the paper's normal law. They are fitted to "
+                "one mini-batch a learner. SGD is one learner with its own batch of 32 and equal epochs, so four "
+                "times the steps.",
         not_run="ResNet-32 and -110 and ImageNet: hours to weeks",
         figure=Figure("epoch", "noise", {name_of(codec): [(SHORT, 4, codec)] for codec in
                                          (ALQ, AMQ, QSGD_INF, NUQSGD, TRN)})),
@@ -65,9 +66,9 @@ EXPERIMENTS = {
         rows(OFTEN, 4, ["raw"], quick=True) + rows(DROPS, 4, ["raw"], seeds=(1, 2)),
         claims=[varies("figure 1", "CIFAR10-CNN, 2 epochs, no drop of the rate: the variance changes by half", OFTEN, 4,
                        "raw", 1.5, "changes fast"),
-                varies("figure 1", "CIFAR10-CNN, 40 epochs, two drops of the rate: the variance changes by half", DROPS, 4,
-                       "raw", 1.5, "jumps at each drop")],
-        differs="The paper's figure is of ResNet-32 over 80,000 steps. Variances are of the first learner's gradient as "
-                "one slice, each coordinate in units of its bucket's norm.",
+                varies("figure 1", "CIFAR10-CNN, 40 epochs, two drops of the rate: the variance changes by half", DROPS,
+                       4, "raw", 1.5, "jumps at each drop")],
+        differs="The paper's figure is of ResNet-32 over 80,000 steps. Variances are of the first learner's gradient "
+                "as one slice, each coordinate in units of its bucket's norm.",
         layer=(0, ["variance"])),
 }

@@ -18,10 +18,11 @@ Figure = namedtuple("Figure", "x y curves marks", defaults=({},))
 
 # rows: runs in order of value; the quick ones are those that the claims need. claims: what the paper says that they
 # show. differs: how the set-up here differs from the paper's. not_run: what of the paper is left out, and why.
-# figure: a Figure. layer: the figure of one layer: its slice, and fields of NAME-layers.csv, which are drawn over steps,
-# but histograms, which are drawn as they are.
-Experiment = namedtuple("Experiment", "title rows claims differs not_run figure layer", defaults=((), "", "", None, None))
+# figure: a Figure. layer: the figure of one layer: its slice, and fields of NAME-layers.csv, which are drawn over
+# steps, but histograms, which are drawn as they are.
+Experiment = namedtuple("Experiment", "title rows claims differs not_run figure layer",
+                        defaults=((), "", "", None, None))
 
-# A paper: what reproduces and what does not, in a few sentences; its experiments by name; the one whose figure stands for
-# the paper.
+# A paper: what reproduces and what does not, in a few sentences; its experiments by name; the one whose figure stands
+# for the paper.
 Paper = namedtuple("Paper", "title text experiments figure")

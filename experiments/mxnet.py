@@ -1,9 +1,10 @@
-"""MXNet's page on gradient compression: the threshold, and when an index list is shorter. SPDX-License-Identifier: MIT"""
+"""MXNet's page on gradient compression: the threshold, and when an index list is shorter.
+SPDX-License-Identifier: MIT"""
 from claims import at_least, mean_of, near, ordered
 from experiment import Experiment, Figure, rows
 
 SHORT, LONG, DENSITY = "mnist-cnn, short", "mnist-cnn, batch 128, 20 epochs", "mnist-cnn, 1 epoch"
-# MXNet's trainer compresses the sum over a learner's samples, crumb the mean; 8 learners have 16 of a batch of 128 each.
+# MXNet's trainer compresses the sum over a learner's samples, crumb the mean. 8 learners share a batch of 128.
 SAMPLES = 16
 UNITS = [0.1, 0.5, 1, 10]
 
@@ -17,10 +18,10 @@ THRESHOLDS = ["twobit:threshold=0.001", "twobit:threshold=0.01", "twobit:thresho
               "twobit:threshold=10"]
 
 TEXT = ("The page says that the default threshold of 0.5 suits most cases, that 10 converges more slowly, and that "
-        "accuracy losses are as low as 1 %. Its threshold is of sums over a learner's samples. In these units the rows "
-        "that have been run are 0.016, 0.16, 1.6, 8 and 160: the smallest is within half a point, 0.16 loses five "
-        "points at this rate, and from 1.6 on LeNet learns nothing. On text both thresholds lose. The page's default "
-        "itself has not been run.")
+        "accuracy losses are as low as 1 %. Its threshold is of sums over a learner's samples. In these units the "
+        "rows that have been run are 0.016, 0.16, 1.6, 8 and 160: the smallest is within half a point, 0.16 loses "
+        "five points at this rate, and from 1.6 on LeNet learns nothing. On text both thresholds lose. The page's "
+        "default itself has not been run.")
 
 EXPERIMENTS = {
     "mxnet-2bit": Experiment(
@@ -36,15 +37,17 @@ EXPERIMENTS = {
                 near("page", "char-lstm", 2, "twobit:threshold=0.001", "about 1 %", quick=False),
                 ordered("page", "error", SHORT, 8, ["twobit:threshold=0.01", "twobit:threshold=10"],
                         "10 converges more slowly")],
-        differs="MXNet's trainer compresses the sum over a learner's samples, crumb and PyTorch the mean: MXNet's 0.5 is "
-                "0.031 here with 16 samples a learner, and the rows of 4 epochs at 0.001, 0.01, 0.1, 0.5 and 10 are "
-                "0.016, 0.16, 1.6, 8 and 160 in MXNet's units. Of the rows that it compares, only 0.01 and 10 lie on "
-                "both sides of MXNet's default. The page names no network for its 1 %.",
-        figure=Figure("threshold", "error", {"4 epochs, rate 0.02": [(SHORT, 8, codec) for codec in THRESHOLDS],
-                                             "20 epochs, rate 0.01": [(LONG, 8, codec) for codec in map(twobit, UNITS)]})),
+        differs="MXNet's trainer compresses the sum over a learner's samples, crumb and PyTorch the mean: MXNet's "
+                "0.5 is 0.031 here with 16 samples a learner, and the rows of 4 epochs at 0.001, 0.01, 0.1, 0.5 and "
+                "10 are 0.016, 0.16, 1.6, 8 and 160 in MXNet's units. Of the rows that it compares, only 0.01 and 10 "
+                "lie on both sides of MXNet's default. The page names no network for its 1 %.",
+        figure=Figure("threshold", "error",
+                      {"4 epochs, rate 0.02": [(SHORT, 8, codec) for codec in THRESHOLDS],
+                       "20 epochs, rate 0.01": [(LONG, 8, codec) for codec in map(twobit, UNITS)]})),
     "mxnet-density": Experiment(
         "Where an index list (strom) is shorter than 2 bits an element (twobit)",
-        rows(DENSITY, 8, [f"{codec}:threshold={t}" for t in (0.001, 0.1) for codec in ("strom", "twobit")], quick=True) +
+        rows(DENSITY, 8, [f"{codec}:threshold={t}" for t in (0.001, 0.1) for codec in ("strom", "twobit")],
+             quick=True) +
         rows(DENSITY, 8, [f"{codec}:threshold={t}" for t in (0.003, 0.01, 0.03) for codec in ("strom", "twobit")]) +
         rows("char-lstm", 2, [f"{codec}:threshold={t}" for t in (0.001, 0.0001) for codec in ("twobit", "strom")]) +
         rows(DENSITY, 8, [f"strom:threshold={t},coding=entropy" for t in (0.001, 0.1)]),
@@ -54,8 +57,9 @@ EXPERIMENTS = {
                [at_least("page", f"LeNet, 1 epoch, threshold {t}: strom with entropy coding is no larger than twobit",
                          mean_of("ratio"), [(DENSITY, 8, f"strom:threshold={t},coding=entropy"),
                                             (DENSITY, 8, f"twobit:threshold={t}")], 1) for t in (0.001, 0.1)],
-        differs="Both send the same values. A list takes 32 bits an element sent, so it is shorter if fewer than one in "
-                "sixteen, 93.75 % zeros, is sent; otherwise crumb's `strom` sends the map of 2 bits, too.",
-        figure=Figure("threshold", "ratio", {codec: [(DENSITY, 8, f"{codec}:threshold={t}") for t in
-                                                     (0.001, 0.003, 0.01, 0.03, 0.1)] for codec in ("strom", "twobit")})),
+        differs="Both send the same values. A list takes 32 bits an element sent, so it is shorter if fewer than one "
+                "in sixteen, 93.75 % zeros, is sent; otherwise crumb's `strom` sends the map of 2 bits, too.",
+        figure=Figure("threshold", "ratio",
+                      {codec: [(DENSITY, 8, f"{codec}:threshold={t}") for t in (0.001, 0.003, 0.01, 0.03, 0.1)]
+                       for codec in ("strom", "twobit")})),
 }

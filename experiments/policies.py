@@ -21,7 +21,8 @@ NAMES |= {adacomp(*bins): f"AdaComp {bins[0]}/{bins[1]}" for bins in (
     (200, 2000), (500, 500), (500, 5000), (800, 8000), (5000, 5000), (16000, 16000))}
 NAMES |= {local(*bins): f"LS {bins[0]}/{bins[1]}" for bins in (
     (50, 500), (100, 100), (200, 2000), (500, 5000), (1000, 1000))}
-NAMES |= {f"topk:fraction={fraction}": f"top-k {100 * fraction:g} %" for fraction in (0.01, 0.005, 0.003, 0.001, 0.0005)}
+NAMES |= {f"topk:fraction={fraction}": f"top-k {100 * fraction:g} %"
+          for fraction in (0.01, 0.005, 0.003, 0.001, 0.0005)}
 NAMES |= {f"terngrad:clip={clip:g}": f"TernGrad, clip {clip:g}" for clip in (1.5, 2, 3, 4)}
 
 
@@ -30,8 +31,8 @@ def fc_alone(codec):
     return f"conv=raw;fc,last={codec};bias=raw"
 
 
-NAMES |= {fc_alone(f"{codec}:bin={size}"): f"FC {name} {size}" for codec, name in (("local", "LS"), ("adacomp", "AdaComp"))
-          for size in (200, 300, 5000)}
+NAMES |= {fc_alone(f"{codec}:bin={size}"): f"FC {name} {size}"
+          for codec, name, size in (("local", "LS", 200), ("local", "LS", 300), ("adacomp", "AdaComp", 5000))}
 
 # The ALQ paper's methods, at its 3 bits and buckets of 8192; TRN has three levels, the others no level of zero.
 NUQSGD, QSGD_INF = "nuqsgd:bits=3,bucket=8192,zero=0", "qsgd:bits=3,bucket=8192,zero=0,norm=max"

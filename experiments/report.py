@@ -20,18 +20,13 @@ def percents(values, digits=2):
     return ", ".join("-" if value is None else f"{100 * value:.{digits}f}" for value in values)
 
 
-def together(epochs, key):
-    """Returns the ratio of dense to sent bytes over epochs of the same dense bytes."""
-    return len(epochs) / sum(1 / float(epoch[key]) for epoch in epochs)
-
-
 def mnist():
-    """A row a codec: LeNet on MNIST, ratios from the second epoch on."""
-    rows, epochs, lines = read("mnist.csv"), read("mnist-epochs.csv"), []
+    """A row a codec: LeNet on MNIST."""
+    rows, lines = read("mnist.csv"), []
     for codec in distinct(rows, "codec"):
-        errors = [float(row["error"]) for row in rows if row["codec"] == codec]
-        later = [epoch for epoch in epochs if epoch["codec"] == codec and int(epoch["epoch"]) > 1]
-        ratios = [f"{together(later, key):.1f}" for key in ("conv", "fc", "ratio")]
+        own = [row for row in rows if row["codec"] == codec]
+        errors = [float(row["error"]) for row in own]
+        ratios = [f"{mean([float(row[key]) for row in own]):.1f}" for key in ("conv", "fc", "ratio")]
         lines.append([f"`{codec}`", percents(errors), percents([mean(errors)]), *ratios])
     return table(["codec", "error, seeds 1, 2, 3", "mean", "conv", "fc", "all"], lines)
 

@@ -15,10 +15,10 @@ ABLATION, ABLATION_LONG = "cifar10-cnn, 2 epochs, TernGrad's", "cifar10-cnn, 20 
 CLIPS = [f"terngrad:clip={clip:g}" for clip in (1.5, 2, 3, 4)]
 
 TEXT = ("LeNet on MNIST is within the paper's 0.22 points by 2 to 64 workers, in a schedule of four epochs and one "
-        "seed. CifarNet has been trained for two epochs of 768, in which the ternary runs are ahead of raw; that says "
-        "nothing about the paper's table. Clipping takes eight times as much of a gradient's length as the paper says: "
-        "gradients of CIFAR10-CNN's convolutions have longer tails than a Laplace distribution. It lowers the noise "
-        "fourfold, as the paper has it.")
+        "seed. CifarNet has been trained for two epochs of 768, in which the ternary runs are ahead of raw; that "
+        "says nothing about the paper's table. Clipping takes eight times as much of a gradient's length as the "
+        "paper says: gradients of CIFAR10-CNN's convolutions have longer tails than a Laplace distribution. It "
+        "lowers the noise fourfold, as the paper has it.")
 
 EXPERIMENTS = {
     "terngrad-fig3": Experiment(
@@ -34,8 +34,8 @@ EXPERIMENTS = {
                [near("figure 3", SHORT_PLAIN, 8, "terngrad", "0.15 better to 0.22 worse", FIG3_MARGIN, False)],
         differs="The paper's 10,000 steps of 64 samples are 10.7 epochs, here 11, 10,307 steps. Without compression "
                 "workers that share a batch give the same mean gradient however many they are, so one raw run serves "
-                "for all of them. The policy `terngrad` sends biases raw, and the last layer's weights, which the paper "
-                "does for ImageNet's networks alone (section 4.2).",
+                "for all of them. The policy `terngrad` sends biases raw, and the last layer's weights, which the "
+                "paper does for ImageNet's networks alone (section 4.2).",
         figure=Figure("learners", "error",
                       {"momentum": [(FIG3, workers, "terngrad") for workers in WORKERS],
                        "no momentum": [(FIG3_PLAIN, workers, "terngrad") for workers in WORKERS],
@@ -48,16 +48,16 @@ EXPERIMENTS = {
                 near("table 1", CIFARNET[16], 16, "terngrad", "16.81 -> 17.20 %", TABLE1_MARGIN, quick=False),
                 near("table 1", "cifarnet, Adam", 2, "terngrad", "13.44 -> 14.36 %", TABLE1_MARGIN),
                 near("table 1", "cifarnet, Adam", 16, "terngrad", "16.81 -> 17.20 %", TABLE1_MARGIN, quick=False)],
-        differs="The paper trains for 300,000 steps of 128 samples with 2 workers and for 18,750 of 2,048 with 16, 768 "
-                "epochs. `cifarnet, Adam` are two epochs of batches of 128 at five times the rate, also with 16 learners: "
-                "they show that CifarNet trains, and no more.",
+        differs="The paper trains for 300,000 steps of 128 samples with 2 workers and for 18,750 of 2,048 with 16, "
+                "768 epochs. `cifarnet, Adam` are two epochs of batches of 128 at five times the rate, also with 16 "
+                "learners: they show that CifarNet trains, and no more.",
         figure=Figure("epoch", "error", {"raw": [("cifarnet, Adam", 2, "raw")],
                                          "TernGrad": [("cifarnet, Adam", 2, "terngrad")]})),
     "terngrad-fig2": Experiment(
         "Figure 2: gradients before and after clipping, and how much of length and direction that takes",
         rows(BY_LAYER, 8, ["terngrad"], quick=True) + rows(BY_LAYER, 2, ["terngrad"]),
-        claims=[clipped("section 3.3", f"CIFAR10-CNN, {learners} learners: clipping at 2.5 standard deviations takes at "
-                        "most 1.5 % of a convolution's length and 3 degrees of its direction", BY_LAYER, learners,
+        claims=[clipped("section 3.3", f"CIFAR10-CNN, {learners} learners: clipping at 2.5 standard deviations takes "
+                        "at most 1.5 % of a convolution's length and 3 degrees of its direction", BY_LAYER, learners,
                         "terngrad", 1.5, 3, "1.0 to 1.5 %, 2 to 3 degrees", learners == 8) for learners in (8, 2)],
         differs="The figure here is of the second convolution of CIFAR10-CNN, the paper's of AlexNet's. Of a normal "
                 "distribution, clipping at 2.5 standard deviations takes 1.1 % and 2.7 degrees, of a Laplace "

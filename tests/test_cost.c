@@ -189,14 +189,14 @@ static void a_codec_pays_between_its_rates(void **state)
  * of the second cluster, is 9 % below the same bar of the main panel and of its neighbours' line; it is the
  * main panel's here.)
  *
- * The supplement with the authors' formula is not public. These assumptions reproduce the bars:
+ * These assumptions reproduce the bars; the authors' formula was not used:
  * - Scaling is weak, from the variant's own bar on one GPU, which includes the cost of ternarising.
  * - TernGrad sends 2 bits an element and the classifier in f32, both ways, however many workers there are:
  * 16x at most, 8.0, 5.0, 10.9x for the three networks; not 20x, and not more levels on the way down.
- * - The GPUs of a node exchange the same bytes log2(gpus) times, as the paper's text says.
- * - Nodes do not exchange them log2(nodes) times, as the text says: from 4 to 128 nodes the bars' times are
- * constant. On InfiniBand nodes form a ring; on Ethernet they send the gradient once between two nodes and
- * 1.98 times from four on, in 2 (nodes - 1) messages.
+ * - The GPUs of a node exchange the same bytes log2(gpus) times.
+ * - Nodes do not exchange them log2(nodes) times: from 4 to 128 nodes the bars' times are constant. On
+ * InfiniBand nodes form a ring; on Ethernet they send the gradient once between two nodes and 1.98 times from
+ * four on, in 2 (nodes - 1) messages.
  * - AlexNet has 256 images a GPU, where the caption says 128: with 128 it would have had twice the bandwidth
  * of the other two on both clusters. GoogLeNet has 64, VGG-A 32.
  */

@@ -8,7 +8,7 @@
 #include "exchange/plan.h"
 
 static const char *const menu[CRUMB_AUTO_MENU] = {
-        "raw", "half", "terngrad:shared=1", /* NeurIPS 2017, section 3.2 */
+        "raw", "half", "terngrad:shared=1", /* NeurIPS 2017, section 3.1 */
         "conv=adacomp:bin=50;fc,lstm,embedding,last=adacomp:bin=500;bias,batchnorm=raw", /* AAAI 2018 */
 };
 

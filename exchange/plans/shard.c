@@ -1,7 +1,7 @@
 /* The plan shard: a slice's frames go to the one rank that averages it, which packs the mean with a packer of
  * its own and gives it to all (Seide et al. 2014, section 3.3). If frames agree on a scaler the mean may come
  * down as the sum of their integers, and is then fl(fl(weight * scaler) * sum) everywhere (TernGrad, NeurIPS
- * 2017, section 3.2).
+ * 2017, section 3.1).
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>

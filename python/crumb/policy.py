@@ -2,7 +2,7 @@
 
 A policy is rules KIND[,KIND...]=SPEC joined by ';', of which the first one for a kind counts:
 "conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw". A kind without a rule is raw, but last without a rule is as fc.
-A single SPEC gives all weights that codec, and bias and batchnorm raw; terngrad leaves last raw, too, as published.
+A single SPEC gives all weights that codec, and bias and batchnorm raw; terngrad leaves last raw, too.
 
 SPDX-License-Identifier: MIT
 """

@@ -2,7 +2,7 @@
  * et al., NeurIPS 2017). payload/ternary.c decodes and sums the frames.
  *
  * A scaler s serves a bucket, or the whole tensor. It is the learner's own or, with shared=1, the largest of
- * all learners'; frames of the same scalers can be summed without decoding (section 3.2).
+ * all learners'; frames of the same scalers can be summed without decoding (section 3.1).
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
@@ -281,7 +281,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	return head + size;
 }
 
-/* ---- agree: section 3.2's scaler sharing ---------------------------------------------------- */
+/* ---- agree: section 3.1's scaler sharing ---------------------------------------------------- */
 
 static size_t agree_count(const struct crumb_packer *p)
 {

@@ -51,7 +51,7 @@ struct fit_histogram {
 void crumb_fit_histogram(struct fit_histogram *h, const double *edge, const double *mass, size_t count,
                          double *const sum[3]);
 
-/* A mixture of normals, each cut to [lo, hi] and weighed after that (section 3.3: one of them is ALQ-N, one a
+/* A mixture of normals, each cut to [lo, hi] and weighed after that (section 3.4: one of them is ALQ-N, one a
  * bucket with the weight norm^2 is ALQ). */
 struct fit_normal {
 	double weight, mean, sigma;

@@ -1,6 +1,6 @@
 /* Levels: a tensor in buckets, each with a norm; an element is worth the norm times one of a few levels in
  * [-1, 1], rounded at random to one of its two neighbours so that its mean is the element (Alistarh et al.,
- * NeurIPS 2017, section 3; Faghri et al., NeurIPS 2020, section 2).
+ * NeurIPS 2017, section 3; Faghri et al., NeurIPS 2020, section 3).
  *
  * The codecs qsgd, nuqsgd, natural, alq, amq and zipml differ in where their levels are, and in nothing else.
  * They share the payload (doc/FORMAT.md, qsgd), norms, rounding, codes and decoding.

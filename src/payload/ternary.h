@@ -1,7 +1,7 @@
 /* Payloads of terngrad (doc/FORMAT.md, terngrad): ternary digits under scalers, and sums of such payloads.
  *
  * A sum of N frames of learners that share their scalers has 2N + 1 levels (Wen et al., NeurIPS 2017,
- * section 3.2).
+ * section 3.1).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TERNARY_H
