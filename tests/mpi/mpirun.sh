@@ -8,8 +8,10 @@ if [ -z "${MPIRUN:-}" ] || ! command -v "$MPIRUN" >/dev/null; then
 fi
 OMPI_ALLOW_RUN_AS_ROOT=1
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-OMPI_MCA_rmaps_base_oversubscribe=1
+OMPI_MCA_rmaps_base_oversubscribe=1                         # Open MPI 4
+PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe        # Open MPI 5
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
+export PRTE_MCA_rmaps_default_mapping_policy
 
 # ranks N PROGRAM [ARGUMENT]...: runs it as N ranks; status 124 if it hangs.
 ranks() {
