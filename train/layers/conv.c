@@ -5,50 +5,51 @@
 
 struct layouts {
 	dnnl_dims_t stride, pad;
-	dnnl_memory_desc_t x, y, b;
-	dnnl_memory_desc_t w, any_w; /* weights as stored, and as oneDNN prefers them */
+	tape_layout x, y, b;
+	tape_layout w, any_w; /* weights as stored, and as oneDNN prefers them */
 };
+
+static const dnnl_dims_t undilated = {0, 0};
 
 static struct layouts layouts(struct tape *tape, const struct stage *stage)
 {
 	const struct net_layer *l = stage->l;
 	const int size = l->layer.size;
 	const int stride = layer_stride(&l->layer), pad = l->layer.pad;
-	struct layouts m = {
+	const int weights[] = {l->layer.units, l->in.channels, size, size};
+	return (struct layouts){
 	        .stride = {stride, stride},
 	        .pad = {pad, pad},
 	        .x = tape_tensor(tape, stage->batch, l->in),
 	        .y = tape_tensor(tape, stage->batch, l->out),
 	        .b = tape_plain(tape, 1, &l->layer.units),
-	        .w = tape_plain(tape, 4, (const int[]){l->layer.units, l->in.channels, size, size}),
+	        .w = tape_plain(tape, 4, weights),
+	        .any_w = tape_any(tape, 4, weights),
 	};
-	m.any_w = tape_any(tape, &m.w);
-	return m;
 }
 
 /* Returns the bias's layout; NULL if the layer has none. */
-static const dnnl_memory_desc_t *bias(const struct stage *stage, const struct layouts *m)
+static tape_layout bias(const struct stage *stage, const struct layouts *m)
 {
-	return stage->l->bias > 0 ? &m->b : NULL;
+	return stage->l->bias > 0 ? m->b : NULL;
 }
 
 /* Returns the weights in the layout that a described operation wants. */
 static dnnl_memory_t weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
                              dnnl_primitive_desc_t described)
 {
-	const dnnl_memory_desc_t wanted = tape_wanted(tape, described, dnnl_query_weights_md);
-	return tape_convert(tape, tape_bound(tape, TAPE_PARAM, stage->l->weights_at, &m->w), &wanted);
+	const tape_layout wanted = tape_wanted(tape, described, dnnl_query_weights_md);
+	return tape_convert(tape, tape_bound(tape, TAPE_PARAM, stage->l->weights_at, m->w), wanted);
 }
 
 void conv_forward(struct tape *tape, struct stage *stage)
 {
 	const struct layouts m = layouts(tape, stage);
-	dnnl_convolution_desc_t conv;
-	const dnnl_status_t status = dnnl_convolution_forward_desc_init(
-	        &conv, dnnl_forward_training, dnnl_convolution_direct, &m.x, &m.any_w, bias(stage, &m), &m.y,
-	        m.stride, m.pad, m.pad);
-	stage->forward = tape_describe(tape, status, &conv, NULL);
-	stage->y = tape_memory(tape, &m.y);
+	const dnnl_status_t status = dnnl_convolution_forward_primitive_desc_create(
+	        &stage->forward, tape_engine(tape), dnnl_forward_training, dnnl_convolution_direct, m.x,
+	        m.any_w, bias(stage, &m), m.y, m.stride, undilated, m.pad, m.pad, tape_attributes(tape));
+	stage->forward = tape_described(tape, status, stage->forward);
+	stage->y = tape_memory(tape, m.y);
 	dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_WEIGHTS, weights(tape, stage, &m, stage->forward)},
@@ -56,21 +57,21 @@ void conv_forward(struct tape *tape, struct stage *stage)
 	        {DNNL_ARG_BIAS, NULL},
 	};
 	if (stage->l->bias > 0)
-		arg[3].memory = tape_bound(tape, TAPE_PARAM, stage->l->bias_at, &m.b);
+		arg[3].memory = tape_bound(tape, TAPE_PARAM, stage->l->bias_at, m.b);
 	tape_record(tape, stage->forward, stage->l->bias > 0 ? 4 : 3, arg);
 }
 
 static void by_weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
                        dnnl_memory_t dy)
 {
-	dnnl_convolution_desc_t conv;
-	const dnnl_status_t status =
-	        dnnl_convolution_backward_weights_desc_init(&conv, dnnl_convolution_direct, &m->x, &m->any_w,
-	                                                    bias(stage, m), &m->y, m->stride, m->pad, m->pad);
-	dnnl_primitive_desc_t described = tape_describe(tape, status, &conv, stage->forward);
-	const dnnl_memory_desc_t wanted = tape_wanted(tape, described, dnnl_query_diff_weights_md);
-	dnnl_memory_t grad = tape_bound(tape, TAPE_GRAD, stage->l->weights_at, &m->w);
-	dnnl_memory_t dw = tape_fitting(tape, grad, &wanted);
+	dnnl_primitive_desc_t described = NULL;
+	const dnnl_status_t status = dnnl_convolution_backward_weights_primitive_desc_create(
+	        &described, tape_engine(tape), dnnl_convolution_direct, m->x, m->any_w, bias(stage, m), m->y,
+	        m->stride, undilated, m->pad, m->pad, stage->forward, tape_attributes(tape));
+	described = tape_described(tape, status, described);
+	const tape_layout wanted = tape_wanted(tape, described, dnnl_query_diff_weights_md);
+	dnnl_memory_t grad = tape_bound(tape, TAPE_GRAD, stage->l->weights_at, m->w);
+	dnnl_memory_t dw = tape_fitting(tape, grad, wanted);
 	dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_DIFF_DST, dy},
@@ -78,7 +79,7 @@ static void by_weights(struct tape *tape, const struct stage *stage, const struc
 	        {DNNL_ARG_DIFF_BIAS, NULL},
 	};
 	if (stage->l->bias > 0)
-		arg[3].memory = tape_bound(tape, TAPE_GRAD, stage->l->bias_at, &m->b);
+		arg[3].memory = tape_bound(tape, TAPE_GRAD, stage->l->bias_at, m->b);
 	tape_record(tape, described, stage->l->bias > 0 ? 4 : 3, arg);
 	tape_copy(tape, dw, grad);
 }
@@ -86,11 +87,12 @@ static void by_weights(struct tape *tape, const struct stage *stage, const struc
 static dnnl_memory_t by_data(struct tape *tape, const struct stage *stage, const struct layouts *m,
                              dnnl_memory_t dy)
 {
-	dnnl_convolution_desc_t conv;
-	const dnnl_status_t status = dnnl_convolution_backward_data_desc_init(
-	        &conv, dnnl_convolution_direct, &m->x, &m->any_w, &m->y, m->stride, m->pad, m->pad);
-	dnnl_primitive_desc_t described = tape_describe(tape, status, &conv, stage->forward);
-	dnnl_memory_t dx = tape_memory(tape, &m->x);
+	dnnl_primitive_desc_t described = NULL;
+	const dnnl_status_t status = dnnl_convolution_backward_data_primitive_desc_create(
+	        &described, tape_engine(tape), dnnl_convolution_direct, m->x, m->any_w, m->y, m->stride,
+	        undilated, m->pad, m->pad, stage->forward, tape_attributes(tape));
+	described = tape_described(tape, status, described);
+	dnnl_memory_t dx = tape_memory(tape, m->x);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_DIFF_DST, dy},
 	        {DNNL_ARG_WEIGHTS, weights(tape, stage, m, described)},

@@ -5,9 +5,9 @@
 #include "train/layers/layers.h"
 
 struct layouts {
-	dnnl_memory_desc_t tensor_x, tensor_y; /* outside */
-	dnnl_memory_desc_t image_x;            /* the input, as images in plain layout */
-	dnnl_memory_desc_t x, w, b, y;         /* inside: matrices */
+	tape_layout tensor_x, tensor_y; /* outside */
+	tape_layout image_x;            /* the input, as images in plain layout */
+	tape_layout x, w, b, y;         /* inside: matrices */
 };
 
 static struct layouts layouts(struct tape *tape, const struct stage *stage)
@@ -30,17 +30,17 @@ void fc_forward(struct tape *tape, struct stage *stage)
 {
 	const struct net_layer *l = stage->l;
 	const struct layouts m = layouts(tape, stage);
-	dnnl_inner_product_desc_t product;
-	const dnnl_status_t status =
-	        dnnl_inner_product_forward_desc_init(&product, dnnl_forward_training, &m.x, &m.w, &m.b, &m.y);
-	stage->forward = tape_describe(tape, status, &product, NULL);
-	stage->x = tape_view(tape, tape_convert(tape, stage->x, &m.image_x), &m.x);
-	stage->y = tape_memory(tape, &m.tensor_y);
+	const dnnl_status_t status = dnnl_inner_product_forward_primitive_desc_create(
+	        &stage->forward, tape_engine(tape), dnnl_forward_training, m.x, m.w, m.b, m.y,
+	        tape_attributes(tape));
+	stage->forward = tape_described(tape, status, stage->forward);
+	stage->x = tape_view(tape, tape_convert(tape, stage->x, m.image_x), m.x);
+	stage->y = tape_memory(tape, m.tensor_y);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
-	        {DNNL_ARG_WEIGHTS, tape_bound(tape, TAPE_PARAM, l->weights_at, &m.w)},
-	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, &m.b)},
-	        {DNNL_ARG_DST, tape_view(tape, stage->y, &m.y)},
+	        {DNNL_ARG_WEIGHTS, tape_bound(tape, TAPE_PARAM, l->weights_at, m.w)},
+	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, m.b)},
+	        {DNNL_ARG_DST, tape_view(tape, stage->y, m.y)},
 	};
 	tape_record(tape, stage->forward, 4, arg);
 }
@@ -49,38 +49,38 @@ static void by_weights(struct tape *tape, const struct stage *stage, const struc
                        dnnl_memory_t dy)
 {
 	const struct net_layer *l = stage->l;
-	dnnl_inner_product_desc_t product;
-	const dnnl_status_t status =
-	        dnnl_inner_product_backward_weights_desc_init(&product, &m->x, &m->w, &m->b, &m->y);
+	dnnl_primitive_desc_t described = NULL;
+	const dnnl_status_t status = dnnl_inner_product_backward_weights_primitive_desc_create(
+	        &described, tape_engine(tape), m->x, m->w, m->b, m->y, stage->forward, tape_attributes(tape));
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_DIFF_DST, dy},
-	        {DNNL_ARG_DIFF_WEIGHTS, tape_bound(tape, TAPE_GRAD, l->weights_at, &m->w)},
-	        {DNNL_ARG_DIFF_BIAS, tape_bound(tape, TAPE_GRAD, l->bias_at, &m->b)},
+	        {DNNL_ARG_DIFF_WEIGHTS, tape_bound(tape, TAPE_GRAD, l->weights_at, m->w)},
+	        {DNNL_ARG_DIFF_BIAS, tape_bound(tape, TAPE_GRAD, l->bias_at, m->b)},
 	};
-	tape_record(tape, tape_describe(tape, status, &product, stage->forward), 4, arg);
+	tape_record(tape, tape_described(tape, status, described), 4, arg);
 }
 
 static dnnl_memory_t by_data(struct tape *tape, const struct stage *stage, const struct layouts *m,
                              dnnl_memory_t dy)
 {
-	dnnl_inner_product_desc_t product;
-	const dnnl_status_t status =
-	        dnnl_inner_product_backward_data_desc_init(&product, &m->x, &m->w, &m->y);
-	dnnl_memory_t dx = tape_memory(tape, &m->image_x);
+	dnnl_primitive_desc_t described = NULL;
+	const dnnl_status_t status = dnnl_inner_product_backward_data_primitive_desc_create(
+	        &described, tape_engine(tape), m->x, m->w, m->y, stage->forward, tape_attributes(tape));
+	dnnl_memory_t dx = tape_memory(tape, m->image_x);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_DIFF_DST, dy},
-	        {DNNL_ARG_WEIGHTS, tape_bound(tape, TAPE_PARAM, stage->l->weights_at, &m->w)},
-	        {DNNL_ARG_DIFF_SRC, tape_view(tape, dx, &m->x)},
+	        {DNNL_ARG_WEIGHTS, tape_bound(tape, TAPE_PARAM, stage->l->weights_at, m->w)},
+	        {DNNL_ARG_DIFF_SRC, tape_view(tape, dx, m->x)},
 	};
-	tape_record(tape, tape_describe(tape, status, &product, stage->forward), 3, arg);
-	return tape_convert(tape, dx, &m->tensor_x);
+	tape_record(tape, tape_described(tape, status, described), 3, arg);
+	return tape_convert(tape, dx, m->tensor_x);
 }
 
 dnnl_memory_t fc_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx)
 {
 	const struct layouts m = layouts(tape, stage);
-	dnnl_memory_t matrix = tape_view(tape, dy, &m.y);
+	dnnl_memory_t matrix = tape_view(tape, dy, m.y);
 	by_weights(tape, stage, &m, matrix);
 	return want_dx ? by_data(tape, stage, &m, matrix) : NULL;
 }

@@ -7,20 +7,25 @@
 enum { GATES = 4 };
 
 struct layouts {
-	dnnl_memory_desc_t tensor_x, tensor_y; /* outside */
-	dnnl_memory_desc_t seen_x, seen_y;     /* its memory as [time][batch][channels] */
-	dnnl_memory_desc_t x, y, state;        /* inside: plain; state: the first one */
-	dnnl_memory_desc_t w, u, b; /* weights of the input and of the state, and biases, as stored */
-	dnnl_memory_desc_t any_w, any_u;
+	tape_layout tensor_x, tensor_y; /* outside */
+	tape_layout seen_x, seen_y;     /* its memory as [time][batch][channels] */
+	tape_layout x, y, state;        /* inside: plain; state: the first one */
+	tape_layout w, u, b;            /* weights of the input and of the state, and biases, as stored */
+	tape_layout any_w, any_u;
 };
 
-static dnnl_memory_desc_t in_time(struct tape *tape, int batch, struct shape s)
+static tape_layout in_time(struct tape *tape, int batch, struct shape s)
 {
 	return tape_strided(tape, 3, (const int[]){s.height, batch, s.channels},
 	                    (const int[]){s.channels, s.height * s.channels, 1});
 }
 
-static dnnl_memory_desc_t weights(struct tape *tape, int inputs, int units)
+static tape_layout any(struct tape *tape, int inputs, int units)
+{
+	return tape_any(tape, 5, (const int[]){1, 1, inputs, GATES, units});
+}
+
+static tape_layout weights(struct tape *tape, int inputs, int units)
 {
 	return tape_strided(
 	        tape, 5, (const int[]){1, 1, inputs, GATES, units},
@@ -30,7 +35,7 @@ static dnnl_memory_desc_t weights(struct tape *tape, int inputs, int units)
 static struct layouts layouts(struct tape *tape, const struct stage *stage)
 {
 	const struct shape in = stage->l->in, out = stage->l->out;
-	struct layouts m = {
+	return (struct layouts){
 	        .tensor_x = tape_tensor(tape, stage->batch, in),
 	        .tensor_y = tape_tensor(tape, stage->batch, out),
 	        .seen_x = in_time(tape, stage->batch, in),
@@ -40,51 +45,50 @@ static struct layouts layouts(struct tape *tape, const struct stage *stage)
 	        .state = tape_plain(tape, 4, (const int[]){1, 1, stage->batch, out.channels}),
 	        .w = weights(tape, in.channels, out.channels),
 	        .u = weights(tape, out.channels, out.channels),
+	        .any_w = any(tape, in.channels, out.channels),
+	        .any_u = any(tape, out.channels, out.channels),
 	        .b = tape_plain(tape, 4, (const int[]){1, 1, GATES, out.channels}),
 	};
-	m.any_w = tape_any(tape, &m.w);
-	m.any_u = tape_any(tape, &m.u);
-	return m;
 }
 
 static dnnl_memory_t wanted_param(struct tape *tape, dnnl_primitive_desc_t described, int which, size_t at,
-                                  const dnnl_memory_desc_t *md)
+                                  tape_layout md)
 {
-	const dnnl_memory_desc_t wanted = tape_wanted_at(tape, described, dnnl_query_weights_md, which);
-	return tape_convert(tape, tape_bound(tape, TAPE_PARAM, at, md), &wanted);
+	const tape_layout wanted = tape_wanted_at(tape, described, dnnl_query_weights_md, which);
+	return tape_convert(tape, tape_bound(tape, TAPE_PARAM, at, md), wanted);
 }
 
 void lstm_forward(struct tape *tape, struct stage *stage)
 {
 	const struct net_layer *l = stage->l;
 	const struct layouts m = layouts(tape, stage);
-	dnnl_rnn_desc_t rnn;
-	const dnnl_status_t status = dnnl_lstm_forward_desc_init(
-	        &rnn, dnnl_forward_training, dnnl_unidirectional_left2right, &m.x, &m.state, &m.state,
-	        &m.any_w, &m.any_u, &m.b, &m.y, NULL, NULL, dnnl_rnn_flags_undef);
-	stage->forward = tape_describe(tape, status, &rnn, NULL);
-	const dnnl_memory_desc_t workspace = tape_wanted(tape, stage->forward, dnnl_query_workspace_md);
-	stage->workspace = tape_memory(tape, &workspace);
-	stage->x = tape_convert(tape, tape_view(tape, stage->x, &m.seen_x), &m.x);
-	stage->out = tape_memory(tape, &m.y);
-	stage->state = tape_zeros(tape, &m.state);
+	const dnnl_status_t status = dnnl_lstm_forward_primitive_desc_create(
+	        &stage->forward, tape_engine(tape), dnnl_forward_training, dnnl_unidirectional_left2right,
+	        m.x, m.state, m.state, m.any_w, m.any_u, NULL, NULL, m.b, m.y, NULL, NULL,
+	        dnnl_rnn_flags_undef, tape_attributes(tape));
+	stage->forward = tape_described(tape, status, stage->forward);
+	const tape_layout workspace = tape_wanted(tape, stage->forward, dnnl_query_workspace_md);
+	stage->workspace = tape_memory(tape, workspace);
+	stage->x = tape_convert(tape, tape_view(tape, stage->x, m.seen_x), m.x);
+	stage->out = tape_memory(tape, m.y);
+	stage->state = tape_zeros(tape, m.state);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC_LAYER, stage->x},
-	        {DNNL_ARG_WEIGHTS_LAYER, wanted_param(tape, stage->forward, 0, l->weights_at, &m.w)},
-	        {DNNL_ARG_WEIGHTS_ITER, wanted_param(tape, stage->forward, 1, l->recurrent_at, &m.u)},
-	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, &m.b)},
+	        {DNNL_ARG_WEIGHTS_LAYER, wanted_param(tape, stage->forward, 0, l->weights_at, m.w)},
+	        {DNNL_ARG_WEIGHTS_ITER, wanted_param(tape, stage->forward, 1, l->recurrent_at, m.u)},
+	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, m.b)},
 	        {DNNL_ARG_DST_LAYER, stage->out},
 	        {DNNL_ARG_WORKSPACE, stage->workspace},
 	        {DNNL_ARG_SRC_ITER, stage->state},
 	        {DNNL_ARG_SRC_ITER_C, stage->state},
 	};
 	tape_record(tape, stage->forward, 8, arg);
-	stage->y = tape_memory(tape, &m.tensor_y);
-	tape_copy(tape, stage->out, tape_view(tape, stage->y, &m.seen_y));
+	stage->y = tape_memory(tape, m.tensor_y);
+	tape_copy(tape, stage->out, tape_view(tape, stage->y, m.seen_y));
 }
 
 /* Returns memory for a gradient to which oneDNN adds, zeroed each time. */
-static dnnl_memory_t from_zero(struct tape *tape, const dnnl_memory_desc_t *md)
+static dnnl_memory_t from_zero(struct tape *tape, tape_layout md)
 {
 	dnnl_memory_t memory = tape_memory(tape, md);
 	tape_copy(tape, tape_zeros(tape, md), memory);
@@ -95,41 +99,42 @@ dnnl_memory_t lstm_backward(struct tape *tape, const struct stage *stage, dnnl_m
 {
 	const struct net_layer *l = stage->l;
 	const struct layouts m = layouts(tape, stage);
-	dnnl_rnn_desc_t rnn;
-	const dnnl_status_t status = dnnl_lstm_backward_desc_init(
-	        &rnn, dnnl_backward, dnnl_unidirectional_left2right, &m.x, &m.state, &m.state, &m.any_w,
-	        &m.any_u, &m.b, &m.y, NULL, NULL, &m.x, &m.state, &m.state, &m.any_w, &m.any_u, &m.b, &m.y,
-	        NULL, NULL, dnnl_rnn_flags_undef);
-	dnnl_primitive_desc_t described = tape_describe(tape, status, &rnn, stage->forward);
-	const dnnl_memory_desc_t wanted_w = tape_wanted_at(tape, described, dnnl_query_diff_weights_md, 0),
-	                         wanted_u = tape_wanted_at(tape, described, dnnl_query_diff_weights_md, 1);
-	dnnl_memory_t dw = from_zero(tape, &wanted_w), du = from_zero(tape, &wanted_u),
-	              db = from_zero(tape, &m.b);
-	dnnl_memory_t dx = tape_memory(tape, &m.x);
+	dnnl_primitive_desc_t described = NULL;
+	const dnnl_status_t status = dnnl_lstm_backward_primitive_desc_create(
+	        &described, tape_engine(tape), dnnl_backward, dnnl_unidirectional_left2right, m.x, m.state,
+	        m.state, m.any_w, m.any_u, NULL, NULL, m.b, m.y, NULL, NULL, m.x, m.state, m.state, m.any_w,
+	        m.any_u, NULL, NULL, m.b, m.y, NULL, NULL, dnnl_rnn_flags_undef, stage->forward,
+	        tape_attributes(tape));
+	described = tape_described(tape, status, described);
+	const tape_layout wanted_w = tape_wanted_at(tape, described, dnnl_query_diff_weights_md, 0),
+	                  wanted_u = tape_wanted_at(tape, described, dnnl_query_diff_weights_md, 1);
+	dnnl_memory_t dw = from_zero(tape, wanted_w), du = from_zero(tape, wanted_u),
+	              db = from_zero(tape, m.b);
+	dnnl_memory_t dx = tape_memory(tape, m.x);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC_LAYER, stage->x},
-	        {DNNL_ARG_WEIGHTS_LAYER, wanted_param(tape, described, 0, l->weights_at, &m.w)},
-	        {DNNL_ARG_WEIGHTS_ITER, wanted_param(tape, described, 1, l->recurrent_at, &m.u)},
-	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, &m.b)},
+	        {DNNL_ARG_WEIGHTS_LAYER, wanted_param(tape, described, 0, l->weights_at, m.w)},
+	        {DNNL_ARG_WEIGHTS_ITER, wanted_param(tape, described, 1, l->recurrent_at, m.u)},
+	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, m.b)},
 	        {DNNL_ARG_DST_LAYER, stage->out},
 	        {DNNL_ARG_WORKSPACE, stage->workspace},
-	        {DNNL_ARG_DIFF_DST_LAYER, tape_convert(tape, tape_view(tape, dy, &m.seen_y), &m.y)},
+	        {DNNL_ARG_DIFF_DST_LAYER, tape_convert(tape, tape_view(tape, dy, m.seen_y), m.y)},
 	        {DNNL_ARG_DIFF_SRC_LAYER, dx},
 	        {DNNL_ARG_DIFF_WEIGHTS_LAYER, dw},
 	        {DNNL_ARG_DIFF_WEIGHTS_ITER, du},
 	        {DNNL_ARG_DIFF_BIAS, db},
 	        {DNNL_ARG_SRC_ITER, stage->state},
 	        {DNNL_ARG_SRC_ITER_C, stage->state},
-	        {DNNL_ARG_DIFF_SRC_ITER, tape_memory(tape, &m.state)},
-	        {DNNL_ARG_DIFF_SRC_ITER_C, tape_memory(tape, &m.state)},
+	        {DNNL_ARG_DIFF_SRC_ITER, tape_memory(tape, m.state)},
+	        {DNNL_ARG_DIFF_SRC_ITER_C, tape_memory(tape, m.state)},
 	};
 	tape_record(tape, described, 15, arg);
-	tape_copy(tape, dw, tape_bound(tape, TAPE_GRAD, l->weights_at, &m.w));
-	tape_copy(tape, du, tape_bound(tape, TAPE_GRAD, l->recurrent_at, &m.u));
-	tape_copy(tape, db, tape_bound(tape, TAPE_GRAD, l->bias_at, &m.b));
+	tape_copy(tape, dw, tape_bound(tape, TAPE_GRAD, l->weights_at, m.w));
+	tape_copy(tape, du, tape_bound(tape, TAPE_GRAD, l->recurrent_at, m.u));
+	tape_copy(tape, db, tape_bound(tape, TAPE_GRAD, l->bias_at, m.b));
 	if (!want_dx)
 		return NULL;
-	dnnl_memory_t tensor = tape_memory(tape, &m.tensor_x);
-	tape_copy(tape, dx, tape_view(tape, tensor, &m.seen_x));
+	dnnl_memory_t tensor = tape_memory(tape, m.tensor_x);
+	tape_copy(tape, dx, tape_view(tape, tensor, m.seen_x));
 	return tensor;
 }

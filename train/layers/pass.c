@@ -31,7 +31,7 @@ static const struct {
 };
 
 /* Returns the plain layout, that of pass_input. */
-static dnnl_memory_desc_t plain(struct tape *tape, size_t batch, struct shape s)
+static tape_layout plain(struct tape *tape, size_t batch, struct shape s)
 {
 	return tape_plain(tape, 4, (const int[]){(int)batch, s.channels, s.height, s.width});
 }
@@ -40,10 +40,10 @@ static void record_forward(struct pass *pass, size_t batch, enum pass_use use)
 {
 	const struct net *net = pass->net;
 	struct tape *tape = pass->tape;
-	const dnnl_memory_desc_t plain_in = plain(tape, batch, net->input);
-	const dnnl_memory_desc_t in = tape_tensor(tape, (int)batch, net->input);
-	pass->input = tape_memory(tape, &plain_in);
-	dnnl_memory_t x = tape_convert(tape, pass->input, &in);
+	const tape_layout plain_in = plain(tape, batch, net->input);
+	const tape_layout in = tape_tensor(tape, (int)batch, net->input);
+	pass->input = tape_memory(tape, plain_in);
+	dnnl_memory_t x = tape_convert(tape, pass->input, in);
 	for (size_t i = 0; i < net->layer_count; i++) {
 		struct stage *stage = &pass->stage[i];
 		*stage = (struct stage){
@@ -63,12 +63,12 @@ static void record_backward(struct pass *pass, size_t batch)
 	const struct net *net = pass->net;
 	struct tape *tape = pass->tape;
 	const struct shape out = net->layer[net->layer_count - 1].out;
-	const dnnl_memory_desc_t gradient = tape_tensor(tape, (int)batch, out);
+	const tape_layout gradient = tape_tensor(tape, (int)batch, out);
 	struct {
 		const struct stage *stage; /* the shortcut that starts here */
 		dnnl_memory_t dy;
 	} taken[NET_MAX_LAYERS] = {{NULL, NULL}};
-	dnnl_memory_t dy = pass->logits_gradient = tape_memory(tape, &gradient);
+	dnnl_memory_t dy = pass->logits_gradient = tape_memory(tape, gradient);
 	for (size_t i = net->layer_count; i-- > 0;) {
 		const struct stage *stage = &pass->stage[i];
 		if (taken[i].stage)

@@ -5,9 +5,11 @@
 
 struct windows {
 	dnnl_alg_kind_t kind;
-	dnnl_memory_desc_t x, y;
+	tape_layout x, y;
 	dnnl_dims_t size, stride, before, after; /* after: columns of the last window beyond the edge */
 };
+
+static const dnnl_dims_t undilated = {0, 0};
 
 static struct windows windows(struct tape *tape, const struct stage *stage)
 {
@@ -28,15 +30,15 @@ static struct windows windows(struct tape *tape, const struct stage *stage)
 void pool_forward(struct tape *tape, struct stage *stage)
 {
 	const struct windows w = windows(tape, stage);
-	dnnl_pooling_desc_t pool;
-	const dnnl_status_t status = dnnl_pooling_forward_desc_init(
-	        &pool, dnnl_forward_training, w.kind, &w.x, &w.y, w.stride, w.size, w.before, w.after);
-	stage->forward = tape_describe(tape, status, &pool, NULL);
-	stage->y = tape_memory(tape, &w.y);
+	const dnnl_status_t status = dnnl_pooling_forward_primitive_desc_create(
+	        &stage->forward, tape_engine(tape), dnnl_forward_training, w.kind, w.x, w.y, w.stride, w.size,
+	        undilated, w.before, w.after, tape_attributes(tape));
+	stage->forward = tape_described(tape, status, stage->forward);
+	stage->y = tape_memory(tape, w.y);
 	dnnl_exec_arg_t arg[] = {{DNNL_ARG_SRC, stage->x}, {DNNL_ARG_DST, stage->y}, {0, NULL}};
 	if (w.kind == dnnl_pooling_max) {
-		const dnnl_memory_desc_t md = tape_wanted(tape, stage->forward, dnnl_query_workspace_md);
-		stage->workspace = tape_memory(tape, &md);
+		const tape_layout md = tape_wanted(tape, stage->forward, dnnl_query_workspace_md);
+		stage->workspace = tape_memory(tape, md);
 		arg[2] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, stage->workspace};
 	}
 	tape_record(tape, stage->forward, w.kind == dnnl_pooling_max ? 3 : 2, arg);
@@ -47,12 +49,13 @@ dnnl_memory_t pool_backward(struct tape *tape, const struct stage *stage, dnnl_m
 	if (!want_dx)
 		return NULL;
 	const struct windows w = windows(tape, stage);
-	dnnl_pooling_desc_t pool;
-	const dnnl_status_t status = dnnl_pooling_backward_desc_init(&pool, w.kind, &w.x, &w.y, w.stride,
-	                                                             w.size, w.before, w.after);
-	dnnl_memory_t dx = tape_memory(tape, &w.x);
+	dnnl_primitive_desc_t described = NULL;
+	const dnnl_status_t status = dnnl_pooling_backward_primitive_desc_create(
+	        &described, tape_engine(tape), w.kind, w.x, w.y, w.stride, w.size, undilated, w.before,
+	        w.after, stage->forward, tape_attributes(tape));
+	dnnl_memory_t dx = tape_memory(tape, w.x);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dx}, {DNNL_ARG_WORKSPACE, stage->workspace}};
-	tape_record(tape, tape_describe(tape, status, &pool, stage->forward), stage->workspace ? 3 : 2, arg);
+	tape_record(tape, tape_described(tape, status, described), stage->workspace ? 3 : 2, arg);
 	return dx;
 }

@@ -5,12 +5,12 @@
 
 void relu_forward(struct tape *tape, struct stage *stage)
 {
-	const dnnl_memory_desc_t x = tape_tensor(tape, stage->batch, stage->l->in);
-	dnnl_eltwise_desc_t relu;
-	const dnnl_status_t status =
-	        dnnl_eltwise_forward_desc_init(&relu, dnnl_forward_training, dnnl_eltwise_relu, &x, 0, 0);
-	stage->forward = tape_describe(tape, status, &relu, NULL);
-	stage->y = tape_memory(tape, &x);
+	const tape_layout x = tape_tensor(tape, stage->batch, stage->l->in);
+	const dnnl_status_t status = dnnl_eltwise_forward_primitive_desc_create(
+	        &stage->forward, tape_engine(tape), dnnl_forward_training, dnnl_eltwise_relu, x, x, 0, 0,
+	        tape_attributes(tape));
+	stage->forward = tape_described(tape, status, stage->forward);
+	stage->y = tape_memory(tape, x);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_DST, stage->y},
@@ -22,15 +22,17 @@ dnnl_memory_t relu_backward(struct tape *tape, const struct stage *stage, dnnl_m
 {
 	if (!want_dx)
 		return NULL;
-	const dnnl_memory_desc_t x = tape_tensor(tape, stage->batch, stage->l->in);
-	dnnl_eltwise_desc_t relu;
-	const dnnl_status_t status = dnnl_eltwise_backward_desc_init(&relu, dnnl_eltwise_relu, &x, &x, 0, 0);
-	dnnl_memory_t dx = tape_memory(tape, &x);
+	const tape_layout x = tape_tensor(tape, stage->batch, stage->l->in);
+	dnnl_primitive_desc_t described = NULL;
+	const dnnl_status_t status = dnnl_eltwise_backward_primitive_desc_create(
+	        &described, tape_engine(tape), dnnl_eltwise_relu, x, x, x, 0, 0, stage->forward,
+	        tape_attributes(tape));
+	dnnl_memory_t dx = tape_memory(tape, x);
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_DIFF_DST, dy},
 	        {DNNL_ARG_DIFF_SRC, dx},
 	};
-	tape_record(tape, tape_describe(tape, status, &relu, stage->forward), 3, arg);
+	tape_record(tape, tape_described(tape, status, described), 3, arg);
 	return dx;
 }

@@ -6,7 +6,7 @@
 
 /* The elements of the block's input and output that the shortcut joins. */
 struct joint {
-	dnnl_memory_desc_t of_input, of_output;
+	tape_layout of_input, of_output;
 };
 
 static struct joint joint(struct tape *tape, const struct stage *stage)
@@ -19,8 +19,8 @@ static struct joint joint(struct tape *tape, const struct stage *stage)
 	};
 }
 
-static void add(struct tape *tape, dnnl_memory_t from, const dnnl_memory_desc_t *from_md, dnnl_memory_t to,
-                const dnnl_memory_desc_t *to_md)
+static void add(struct tape *tape, dnnl_memory_t from, tape_layout from_md, dnnl_memory_t to,
+                tape_layout to_md)
 {
 	tape_add(tape, tape_view(tape, from, from_md), tape_view(tape, to, to_md));
 }
@@ -28,8 +28,8 @@ static void add(struct tape *tape, dnnl_memory_t from, const dnnl_memory_desc_t 
 static dnnl_memory_t copy(struct tape *tape, const struct stage *stage, struct shape shape,
                           dnnl_memory_t from)
 {
-	const dnnl_memory_desc_t md = tape_tensor(tape, stage->batch, shape);
-	dnnl_memory_t to = tape_memory(tape, &md);
+	const tape_layout md = tape_tensor(tape, stage->batch, shape);
+	dnnl_memory_t to = tape_memory(tape, md);
 	tape_copy(tape, from, to);
 	return to;
 }
@@ -38,7 +38,7 @@ void shortcut_forward(struct tape *tape, struct stage *stage)
 {
 	const struct joint j = joint(tape, stage);
 	stage->y = copy(tape, stage, stage->l->out, stage->x);
-	add(tape, stage->shortcut->y, &j.of_input, stage->y, &j.of_output);
+	add(tape, stage->shortcut->y, j.of_input, stage->y, j.of_output);
 }
 
 dnnl_memory_t shortcut_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx)
@@ -53,6 +53,6 @@ dnnl_memory_t shortcut_join(struct tape *tape, const struct stage *stage, dnnl_m
 {
 	const struct joint j = joint(tape, stage);
 	dnnl_memory_t total = copy(tape, stage, stage->shortcut->l->out, dy_of_input);
-	add(tape, dy, &j.of_output, total, &j.of_input);
+	add(tape, dy, j.of_output, total, j.of_input);
 	return total;
 }

@@ -11,6 +11,7 @@
  * on. */
 void omp_set_num_threads(int threads);
 
+#define MOST_LAYOUTS    4096
 #define MOST_MEMORIES   4096
 #define MOST_PRIMITIVES 2048
 #define MOST_BOUND      1024
@@ -33,6 +34,8 @@ struct tape {
 	dnnl_primitive_attr_t attr;
 	dnnl_status_t status;
 	const char *what; /* the step that failed */
+	dnnl_memory_desc_t layout[MOST_LAYOUTS];
+	size_t layouts;
 	dnnl_memory_t memory[MOST_MEMORIES];
 	size_t memories;
 	dnnl_primitive_desc_t described[MOST_PRIMITIVES];
@@ -90,6 +93,8 @@ void tape_close(struct tape *tape)
 		dnnl_primitive_desc_destroy(tape->described[i]);
 	for (size_t i = 0; i < tape->memories; i++)
 		dnnl_memory_destroy(tape->memory[i]);
+	for (size_t i = 0; i < tape->layouts; i++)
+		dnnl_memory_desc_destroy(tape->layout[i]);
 	dnnl_primitive_attr_destroy(tape->attr);
 	dnnl_stream_destroy(tape->stream);
 	dnnl_engine_destroy(tape->engine);
@@ -97,61 +102,84 @@ void tape_close(struct tape *tape)
 	free(tape);
 }
 
-dnnl_memory_desc_t tape_plain(struct tape *tape, int dims, const int *dim)
+dnnl_engine_t tape_engine(const struct tape *tape) { return tape->engine; }
+const_dnnl_primitive_attr_t tape_attributes(const struct tape *tape) { return tape->attr; }
+
+static tape_layout own_layout(struct tape *tape, dnnl_status_t status, dnnl_memory_desc_t md)
+{
+	if (!well(tape, status, "a tensor's shape"))
+		return NULL;
+	if (!room(tape, tape->layouts, MOST_LAYOUTS)) {
+		dnnl_memory_desc_destroy(md);
+		return NULL;
+	}
+	return tape->layout[tape->layouts++] = md;
+}
+
+static tape_layout by_tag(struct tape *tape, int dims, const dnnl_dims_t size, dnnl_format_tag_t tag)
+{
+	dnnl_memory_desc_t md = NULL;
+	const dnnl_status_t status = dnnl_memory_desc_create_with_tag(&md, dims, size, dnnl_f32, tag);
+	return own_layout(tape, status, md);
+}
+
+static tape_layout by_strides(struct tape *tape, int dims, const dnnl_dims_t size, const dnnl_dims_t stride)
+{
+	dnnl_memory_desc_t md = NULL;
+	const dnnl_status_t status = dnnl_memory_desc_create_with_strides(&md, dims, size, dnnl_f32, stride);
+	return own_layout(tape, status, md);
+}
+
+/* Copies int dimensions. */
+static void widen(int dims, const int *dim, dnnl_dims_t size)
+{
+	for (int i = 0; i < dims; i++)
+		size[i] = dim[i];
+}
+
+tape_layout tape_plain(struct tape *tape, int dims, const int *dim)
 {
 	static const dnnl_format_tag_t tag[] = {dnnl_format_tag_undef, dnnl_a, dnnl_ab, dnnl_abc, dnnl_abcd};
 	dnnl_dims_t size = {0};
-	for (int i = 0; i < dims; i++)
-		size[i] = dim[i];
-	dnnl_memory_desc_t md = {0};
-	well(tape, dnnl_memory_desc_init_by_tag(&md, dims, size, dnnl_f32, tag[dims]), "a tensor's shape");
-	return md;
+	widen(dims, dim, size);
+	return by_tag(tape, dims, size, tag[dims]);
 }
 
-dnnl_memory_desc_t tape_strided(struct tape *tape, int dims, const int *dim, const int *stride)
+tape_layout tape_strided(struct tape *tape, int dims, const int *dim, const int *stride)
 {
 	dnnl_dims_t size = {0}, strides = {0};
-	for (int i = 0; i < dims; i++) {
-		size[i] = dim[i];
-		strides[i] = stride[i];
-	}
-	dnnl_memory_desc_t md = {0};
-	well(tape, dnnl_memory_desc_init_by_strides(&md, dims, size, dnnl_f32, strides), "a tensor's shape");
-	return md;
+	widen(dims, dim, size);
+	widen(dims, stride, strides);
+	return by_strides(tape, dims, size, strides);
 }
 
-dnnl_memory_desc_t tape_tensor(struct tape *tape, int batch, struct shape shape)
+tape_layout tape_tensor(struct tape *tape, int batch, struct shape shape)
 {
 	const dnnl_dims_t size = {batch, shape.channels, shape.height, shape.width};
-	dnnl_memory_desc_t md = {0};
-	well(tape, dnnl_memory_desc_init_by_tag(&md, 4, size, dnnl_f32, dnnl_nhwc), "a tensor's shape");
-	return md;
+	return by_tag(tape, 4, size, dnnl_nhwc);
 }
 
-dnnl_memory_desc_t tape_lattice(struct tape *tape, int batch, struct shape whole, struct shape part, int step)
+tape_layout tape_lattice(struct tape *tape, int batch, struct shape whole, struct shape part, int step)
 {
 	const dnnl_dims_t size = {batch, part.channels, part.height, part.width};
 	const dnnl_dim_t row = (dnnl_dim_t)whole.width * whole.channels;
 	const dnnl_dims_t stride = {row * whole.height, 1, step * row, (dnnl_dim_t)step * whole.channels};
-	dnnl_memory_desc_t md = {0};
-	well(tape, dnnl_memory_desc_init_by_strides(&md, 4, size, dnnl_f32, stride), "a tensor's shape");
-	return md;
+	return by_strides(tape, 4, size, stride);
 }
 
-dnnl_memory_desc_t tape_any(struct tape *tape, const dnnl_memory_desc_t *like)
+tape_layout tape_any(struct tape *tape, int dims, const int *dim)
 {
-	dnnl_memory_desc_t md = {0};
-	well(tape, dnnl_memory_desc_init_by_tag(&md, like->ndims, like->dims, dnnl_f32, dnnl_format_tag_any),
-	     "a tensor's shape");
-	return md;
+	dnnl_dims_t size = {0};
+	widen(dims, dim, size);
+	return by_tag(tape, dims, size, dnnl_format_tag_any);
 }
 
-static dnnl_memory_desc_t layout_of(dnnl_memory_t memory)
+static tape_layout layout_of(dnnl_memory_t memory)
 {
-	const dnnl_memory_desc_t *md = NULL;
+	tape_layout md = NULL;
 	if (!memory || dnnl_memory_get_memory_desc(memory, &md) != dnnl_success)
-		return (dnnl_memory_desc_t){0};
-	return *md;
+		return NULL;
+	return md;
 }
 
 static bool own_description(struct tape *tape, dnnl_primitive_desc_t described)
@@ -164,18 +192,14 @@ static bool own_description(struct tape *tape, dnnl_primitive_desc_t described)
 	return true;
 }
 
-dnnl_primitive_desc_t tape_describe(struct tape *tape, dnnl_status_t status, const_dnnl_op_desc_t operation,
-                                    const_dnnl_primitive_desc_t forward)
+dnnl_primitive_desc_t tape_described(struct tape *tape, dnnl_status_t status, dnnl_primitive_desc_t described)
 {
-	dnnl_primitive_desc_t described = NULL;
-	if (!well(tape, status, "oneDNN refuses a layer's shape") ||
-	    !well(tape, dnnl_primitive_desc_create(&described, operation, tape->attr, tape->engine, forward),
-	          "oneDNN cannot compute a layer"))
+	if (!well(tape, status, "oneDNN cannot compute a layer"))
 		return NULL;
 	return own_description(tape, described) ? described : NULL;
 }
 
-static dnnl_memory_t own_memory(struct tape *tape, const dnnl_memory_desc_t *md, void *data)
+static dnnl_memory_t own_memory(struct tape *tape, tape_layout md, void *data)
 {
 	dnnl_memory_t memory = NULL;
 	if (!room(tape, tape->memories, MOST_MEMORIES) ||
@@ -184,12 +208,12 @@ static dnnl_memory_t own_memory(struct tape *tape, const dnnl_memory_desc_t *md,
 	return tape->memory[tape->memories++] = memory;
 }
 
-dnnl_memory_t tape_memory(struct tape *tape, const dnnl_memory_desc_t *md)
+dnnl_memory_t tape_memory(struct tape *tape, tape_layout md)
 {
 	return own_memory(tape, md, DNNL_MEMORY_ALLOCATE);
 }
 
-dnnl_memory_t tape_zeros(struct tape *tape, const dnnl_memory_desc_t *md)
+dnnl_memory_t tape_zeros(struct tape *tape, tape_layout md)
 {
 	dnnl_memory_t memory = tape_memory(tape, md);
 	if (memory)
@@ -197,24 +221,23 @@ dnnl_memory_t tape_zeros(struct tape *tape, const dnnl_memory_desc_t *md)
 	return memory;
 }
 
-dnnl_memory_desc_t tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what,
-                                  int i)
+tape_layout tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what, int i)
 {
-	const dnnl_memory_desc_t *md = described ? dnnl_primitive_desc_query_md(described, what, i) : NULL;
-	return md && tape->status == dnnl_success ? *md : (dnnl_memory_desc_t){0};
+	return described && tape->status == dnnl_success ? dnnl_primitive_desc_query_md(described, what, i)
+	                                                 : NULL;
 }
 
-dnnl_memory_desc_t tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what)
+tape_layout tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what)
 {
 	return tape_wanted_at(tape, described, what, 0);
 }
 
-dnnl_memory_t tape_view(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md)
+dnnl_memory_t tape_view(struct tape *tape, dnnl_memory_t memory, tape_layout md)
 {
 	return memory ? own_memory(tape, md, tape_data(memory)) : NULL;
 }
 
-dnnl_memory_t tape_bound(struct tape *tape, enum tape_base base, size_t at, const dnnl_memory_desc_t *md)
+dnnl_memory_t tape_bound(struct tape *tape, enum tape_base base, size_t at, tape_layout md)
 {
 	dnnl_memory_t memory = own_memory(tape, md, DNNL_MEMORY_NONE);
 	if (!memory || !room(tape, tape->bounds, MOST_BOUND))
@@ -223,10 +246,10 @@ dnnl_memory_t tape_bound(struct tape *tape, enum tape_base base, size_t at, cons
 	return memory;
 }
 
-dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md)
+dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, tape_layout md)
 {
-	const dnnl_memory_desc_t have = layout_of(memory);
-	return dnnl_memory_desc_equal(&have, md) ? memory : tape_memory(tape, md);
+	tape_layout have = layout_of(memory);
+	return have && md && dnnl_memory_desc_equal(have, md) ? memory : tape_memory(tape, md);
 }
 
 static void record(struct tape *tape, dnnl_primitive_desc_t described, int args, const dnnl_exec_arg_t *arg)
@@ -240,11 +263,11 @@ static void record(struct tape *tape, dnnl_primitive_desc_t described, int args,
 	for (int i = 0; i < args; i++)
 		step->arg[i] = arg[i];
 	step->args = args;
-	const dnnl_memory_desc_t md = tape_wanted(tape, described, dnnl_query_scratchpad_md);
-	const size_t bytes = dnnl_memory_desc_get_size(&md);
+	tape_layout md = tape_wanted(tape, described, dnnl_query_scratchpad_md);
+	const size_t bytes = md ? dnnl_memory_desc_get_size(md) : 0;
 	if (bytes == 0)
 		return;
-	dnnl_memory_t scratch = own_memory(tape, &md, DNNL_MEMORY_NONE);
+	dnnl_memory_t scratch = own_memory(tape, md, DNNL_MEMORY_NONE);
 	if (!scratch)
 		return;
 	tape->scratch[tape->scratches++] = scratch;
@@ -263,11 +286,10 @@ static void reorder(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to, con
 {
 	if (tape->status != dnnl_success)
 		return;
-	const dnnl_memory_desc_t src = layout_of(from), dst = layout_of(to);
+	tape_layout src = layout_of(from), dst = layout_of(to);
 	dnnl_primitive_desc_t described = NULL;
 	if (!well(tape,
-	          dnnl_reorder_primitive_desc_create(&described, &src, tape->engine, &dst, tape->engine,
-	                                             attr),
+	          dnnl_reorder_primitive_desc_create(&described, src, tape->engine, dst, tape->engine, attr),
 	          "oneDNN cannot copy or add in these layouts") ||
 	    !own_description(tape, described))
 		return;
@@ -286,14 +308,14 @@ void tape_add(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to)
 	dnnl_post_ops_t sum = NULL;
 	if (well(tape, dnnl_primitive_attr_clone(&attr, tape->attr), "no attributes") &&
 	    well(tape, dnnl_post_ops_create(&sum), "no post-operation") &&
-	    well(tape, dnnl_post_ops_append_sum(sum, 1), "no sum") &&
+	    well(tape, dnnl_post_ops_append_sum(sum, 1, 0, dnnl_data_type_undef), "no sum") &&
 	    well(tape, dnnl_primitive_attr_set_post_ops(attr, sum), "no post-operation"))
 		reorder(tape, from, to, attr);
 	dnnl_post_ops_destroy(sum);
 	dnnl_primitive_attr_destroy(attr);
 }
 
-dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md)
+dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, tape_layout md)
 {
 	dnnl_memory_t fitting = tape_fitting(tape, memory, md);
 	tape_copy(tape, memory, fitting);

@@ -8,10 +8,14 @@
 #define TAPE_H
 #include "nets/shape.h"
 
-#include <oneapi/dnnl/dnnl.h>
+#include "train/layers/onednn.h"
+
 #include <stddef.h>
 
 struct tape;
+
+/* The dimensions of a tensor and its order in memory, owned by the tape. */
+typedef const_dnnl_memory_desc_t tape_layout;
 
 /* NULL when out of memory. */
 struct tape *tape_open(void);
@@ -20,42 +24,45 @@ void tape_close(struct tape *tape);
 /* ---- recording ---- */
 
 /* Returns a plain layout of f32: row after row, the last dimension contiguous. */
-dnnl_memory_desc_t tape_plain(struct tape *tape, int dims, const int *dim);
-dnnl_memory_desc_t tape_strided(struct tape *tape, int dims, const int *dim, const int *stride);
+tape_layout tape_plain(struct tape *tape, int dims, const int *dim);
+tape_layout tape_strided(struct tape *tape, int dims, const int *dim, const int *stride);
 /* Returns the layout of [batch][channels][height][width] with channels last in memory, which oneDNN does not
  * pad. */
-dnnl_memory_desc_t tape_tensor(struct tape *tape, int batch, struct shape shape);
+tape_layout tape_tensor(struct tape *tape, int batch, struct shape shape);
 /* Returns the layout of a part of such a tensor: its first channels, and every step-th pixel. */
-dnnl_memory_desc_t tape_lattice(struct tape *tape, int batch, struct shape whole, struct shape part,
-                                int step);
-/* Returns md's dimensions in whatever layout the primitive prefers. */
-dnnl_memory_desc_t tape_any(struct tape *tape, const dnnl_memory_desc_t *md);
+tape_layout tape_lattice(struct tape *tape, int batch, struct shape whole, struct shape part, int step);
+/* Returns dimensions in whatever layout the primitive prefers. */
+tape_layout tape_any(struct tape *tape, int dims, const int *dim);
 
-/* Returns the primitive descriptor of an operation. status: the result of the operation's initialisation.
- * forward: the forward operation's, or NULL. Owned by the tape. */
-dnnl_primitive_desc_t tape_describe(struct tape *tape, dnnl_status_t status, const_dnnl_op_desc_t operation,
-                                    const_dnnl_primitive_desc_t forward);
+/* What oneDNN's functions dnnl_..._primitive_desc_create want. */
+dnnl_engine_t tape_engine(const struct tape *tape);
+const_dnnl_primitive_attr_t tape_attributes(const struct tape *tape);
+
+/* Makes the tape the owner of a primitive descriptor, and returns it. status: what its creation returned;
+ * NULL if that is a failure. */
+dnnl_primitive_desc_t tape_described(struct tape *tape, dnnl_status_t status,
+                                     dnnl_primitive_desc_t described);
 
 /* Returns the layout that a described operation wants for its weights, workspace, ... (dnnl_query_weights_md,
  * ...). */
-dnnl_memory_desc_t tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what);
+tape_layout tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what);
 /* Returns the layout of the i-th weights of a described operation that has several. */
-dnnl_memory_desc_t tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what,
-                                  int i);
+tape_layout tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what,
+                           int i);
 
 /* Return new memory, and the same memory under another layout. */
-dnnl_memory_t tape_memory(struct tape *tape, const dnnl_memory_desc_t *md);
-dnnl_memory_t tape_view(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md);
+dnnl_memory_t tape_memory(struct tape *tape, tape_layout md);
+dnnl_memory_t tape_view(struct tape *tape, dnnl_memory_t memory, tape_layout md);
 
 /* Returns new memory full of zeros. */
-dnnl_memory_t tape_zeros(struct tape *tape, const dnnl_memory_desc_t *md);
+dnnl_memory_t tape_zeros(struct tape *tape, tape_layout md);
 
 /* Returns memory at param + at, or at grad + at, of the run. */
 enum tape_base { TAPE_PARAM, TAPE_GRAD };
-dnnl_memory_t tape_bound(struct tape *tape, enum tape_base base, size_t at, const dnnl_memory_desc_t *md);
+dnnl_memory_t tape_bound(struct tape *tape, enum tape_base base, size_t at, tape_layout md);
 
 /* Returns the memory itself if it has this layout, else new memory that has it. */
-dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md);
+dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, tape_layout md);
 
 /* Records a copy, which converts the layout; nothing if both are the same memory. */
 void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
@@ -64,7 +71,7 @@ void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 void tape_add(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 
 /* Returns tape_fitting's memory, and records the copy into it. */
-dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, const dnnl_memory_desc_t *md);
+dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, tape_layout md);
 
 /* Records the operation on up to TAPE_ARGS arguments. */
 #define TAPE_ARGS 15
