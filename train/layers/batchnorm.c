@@ -65,11 +65,11 @@ dnnl_memory_t batchnorm_backward(struct tape *tape, const struct stage *stage, d
 	        {DNNL_ARG_VARIANCE, stage->variance},
 	        {DNNL_ARG_DIFF_DST, dy},
 	        {DNNL_ARG_SCALE, tape_bound(tape, TAPE_PARAM, scale, m.one)},
-	        {DNNL_ARG_SHIFT, tape_bound(tape, TAPE_PARAM, shift, m.one)}, /* for version 2 */
 	        {DNNL_ARG_DIFF_SRC, dx},
 	        {DNNL_ARG_DIFF_SCALE, tape_bound(tape, TAPE_GRAD, scale, m.one)},
 	        {DNNL_ARG_DIFF_SHIFT, tape_bound(tape, TAPE_GRAD, shift, m.one)},
+	        {DNNL_ARG_SHIFT, tape_bound(tape, TAPE_PARAM, shift, m.one)},
 	};
-	tape_record(tape, tape_described(tape, status, described), 9, arg);
+	tape_record(tape, tape_described(tape, status, described), 8 + ONEDNN_BACKWARD_TAKES_SHIFT, arg);
 	return dx;
 }

@@ -8,6 +8,9 @@
 #define ONEDNN_H
 #include <oneapi/dnnl/dnnl.h>
 
+/* Batch normalisation's gradient: version 2 wants the shift as an argument, version 3 refuses it. */
+enum { ONEDNN_BACKWARD_TAKES_SHIFT = DNNL_VERSION_MAJOR == 2 };
+
 #if DNNL_VERSION_MAJOR == 2
 #include <stdint.h>
 #include <stdlib.h>
