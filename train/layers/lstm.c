@@ -91,7 +91,7 @@ void lstm_forward(struct tape *tape, struct stage *stage)
 static dnnl_memory_t from_zero(struct tape *tape, tape_layout md)
 {
 	dnnl_memory_t memory = tape_memory(tape, md);
-	tape_copy(tape, tape_zeros(tape, md), memory);
+	tape_clear(tape, memory);
 	return memory;
 }
 

@@ -17,7 +17,7 @@ void omp_set_num_threads(int threads);
 #define MOST_BOUND      1024
 
 struct step {
-	dnnl_primitive_t primitive;
+	dnnl_primitive_t primitive; /* NULL: arg[0] becomes zeros */
 	int args;
 	dnnl_exec_arg_t arg[TAPE_ARGS + 1];
 };
@@ -213,11 +213,16 @@ dnnl_memory_t tape_memory(struct tape *tape, tape_layout md)
 	return own_memory(tape, md, DNNL_MEMORY_ALLOCATE);
 }
 
+static void clear(dnnl_memory_t memory)
+{
+	memset(tape_data(memory), 0, dnnl_memory_desc_get_size(layout_of(memory)));
+}
+
 dnnl_memory_t tape_zeros(struct tape *tape, tape_layout md)
 {
 	dnnl_memory_t memory = tape_memory(tape, md);
 	if (memory)
-		memset(tape_data(memory), 0, dnnl_memory_desc_get_size(md));
+		clear(memory);
 	return memory;
 }
 
@@ -280,6 +285,12 @@ void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, c
 {
 	if (tape->status == dnnl_success)
 		record(tape, described, args, arg);
+}
+
+void tape_clear(struct tape *tape, dnnl_memory_t memory)
+{
+	if (tape->status == dnnl_success && room(tape, tape->steps, MOST_PRIMITIVES))
+		tape->step[tape->steps++] = (struct step){.args = 1, .arg = {{.memory = memory}}};
 }
 
 static void reorder(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to, const_dnnl_primitive_attr_t attr)
@@ -351,8 +362,12 @@ static int run(struct tape *tape, size_t from, size_t to)
 	stay_one_thread();
 	for (size_t i = from; i < to && tape->status == dnnl_success; i++) {
 		const struct step *step = &tape->step[i];
-		well(tape, dnnl_primitive_execute(step->primitive, tape->stream, step->args, step->arg),
-		     "oneDNN fails in a layer");
+		if (step->primitive)
+			well(tape,
+			     dnnl_primitive_execute(step->primitive, tape->stream, step->args, step->arg),
+			     "oneDNN fails in a layer");
+		else
+			clear(step->arg[0].memory);
 	}
 	well(tape, dnnl_stream_wait(tape->stream), "oneDNN fails");
 	return tape->status == dnnl_success ? 0 : -1;

@@ -67,6 +67,9 @@ dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, tape_layout 
 /* Records a copy, which converts the layout; nothing if both are the same memory. */
 void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 
+/* Records that the memory becomes zeros, the gaps of its layout included. */
+void tape_clear(struct tape *tape, dnnl_memory_t memory);
+
 /* Records to += from, of equal dimensions in any layouts; they do not overlap. */
 void tape_add(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 
