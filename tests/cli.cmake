@@ -36,6 +36,7 @@ foreach(script IN LISTS cli_scripts)
 endforeach()
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/compare_rows.py)
+script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/npy_headers.py)
 
 if(NOT CRUMB_SANITIZE) # sanitizers add symbols of their own, and the rest does not depend on them
 	file(GLOB house_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/house/*.sh)
