@@ -76,10 +76,11 @@ static void print_text_key(const crumb_key_info *key)
 
 static void print_text(const crumb_codec_info *codec)
 {
-	printf("%-10s %s%s%s%s\n", codec->name, codec->brief,
+	printf("%-10s %s%s%s%s%s\n", codec->name, codec->brief,
 	       codec->flags & CRUMB_CODEC_RESIDUAL ? " [residual]" : "",
 	       codec->flags & CRUMB_CODEC_RANDOM ? " [random]" : "",
-	       codec->flags & CRUMB_CODEC_FIXED ? " [fixed length]" : "");
+	       codec->flags & CRUMB_CODEC_FIXED ? " [fixed length]" : "",
+	       codec->flags & CRUMB_CODEC_AGREES ? " [agrees]" : "");
 	for (size_t k = 0; k < codec->keys; k++)
 		print_text_key(&codec->key[k]);
 }

@@ -12,7 +12,16 @@ for command in $commands; do
 	refused 2 "--nonsense is no option here" "$CRUMB" "$command" --nonsense
 	refused 2 "-z is no option here" "$CRUMB" "$command" -z
 done
+
+# The list for people and the one for programs say the same.
 check "list" "$CRUMB" list
+"$CRUMB" list --json >rows
+for flag in residual=residual random=random "fixed=fixed length" agrees=agrees; do
+	sed -n "s/^\([a-z]*\) .*\[${flag#*=}\].*/\1/p" stdout >listed
+	sed -n "s/^{\"name\": \"\([a-z]*\)\".*\"${flag%%=*}\": true.*/\1/p" rows >wanted
+	holds "[${flag#*=}] of some codecs" test -s wanted
+	holds "[${flag#*=}] of these codecs" cmp listed wanted
+done
 
 refused 2 "usage: crumb COMMAND" "$CRUMB"
 refused 2 'there is no command "squeeze"' "$CRUMB" squeeze
