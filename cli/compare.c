@@ -175,7 +175,7 @@ static int open_gradient(struct gradient *grad, const char *path, bool bf16)
 		return STATUS_FAILED;
 	const int error = crumb_finite(grad->npy.data, grad->npy.n, grad->npy.dtype);
 	if (error)
-		return program_fail("%s: %s", path, crumb_strerror(error));
+		return npy_fail(&grad->npy, path, error);
 	if (!grad->npy.n)
 		return program_fail("%s: no element in it", path);
 	if (!(grad->decoded = program_memory(grad->npy.n * sizeof *grad->decoded)))

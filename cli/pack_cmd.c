@@ -105,7 +105,7 @@ static int pack(const struct request *request, const struct npy *grad)
 		status = STATUS_FAILED;
 	if (!status) {
 		const int64_t length = learner_pack(&learner, grad->data, grad->dtype, 0);
-		status = length < 0 ? program_fail("%s: %s", request->in, crumb_strerror((int)length))
+		status = length < 0 ? npy_fail(grad, request->in, (int)length)
 		                    : save(request, &packer, learner.frame, (size_t)length);
 	}
 	learner_close(&learner);

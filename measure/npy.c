@@ -149,6 +149,8 @@ static int find_dtype(struct npy *npy, const struct header *header, const char *
 	return STATUS_OK;
 }
 
+static size_t width_of(const struct npy *npy) { return npy->dtype == CRUMB_F32 ? 4 : 2; }
+
 static int parse(struct npy *npy, const char *path, bool bf16)
 {
 	uint8_t *bytes = npy->file.data;
@@ -180,7 +182,7 @@ static int parse(struct npy *npy, const char *path, bool bf16)
 		return STATUS_FAILED;
 	if (header.fortran && header.sides > 1 && header.n)
 		return program_fail("%s: in Fortran order; save numpy.ascontiguousarray(a) instead", path);
-	const size_t width = npy->dtype == CRUMB_F32 ? 4 : 2;
+	const size_t width = width_of(npy);
 	const size_t left = size - start - length;
 	if (header.n > left / width)
 		return program_fail("%s: truncated: %zu bytes of elements, too few for its shape", path,
@@ -206,6 +208,22 @@ int npy_read(struct npy *npy, const char *path, bool bf16)
 		npy->file.data = NULL;
 	}
 	return status;
+}
+
+int npy_fail(const struct npy *npy, const char *path, int error)
+{
+	if (error != CRUMB_ENONFINITE || !crumb_finite(npy->data, npy->n, npy->dtype))
+		return program_fail("%s: %s", path, crumb_strerror(error));
+	size_t first = 0, end = npy->n; /* the first unusable element is one of these */
+	while (end - first > 1) {
+		const size_t middle = first + (end - first) / 2;
+		const uint8_t *const half = (const uint8_t *)npy->data + first * width_of(npy);
+		if (crumb_finite(half, middle - first, npy->dtype))
+			end = middle;
+		else
+			first = middle;
+	}
+	return program_fail("%s: element %zu, counted from 0: %s", path, first, crumb_strerror(error));
 }
 
 int npy_write(struct output *output, const float *data, size_t n)

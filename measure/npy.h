@@ -21,6 +21,10 @@ struct npy {
  * message that names the file. */
 int npy_read(struct npy *npy, const char *path, bool bf16);
 
+/* Prints an error of crumb.h that packing this array had, and with CRUMB_ENONFINITE the index of the first
+ * unusable element. Returns STATUS_FAILED. */
+int npy_fail(const struct npy *npy, const char *path, int error);
+
 /* Writes a one-dimensional f4 array of n elements. */
 int npy_write(struct output *output, const float *data, size_t n);
 
