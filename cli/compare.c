@@ -195,8 +195,10 @@ static void close_gradient(struct gradient *grad)
 
 static void print_head(const struct gradient *grad, bool first)
 {
-	printf("%s%s: %zu elements\n%-40s %8s %10s %8s %7s %7s %7s\n", first ? "" : "\n", grad->path,
-	       grad->npy.n, "codec", "bits", "error", "cosine", "sent %", "pack", "unpack");
+	fputs(first ? "" : "\n", stdout);
+	program_print(stdout, grad->path);
+	printf(": %zu elements\n%-40s %8s %10s %8s %7s %7s %7s\n", grad->npy.n, "codec", "bits", "error",
+	       "cosine", "sent %", "pack", "unpack");
 }
 
 static void print_number(int width, const char *format, double value)
