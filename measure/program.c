@@ -4,6 +4,7 @@
 #include "measure/program.h"
 #include "exchange/policy.h"
 #include "measure/hint.h"
+#include "measure/status_line.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -26,6 +27,7 @@ static void say(const char *before, const char *format, va_list args)
 {
 	char line[8192];
 	vsnprintf(line, sizeof line, format, args);
+	status_line_clear();
 	fputs(before, stderr);
 	program_print(stderr, line);
 	fputc('\n', stderr);
