@@ -38,7 +38,7 @@ void progress_step(struct progress *p)
 	char bar[BAR + 1] = {0};
 	for (size_t i = 0; i < BAR; i++)
 		bar[i] = i < filled ? '=' : i == filled ? '>' : ' ';
-	/* Where a terminal is narrow, the end is cut off. */
+	/* A narrow terminal shows the beginning. */
 	status_line("%3zu %%  ETA %ld:%02ld  %.0f samples/s  [%s]  %s", 100 * p->done / all, left / 60,
 	            left % 60, rate * (double)p->batch, bar, p->codec);
 }
