@@ -19,6 +19,7 @@ file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INST
 configure_file(cmake/crumb.pc.in crumb.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 foreach(tool crumb crumb-train) # bash loads the file that is called as the command is
-	install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ${tool})
+	install(FILES cli/completion.bash DESTINATION ${completions} RENAME ${tool})
 endforeach()

@@ -70,7 +70,8 @@ def try_command(command, lines, columns, limit, **variables):
     check(b"\r" not in done.stderr and b"\33" not in done.stderr, f"{what}: {done.stderr} in a file")
 
 
-commands = [([CRUMB, "bench", "-n", "1000", "-c", "raw", "-c", "qsgd:bits=3,bucket=8192,coding=entropy,norm=max"], [""])]
+bench = [CRUMB, "bench", "-n", "1000", "-c", "raw", "-c", "qsgd:bits=3,bucket=8192,coding=entropy,norm=max"]
+commands = [(bench, [""])]
 if CRUMB_TRAIN:
     policy = "conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw"
     train = [CRUMB_TRAIN, "--data", "digits:500", "--epochs", "2", "--threads", "1", "--batch", "50", "--codec", policy]
