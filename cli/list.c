@@ -103,5 +103,11 @@ static int run(int argc, char **argv)
 }
 
 const struct command list_command = {
-        "list", "[--json]", "show every codec with its keys, their defaults and ranges", NULL, options, run,
+        "list",
+        "[--json]",
+        "show every codec with its keys, their defaults and ranges",
+        "residual: the packer keeps what was not sent. random: a frame depends on the packer's seed. fixed length:\n"
+        "frames of as many elements have one. agrees: with some settings learners share statistics before they pack.\n",
+        options,
+        run,
 };

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/state_lock.h"
 #include "measure/program.h"
+#include "measure/status_line.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +33,16 @@ static int give_up(struct state_lock *lock)
 	return status;
 }
 
+static int wait_for(int fd)
+{
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return 0;
+	status_line("waiting for another process with this state");
+	const int failed = flock(fd, LOCK_EX);
+	status_line_clear();
+	return failed;
+}
+
 int state_lock_take(struct state_lock *lock, const char *state)
 {
 	struct stat info;
@@ -44,7 +55,7 @@ int state_lock_take(struct state_lock *lock, const char *state)
 	}
 	for (;;) {
 		lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-		if (lock->fd < 0 || flock(lock->fd, LOCK_EX))
+		if (lock->fd < 0 || wait_for(lock->fd))
 			return give_up(lock);
 		if (is_there(lock, &info)) /* not if who held it before has removed it meanwhile */
 			return STATUS_OK;
