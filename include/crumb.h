@@ -150,7 +150,9 @@ CRUMB_API const crumb_codec *crumb_packer_codec(const crumb_packer *packer);
 CRUMB_API size_t crumb_packer_count(const crumb_packer *packer);
 CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
 
-/* Returns the residual, n floats inside the packer; NULL if the codec keeps none. */
+/* Returns the residual, n floats inside the packer; NULL if the codec keeps none. Where gradients stay larger
+ * than what the codec sends, residuals grow. Before its steps 0, 16, 32... crumb_pack limits them to 2^120 in
+ * magnitude, so that none overflows. */
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 
 /* Some settings want all learners to agree on a few numbers before they pack (TernGrad's shared scaler,

@@ -113,6 +113,18 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
 }
 
+/* A residual grows for as long as gradients are larger than what the codec sends of them. It is limited
+ * before it could overflow. It is not looked at in every step, since that is a pass over memory. */
+static void limit_residual(crumb_packer *packer)
+{
+	float *const r = crumb_packer_residual(packer);
+	const size_t n = (size_t)packer->n;
+	if (!r || packer->step % RESIDUAL_STEPS || crumb_isa_now()->finite(r, n, CRUMB_F32))
+		return;
+	for (size_t i = 0; i < n; i++)
+		r[i] = r[i] > 0x1p120f ? 0x1p120f : r[i] < -0x1p120f ? -0x1p120f : r[i];
+}
+
 int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype, unsigned flags,
                    void *dst, size_t cap)
 {
@@ -131,6 +143,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_
 	if (check && !c->checks_itself && !crumb_isa_now()->finite(grad, n, dtype))
 		return CRUMB_ENONFINITE;
 
+	limit_residual(packer);
 	uint8_t *const payload = (uint8_t *)dst + CRUMB_HEADER_BYTES;
 	struct packed out = {.check = check, .summed = payload};
 	const size_t size = n ? c->pack(packer, grad, dtype, payload, &out) : 0;
