@@ -1,6 +1,7 @@
 /* Packers: the memory of one tensor on one worker.
  *
  * SPDX-License-Identifier: MIT */
+#include "base/float_env.h"
 #include "codec/codec.h"
 #include <math.h>
 #include <string.h>
@@ -43,6 +44,7 @@ static bool floats_ok(const crumb_packer *packer, size_t size)
 
 int crumb_packer_check(const crumb_packer *packer, size_t size)
 {
+	DEFAULT_FLOATS;
 	if (!packer)
 		return CRUMB_EINVAL;
 	if (size < sizeof *packer || memcmp(packer->magic, magic, sizeof magic - 1) != 0)

@@ -1,4 +1,4 @@
-/* What pack writes unpack takes, and what a packer has become its own check takes: many steps of gradients at
+/* Unpack takes every frame that pack writes, and crumb_packer_check every packer: many steps of gradients at
  * the limit, 2^120.
  *
  * SPDX-License-Identifier: MIT */

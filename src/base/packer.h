@@ -18,13 +18,13 @@ struct crumb_packer {
 	uint32_t measured; /* 1: crumb_measure has been called for this step */
 	uint64_t reserved[4];
 };
-/* Each step adds at most 2^121 to the magnitude of a residual's element, twice what a gradient may have.
- * Every RESIDUAL_STEPS-th step first limits them to 2^120, so that they stay below PACKER_MOST, as all floats
- * of a packer do, and their sums with gradients far from overflow. */
+_Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
+
+/* Every RESIDUAL_STEPS-th step first limits residuals to 2^120. With every codec a residual that was within
+ * 2^120 is within (k + 1) 2^121 after k steps more. So it stays below PACKER_MOST, as all floats of a packer
+ * do, and sums with gradients do not overflow. */
 enum { RESIDUAL_STEPS = 16 };
 #define PACKER_MOST 0x1p126f
-
-_Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
 
 static inline float *packer_floats(struct crumb_packer *p) { return (float *)(p + 1); }
 
