@@ -155,7 +155,7 @@ CRUMB_API size_t crumb_packer_count(const crumb_packer *packer);
 CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
 
 /* Returns the residual, n floats inside the packer; NULL if the codec keeps none. Where gradients stay larger
- * than what the codec sends, residuals grow. Before its steps 0, 16, 32... crumb_pack limits them to 2^120 in
+ * than what the codec sends, residuals grow. Before its steps 0, 32, 64... crumb_pack limits them to 2^120 in
  * magnitude, so that none overflows. */
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 

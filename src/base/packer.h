@@ -23,8 +23,8 @@ _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a
 /* Every RESIDUAL_STEPS-th step first limits residuals to 2^120. With every codec a residual that was within
  * 2^120 is within (k + 1) 2^121 after k steps more. So it stays below PACKER_MOST, as all floats of a packer
  * do, and sums with gradients do not overflow. */
-enum { RESIDUAL_STEPS = 16 };
-#define PACKER_MOST 0x1p126f
+enum { RESIDUAL_STEPS = 32 };
+#define PACKER_MOST 0x1.4p126f
 
 static inline float *packer_floats(struct crumb_packer *p) { return (float *)(p + 1); }
 
