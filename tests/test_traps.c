@@ -46,7 +46,7 @@ static void fill(float *g, size_t n, int kind)
 		       (kind == SUBNORMAL ? (float)(i + 1) * 0x1p-149f : 0x1p120f);
 }
 
-/* What the library makes of a gradient. */
+/* Everything that the library makes of a gradient. */
 struct result {
 	crumb_packer *packer;
 	uint8_t *frame[STEPS];
