@@ -11,6 +11,10 @@
  * is CRUMB_EINVAL where an error can be returned; functions that return a size, a count or a pointer answer 0
  * or NULL.
  *
+ * Every call computes in the default floating-point environment and leaves the caller's as it was (x86-64 and
+ * 64-bit ARM). A caller may trap exceptions, round otherwise or flush subnormal numbers: the bytes are the
+ * same.
+ *
  * The library allocates nothing, prints nothing, starts no thread and reads no environment. No call needs
  * more than CRUMB_STACK bytes of stack. Two threads may use two packers at once, or decode into two
  * accumulators; a packer belongs to one thread at a time. The only state is which instruction set to use, and
@@ -150,7 +154,9 @@ CRUMB_API const crumb_codec *crumb_packer_codec(const crumb_packer *packer);
 CRUMB_API size_t crumb_packer_count(const crumb_packer *packer);
 CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
 
-/* Returns the residual, n floats inside the packer; NULL if the codec keeps none. */
+/* Returns the residual, n floats inside the packer; NULL if the codec keeps none. Where gradients stay larger
+ * than what the codec sends, residuals grow. Before its steps 0, 32, 64... crumb_pack limits them to 2^120 in
+ * magnitude, so that none overflows. */
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 
 /* Some settings want all learners to agree on a few numbers before they pack (TernGrad's shared scaler,

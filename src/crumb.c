@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "crumb_parallel.h"
+#include "base/float_env.h"
 #include "codec/codec.h"
 #include "isa.h"
 #include "frame.h"
@@ -54,6 +55,7 @@ static bool known(enum crumb_dtype dtype)
 
 int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype)
 {
+	DEFAULT_FLOATS;
 	if ((!grad && n) || !known(dtype))
 		return CRUMB_EINVAL;
 	return crumb_isa_now()->finite(grad, n, dtype) ? 0 : CRUMB_ENONFINITE;
@@ -75,6 +77,7 @@ int crumb_agrees(const crumb_codec *codec)
 
 int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype, float *stat)
 {
+	DEFAULT_FLOATS;
 	if (!packer || !stat || !known(dtype) || !crumb_agree_count(packer))
 		return CRUMB_EINVAL;
 	if (n != packer->n)
@@ -89,6 +92,7 @@ int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_d
 
 int crumb_agree(crumb_packer *packer, const float *stat, size_t learners)
 {
+	DEFAULT_FLOATS;
 	if (!packer || !stat || !learners || !packer->measured)
 		return CRUMB_EINVAL;
 	const size_t count = crumb_agree_count(packer);
@@ -106,6 +110,7 @@ int crumb_agree(crumb_packer *packer, const float *stat, size_t learners)
 
 size_t crumb_bound(const crumb_codec *codec, size_t n)
 {
+	DEFAULT_FLOATS;
 	const struct codec *c = crumb_codec_valid(codec);
 	if (!c || (uint64_t)n >> 48)
 		return 0;
@@ -113,9 +118,22 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
 }
 
+/* A residual grows for as long as gradients are larger than what the codec sends of them. It is limited
+ * before it could overflow. It is not looked at in every step, since that is a pass over memory. */
+static void limit_residual(crumb_packer *packer)
+{
+	float *const r = crumb_packer_residual(packer);
+	const size_t n = (size_t)packer->n;
+	if (!r || packer->step % RESIDUAL_STEPS || crumb_isa_now()->finite(r, n, CRUMB_F32))
+		return;
+	for (size_t i = 0; i < n; i++)
+		r[i] = r[i] > 0x1p120f ? 0x1p120f : r[i] < -0x1p120f ? -0x1p120f : r[i];
+}
+
 int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype, unsigned flags,
                    void *dst, size_t cap)
 {
+	DEFAULT_FLOATS;
 	if (!packer || !dst || !known(dtype) || flags & ~(unsigned)CRUMB_KNOWN_FINITE || (!grad && n))
 		return CRUMB_EINVAL;
 	if (n != packer->n)
@@ -131,6 +149,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_
 	if (check && !c->checks_itself && !crumb_isa_now()->finite(grad, n, dtype))
 		return CRUMB_ENONFINITE;
 
+	limit_residual(packer);
 	uint8_t *const payload = (uint8_t *)dst + CRUMB_HEADER_BYTES;
 	struct packed out = {.check = check, .summed = payload};
 	const size_t size = n ? c->pack(packer, grad, dtype, payload, &out) : 0;
@@ -184,6 +203,7 @@ static crumb_checked checked_of(const struct frame *frame)
 
 int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 {
+	DEFAULT_FLOATS;
 	if (!out)
 		return CRUMB_EINVAL;
 	struct frame frame;
@@ -195,6 +215,7 @@ int64_t crumb_check(crumb_checked *out, const void *src, size_t len)
 
 int crumb_check_part(crumb_part *found, const void *src, size_t len, size_t i, size_t parts)
 {
+	DEFAULT_FLOATS;
 	if (!found || parts > CRUMB_MAX_PARTS || i >= parts)
 		return CRUMB_EINVAL;
 	return crumb_frame_check_part(found, src, len, i, parts);
@@ -215,6 +236,7 @@ int64_t crumb_check_join(crumb_checked *out, const void *src, size_t len, const 
 int crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc, size_t n,
                     size_t first, size_t end)
 {
+	DEFAULT_FLOATS;
 	if (!frames || !weight || (!acc && n) || count > CRUMB_MAX_FRAMES || first > end || end > n ||
 	    (first % CRUMB_RANGE_STEP && first < n) || (end % CRUMB_RANGE_STEP && end < n))
 		return CRUMB_EINVAL;
@@ -259,6 +281,7 @@ int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t c
 
 int64_t crumb_peek(crumb_frame_info *out, const void *src, size_t len)
 {
+	DEFAULT_FLOATS;
 	if (!out)
 		return CRUMB_EINVAL;
 	struct frame frame;
@@ -291,6 +314,7 @@ size_t crumb_sum_bound(size_t count, size_t n)
 
 int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 {
+	DEFAULT_FLOATS;
 	if (!frames || !dst || !count || count > CRUMB_MAX_FRAMES)
 		return CRUMB_EINVAL;
 	struct frame open[CRUMB_MAX_FRAMES];

@@ -1,7 +1,9 @@
 /* Packers: the memory of one tensor on one worker.
  *
  * SPDX-License-Identifier: MIT */
+#include "base/float_env.h"
 #include "codec/codec.h"
+#include <math.h>
 #include <string.h>
 
 /* The last character is the version of the block. */
@@ -30,8 +32,19 @@ int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, 
 	return 0;
 }
 
+/* Returns true if a packer's floats, after its head, are finite and not above PACKER_MOST. */
+static bool floats_ok(const crumb_packer *packer, size_t size)
+{
+	const float *const x = (const float *)(packer + 1);
+	bool good = true;
+	for (size_t i = 0; i < (size - sizeof *packer) / sizeof *x; i++)
+		good &= fabsf(x[i]) <= PACKER_MOST;
+	return good;
+}
+
 int crumb_packer_check(const crumb_packer *packer, size_t size)
 {
+	DEFAULT_FLOATS;
 	if (!packer)
 		return CRUMB_EINVAL;
 	if (size < sizeof *packer || memcmp(packer->magic, magic, sizeof magic - 1) != 0)
@@ -41,7 +54,7 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 	if (packer->size != size || crumb_packer_size(&packer->codec, packer->n) != size ||
 	    packer->agreed > 1 || packer->measured > 1 ||
 	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2] | packer->reserved[3]) ||
-	    crumb_finite(packer + 1, (size - sizeof *packer) / sizeof(float), CRUMB_F32))
+	    !floats_ok(packer, size))
 		return CRUMB_EPACKER;
 	const struct agreement *a = crumb_codec_find(packer->codec.id)->agreement;
 	return a && a->packer_ok && !a->packer_ok(packer) ? CRUMB_EPACKER : 0;

@@ -1,6 +1,7 @@
 /* Codecs as text, and what makes a codec valid.
  *
  * SPDX-License-Identifier: MIT */
+#include "base/float_env.h"
 #include "codec/codec.h"
 #include "isa.h"
 #include "decimal.h"
@@ -122,6 +123,7 @@ static const char *read_keys(const struct codec *c, crumb_codec *codec, const ch
 
 int crumb_parse(crumb_codec *codec, const char *spec, const char **bad)
 {
+	DEFAULT_FLOATS;
 	if (!codec || !spec)
 		return CRUMB_EINVAL;
 	const size_t name = strcspn(spec, ":");
@@ -152,6 +154,7 @@ int crumb_parse(crumb_codec *codec, const char *spec, const char **bad)
 
 int crumb_print(const crumb_codec *codec, char *dst, size_t cap)
 {
+	DEFAULT_FLOATS;
 	const struct codec *c = crumb_codec_valid(codec);
 	if (!c || !dst)
 		return CRUMB_EINVAL;

@@ -20,6 +20,12 @@ struct crumb_packer {
 };
 _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
 
+/* Every RESIDUAL_STEPS-th step first limits residuals to 2^120. With every codec a residual that was within
+ * 2^120 is within (k + 1) 2^121 after k steps more. So it stays below PACKER_MOST, as all floats of a packer
+ * do, and sums with gradients do not overflow. */
+enum { RESIDUAL_STEPS = 32 };
+#define PACKER_MOST 0x1.4p126f
+
 static inline float *packer_floats(struct crumb_packer *p) { return (float *)(p + 1); }
 
 /* The floats of a struct codec whose packer holds a residual and nothing else. */

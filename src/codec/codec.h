@@ -56,8 +56,9 @@ struct codec {
 	size_t (*floats)(const crumb_codec *codec, size_t n);
 	/* Returns the most bytes of a payload; 0 if a tensor of n elements is too large for the codec. */
 	size_t (*bound)(const crumb_codec *codec, size_t n);
-	/* Writes the payload, updates the residual, returns the payload's size. With checks_itself it may
-	 * return UNUSABLE; it has then written to nothing but dst. */
+	/* Writes the payload, updates the residual, returns the payload's size. base/packer.h says how
+	 * far the residual may grow. With checks_itself it may return UNUSABLE; it has then written to
+	 * nothing but dst. */
 	size_t (*pack)(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
 	               struct packed *out);
 	/* Returns true if the frame's flags, the payload's head and every unit that starts in the part are

@@ -288,6 +288,16 @@ static size_t agree_count(const struct crumb_packer *p)
 	return p->codec.value[TERNARY_SHARED] != 0 ? scalers_of(&p->codec, p->n) : 0;
 }
 
+static bool packer_ok(const struct crumb_packer *p)
+{
+	const float *const x = (const float *)(p + 1);
+	const size_t count = floats(&p->codec, p->n);
+	bool good = true;
+	for (size_t i = 0; i < count; i++)
+		good = good && usable(x[i]) && !signbit(x[i]);
+	return good;
+}
+
 static void measure(struct crumb_packer *p, const void *grad, enum crumb_dtype type, float *stat)
 {
 	const size_t n = p->n, bucket = bucket_of(&p->codec, n);
@@ -334,6 +344,6 @@ const struct codec PER_ISA(terngrad) = {
         .check_chunk = ternary_check_chunk,
         .unpack_add = ternary_unpack_add,
         .describe = ternary_describe,
-        .agreement = &(const struct agreement){agree_count, measure, agree, NULL},
+        .agreement = &(const struct agreement){agree_count, measure, agree, packer_ok},
         .summing = &(const struct summing){ternary_sum_bound, ternary_sum},
 };

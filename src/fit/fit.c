@@ -301,6 +301,8 @@ static double newton_step(const struct fit_law *law, double *level, size_t count
 		const double times = beside[j - 1] / pivot[j - 1];
 		pivot[j] -= times * beside[j - 1];
 		slope[j] -= times * slope[j - 1];
+		if (pivot[j] == 0)
+			return psi;
 	}
 	to[0] = level[0];
 	to[last] = level[last];

@@ -71,8 +71,7 @@ static void assert_laws(const crumb_codec *codec, const struct gradient *g, uint
 			assert(!step || length == before || !fixed(codec));
 			before = length;
 		}
-		const float *owed = crumb_packer_residual(packer); /* may grow past 2^120 */
-		assert(!crumb_packer_check(packer, size) || (owed && crumb_finite(owed, n, CRUMB_F32)));
+		assert(!crumb_packer_check(packer, size));
 		fuzz_set_isa(FUZZ_PORTABLE);
 		assert(pack(plain, g, same, cap) == length && !memcmp(plain, packer, size));
 		assert(refused || !memcmp(frame, same, (size_t)length));

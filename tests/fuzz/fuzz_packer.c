@@ -1,6 +1,6 @@
 /* Takes arbitrary bytes for a packer: crumb_packer_check refuses them, or the packer packs a frame within the
- * bound. The frame decodes or is refused for its payload: a packer has no checksum, and damage may have made
- * the shared scaler negative.
+ * bound. The frame decodes or is refused for its payload: a packer has no checksum, and damage may have left
+ * amq levels whose multiplier is none.
  *
  * SPDX-License-Identifier: MIT */
 #include "base/packer.h"

@@ -14,7 +14,7 @@ from crumb_ref import HEADER, checksum, crc32c
 from crumb_ref_coded import block_elements, write_gaps, write_huffman, write_rans, write_symbols
 from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
                               write_codes)
-from crumb_ref_numbers import ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
+from crumb_ref_numbers import USABLE, ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
 from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, GAPS, HUFFMAN, MAP, SHARED, SUM,
                                 TERNARY_GAPS, symbol_bytes)
 
@@ -346,6 +346,8 @@ def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):
     settings = dict(spec)
     name = settings.pop("codec")
     need(all(map(usable, grad)), "the gradient is not finite")
+    if residual and step % 32 == 0:
+        residual[:] = array("f", (min(max(x, -USABLE), USABLE) for x in residual))
     if name in RANDOM:
         settings.update(seed=seed, step=step)
     if name == "terngrad":

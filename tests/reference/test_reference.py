@@ -228,6 +228,19 @@ def test_order_of_sums():
         assert libcrumb.Packer("adacomp:bin=1,factor=1", len(runs), 0, "f32").pack(gradient.tobytes()) == frame
 
 
+def test_residuals_at_the_limit():
+    """Residuals that grow for as long as they are let."""
+    rng = random.Random(11)
+    for spec in ({"codec": "twobit", "threshold": 0.5}, {"codec": "onebit", "threshold": 0.5}, {"codec": "sign"},
+                 {"codec": "strom", "threshold": 0.5, "coding": "plain"}, {"codec": "seide", "split": "mean"},
+                 {"codec": "local", "bin": 20, "coding": "symbols"}):
+        packer, residual = libcrumb.Packer(spec_text(spec), 40, 0, "f32"), array("f", bytes(4 * 40))
+        for step in range(70):
+            gradient = array("f", [GREATEST] + [-GREATEST] * 30 + [rng.choice((GREATEST, 0.0)) for _ in range(9)])
+            assert packer.pack(gradient.tobytes()) == encode(spec, gradient, residual, 0, step), (spec, step)
+            assert packer.residual() == residual, (spec, step)
+
+
 def test_blocks():
     """More than one block of ternary symbols, and digits that are all the same, or of nearly one kind."""
     rng = random.Random(8)
