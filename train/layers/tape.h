@@ -34,7 +34,7 @@ tape_layout tape_lattice(struct tape *tape, int batch, struct shape whole, struc
 /* Returns dimensions in whatever layout the primitive prefers. */
 tape_layout tape_any(struct tape *tape, int dims, const int *dim);
 
-/* What oneDNN's functions dnnl_..._primitive_desc_create want. */
+/* Return arguments of oneDNN's functions dnnl_..._primitive_desc_create. */
 dnnl_engine_t tape_engine(const struct tape *tape);
 const_dnnl_primitive_attr_t tape_attributes(const struct tape *tape);
 
