@@ -67,13 +67,16 @@ V16_EACH(v16f, v16_load_f16, (const void *src), p_load_f16((const uint8_t *)src 
 V16_FN void v16_store_f16(void *dst, v16f a) { EACH_PART(p_store_f16((uint8_t *)dst + 2 * k * V16_LANES, a.p[k])) }
 /* clang-format on */
 #else
+/* No operand and no result below is a subnormal f32, which the caller's thread may flush to zero, and no
+ * operation rounds. */
 V16_FN v16f v16_load_f16(const void *src)
 {
-	const v16i h = v16_load_u16(src);
-	const v16i sign = v16_shl(v16_andi(h, v16_seti(0x8000)), 16);
-	const v16i rest = v16_shl(v16_andi(h, v16_seti(0x7FFF)), 13);
-	const v16f value = v16_mul(v16_of_bits(rest), v16_set(0x1p112f));
-	const v16m special = v16_ge(value, v16_set(0x1p16f)); /* an infinity or a NaN */
+	const v16i h = v16_load_u16(src), size = v16_andi(h, v16_seti(0x7FFF));
+	const v16i sign = v16_shl(v16_xori(h, size), 16);
+	const v16f normal = v16_of_bits(v16_addi(v16_shl(size, 13), v16_seti(112u << 23)));
+	const v16f subnormal = v16_mul(v16_float_of(size), v16_set(0x1p-24f));
+	const v16f value = v16_pick(v16_lti(size, v16_seti(0x400)), subnormal, normal);
+	const v16m special = v16_lti(v16_seti(0x7BFF), size); /* an infinity or a NaN */
 	const v16i bits = v16_ori(v16_bits_of(value), v16_and_maski(special, v16_seti(0x7F800000)));
 	return v16_of_bits(v16_ori(bits, sign));
 }
@@ -95,10 +98,7 @@ V16_FN void v16_store_f16(void *dst, v16f a)
 /* ---- gradients of any type ------------------------------------------------------------------ */
 
 /* Bytes of an element. */
-V16_FN size_t v16_width(enum crumb_dtype type)
-{
-	return type == CRUMB_F32 ? 4 : 2;
-}
+V16_FN size_t v16_width(enum crumb_dtype type) { return type == CRUMB_F32 ? 4 : 2; }
 
 /* The sixteen elements from number i on. */
 V16_FN v16f v16_load(enum crumb_dtype type, const void *src, size_t i)
