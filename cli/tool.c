@@ -46,6 +46,9 @@ int main(int argc, char **argv)
 		print_version();
 		return program_finish(STATUS_OK);
 	}
+	const int error = crumb_self_check();
+	if (error)
+		return program_fail("%s", crumb_strerror(error));
 	for (size_t i = 0; i < COMMANDS; i++)
 		if (!strcmp(argv[1], commands[i]->name))
 			return program_finish(commands[i]->run(argc - 1, argv + 1));

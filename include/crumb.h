@@ -16,6 +16,11 @@
  * accumulators; a packer belongs to one thread at a time. The only state is which instruction set to use, and
  * which prefetching this CPU likes, looked up once.
  *
+ * A thread that calls has to round to nearest, the default: in another rounding mode frames are well-formed,
+ * but their values differ, also between instruction sets. It may flush numbers below 2^-126 to zero, or read
+ * them as zeros; they then count as 0 on every instruction set alike, so frames may differ from those of
+ * other threads. Elements in f16 do not: they are read and written in full.
+ *
  * Little-endian hosts only. The frame format is doc/FORMAT.md; the algorithms are doc/CODECS.md.
  *
  * SPDX-License-Identifier: MIT */
@@ -62,7 +67,8 @@ enum crumb_error {
 	CRUMB_ELENGTH = -9,    /* the gradient or the frame is of another number of elements */
 	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree) */
 	CRUMB_EPACKER = -11,   /* the memory holds no packer, or a damaged one */
-	CRUMB_EISA = -12       /* no such instruction set here */
+	CRUMB_EISA = -12,      /* no such instruction set here */
+	CRUMB_EFLOAT = -13     /* floats are not computed as the frame format asks (crumb_self_check) */
 };
 
 /* Returns what the error means, in a few words; never NULL. */
@@ -231,6 +237,12 @@ CRUMB_API const char *crumb_version(void);
  * benchmarks. Any thread may call it at any time; a call in another thread may then use either set. */
 CRUMB_API const char *crumb_isa(void);
 CRUMB_API int crumb_set_isa(const char *name);
+
+/* Packs a few elements, in a fraction of a millisecond, with the instruction set in use. Returns 0 if the
+ * bytes are those of the frame format, else CRUMB_EFLOAT: the library was compiled with options that
+ * reorder or contract arithmetic or ignore NaN, or the calling thread does not round to nearest. A program
+ * calls it once, at its start. */
+CRUMB_API int crumb_self_check(void);
 
 #ifdef __cplusplus
 }

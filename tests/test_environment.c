@@ -118,7 +118,7 @@ static void fill_gradients(void)
 
 /* ---- the law -------------------------------------------------------------------------------- */
 
-/* What one instruction set made of STEPS gradients; the portable one's is kept. */
+/* The result of one instruction set: STEPS frames, the packer after them, and what they added up to. */
 struct made {
 	uint8_t *frame[STEPS], *packer;
 	size_t length[STEPS];
@@ -259,6 +259,19 @@ static void every_f16(void **state)
 	}
 }
 
+/* The self-check is about the build and the rounding mode, on every instruction set. */
+static void self_check(void **state)
+{
+	(void)state;
+	FOR_EACH_ISA(s)
+	for (size_t e = 0; e < ENVIRONMENTS; e++) {
+		enter(&environments[e]);
+		const int answer = crumb_self_check();
+		leave();
+		assert_int_equal(answer, environments[e].rounding == FE_TONEAREST ? 0 : CRUMB_EFLOAT);
+	}
+}
+
 static int set_up_areas(void **state)
 {
 	set_up(state);
@@ -285,6 +298,6 @@ static int set_up_areas(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {cmocka_unit_test(in_every_environment),
-	                                   cmocka_unit_test(every_f16)};
+	                                   cmocka_unit_test(every_f16), cmocka_unit_test(self_check)};
 	return cmocka_run_group_tests_name("environment", tests, set_up_areas, NULL);
 }
