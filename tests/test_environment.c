@@ -267,10 +267,15 @@ static void self_check(void **state)
 	const struct crumb_exchange_config config = {.learners = 1};
 	FOR_EACH_ISA(s)
 	for (size_t e = 0; e < ENVIRONMENTS; e++) {
+		struct crumb_exchange *exchange = NULL;
+		char why[100];
 		enter(&environments[e]);
 		const int answer = crumb_self_check();
+		const int opened = crumb_exchange_open(&exchange, &config, why, sizeof why);
 		leave();
 		assert_int_equal(answer, environments[e].rounding == FE_TONEAREST ? 0 : CRUMB_EFLOAT);
+		assert_int_equal(opened, answer);
+		crumb_exchange_close(exchange);
 	}
 }
 

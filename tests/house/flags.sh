@@ -54,7 +54,8 @@ int main(void)
 	uint32_t random = 1;
 	for (size_t i = 0; i < N; i++) {
 		random = random * 1664525 + 1013904223;
-		const uint32_t bits = (random & 0x80000000) | (112 + (random >> 4) % 14) << 23 | (random >> 8 & 0x7FFFFF);
+		const uint32_t exponent = 112 + (random >> 4) % 14;
+		const uint32_t bits = (random & 0x80000000) | exponent << 23 | (random >> 8 & 0x7FFFFF);
 		memcpy(&g[i], &bits, sizeof bits);
 	}
 	for (size_t c = 0; crumb_list(c); c++) {
