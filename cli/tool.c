@@ -87,6 +87,9 @@ int main(int argc, char **argv)
 		print_version();
 		return program_finish(STATUS_OK);
 	}
+	const int error = crumb_self_check();
+	if (error)
+		return program_fail("%s", crumb_strerror(error));
 	const struct command *const command = find(argv[1]);
 	return command ? program_finish(command->run(argc - 1, argv + 1)) : STATUS_USAGE;
 }

@@ -27,8 +27,11 @@ uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice)
 
 static int check_config(const struct crumb_exchange_config *config, char *why, size_t cap)
 {
+	const int error = crumb_self_check();
 	size_t at = 0;
 
+	if (error)
+		return refuse(why, cap, error, "%s", crumb_strerror(error));
 	if (config->learners < 1)
 		return refuse(why, cap, CRUMB_EINVAL, "an exchange needs at least one learner");
 	if (config->net && config->net->rank >= config->net->ranks)

@@ -11,9 +11,9 @@
  * is CRUMB_EINVAL where an error can be returned; functions that return a size, a count or a pointer answer 0
  * or NULL.
  *
- * Every call computes in the default floating-point environment and leaves the caller's as it was (x86-64 and
+ * Every call computes in the default floating-point environment and leaves the caller's as it was (x86 and
  * 64-bit ARM). A caller may trap exceptions, round otherwise or flush subnormal numbers: the bytes are the
- * same.
+ * same. On other machines the calling thread has to round to nearest and to keep subnormal numbers.
  *
  * The library allocates nothing, prints nothing, starts no thread and reads no environment. No call needs
  * more than CRUMB_STACK bytes of stack. Two threads may use two packers at once, or decode into two
@@ -66,7 +66,8 @@ enum crumb_error {
 	CRUMB_ELENGTH = -9,    /* the gradient or the frame is of another number of elements */
 	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree) */
 	CRUMB_EPACKER = -11,   /* the memory holds no packer, or a damaged one */
-	CRUMB_EISA = -12       /* no such instruction set here */
+	CRUMB_EISA = -12,      /* no such instruction set here */
+	CRUMB_EFLOAT = -13     /* floats are not computed as the frame format asks (crumb_self_check) */
 };
 
 /* Returns what the error means, in a few words; never NULL. */
@@ -237,6 +238,11 @@ CRUMB_API const char *crumb_version(void);
  * benchmarks. Any thread may call it at any time; a call in another thread may then use either set. */
 CRUMB_API const char *crumb_isa(void);
 CRUMB_API int crumb_set_isa(const char *name);
+
+/* Packs a few elements, in a fraction of a millisecond, with the instruction set in use. Returns 0 if the
+ * bytes are those of the frame format, else CRUMB_EFLOAT: the library was compiled with options that
+ * reorder or contract arithmetic or ignore NaN. A program calls it once, at its start. */
+CRUMB_API int crumb_self_check(void);
 
 #ifdef __cplusplus
 }

@@ -43,6 +43,8 @@ const char *crumb_strerror(int error)
 		return "not a packer, or a damaged one";
 	case CRUMB_EISA:
 		return "no such instruction set on this machine";
+	case CRUMB_EFLOAT:
+		return "arithmetic is not that of the frame format: compiler options or a rounding mode change it";
 	default:
 		return error < 0 ? "unknown error" : "no error";
 	}

@@ -46,6 +46,7 @@ static void *run(void *arg)
 	struct work *w = arg;
 	crumb_codec codec = *crumb_packer_codec(w->packer);
 	DO(w, crumb_print(&codec, w->text, sizeof w->text));
+	DO(w, crumb_self_check());
 	DO(w, crumb_parse(&codec, w->text, NULL));
 	DO(w, crumb_finite(w->grad, w->n, w->dtype));
 	if (crumb_agree_count(w->packer)) {

@@ -63,6 +63,7 @@ _PROTOTYPES = {  # result, arguments; the address of elements or of a packer is 
     "peek": (c_int64, ctypes.POINTER(FrameStruct), c_void_p, c_size_t),
     "finite": (c_int, c_void_p, c_size_t, c_int),
     "version": (c_char_p,),
+    "self_check": (c_int,),
 }
 
 
@@ -101,6 +102,8 @@ def _declare(library):
 
 
 lib = _declare(_load())
+if lib.crumb_self_check() < 0:
+    raise ImportError(f"crumb: {lib._name}: {lib.crumb_strerror(lib.crumb_self_check()).decode()}")
 
 
 def version() -> str:

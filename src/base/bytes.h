@@ -4,6 +4,7 @@
 #ifndef BYTES_H
 #define BYTES_H
 
+#include "base/arithmetic.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -10,14 +10,11 @@
 #include "check/crc32c.h"
 #include "v16/prefetch.h"
 #include <string.h>
-#ifdef __PCLMUL__
-#include <immintrin.h>
-#endif
 
 enum { BLOCK = 4096 };
 
-#ifdef __SSE4_2__
-#include <nmmintrin.h>
+#if defined(__SSE4_2__) && defined(__x86_64__) /* 32-bit code has no step of 8 bytes */
+#include <immintrin.h>
 
 static uint32_t step1(uint32_t crc, uint8_t byte) { return _mm_crc32_u8(crc, byte); }
 static inline uint64_t word_at(const uint8_t *data)
@@ -82,7 +79,7 @@ uint32_t crc32c(const uint8_t *data, size_t size)
 	return ~crc;
 }
 
-#ifdef __PCLMUL__
+#if defined(__PCLMUL__) && defined(__SSE4_2__) && defined(__x86_64__)
 
 /* A block is divided into folded bytes and, after these, PARTS parts of equal length. Each of the steps folds
  * the next four vectors and takes words 8-byte words of each part. move: factors that move a CRC to the end

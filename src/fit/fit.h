@@ -17,15 +17,9 @@
 #ifndef FIT_H
 #define FIT_H
 
+#include "base/arithmetic.h"
 #include <stdbool.h>
 #include <stddef.h>
-
-/* No fused multiply-add: levels must be the same on every machine. */
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
 
 /* Neighbouring levels stay this far apart, which keeps them apart as f32 too. Callers' levels must be, too.
  */

@@ -34,16 +34,11 @@
 #ifndef V16_H
 #define V16_H
 
+#include "base/arithmetic.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#elif defined(__GNUC__)
-#pragma GCC optimize("fp-contract=off")
-#endif
 
 /* Elements whose f32 are summed in order, and whose random numbers have one generator (doc/FORMAT.md, 3). */
 enum { SUM_BLOCK = 4096 };
