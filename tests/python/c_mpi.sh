@@ -1,4 +1,4 @@
-# The C example builds against the installed library by the very lines in its comment, finds what it looks for, and sends
+# The C example builds with the installed library by the lines in its comment, finds what it looks for, and sends
 # no more bytes than it says. A NaN on one rank costs that step alone. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 if ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null || ! command -v pkg-config >/dev/null; then
