@@ -1,13 +1,11 @@
 # What is installed of libcrumb: headers, both libraries, CMake package, pkg-config file; and the tools' completion in
 # bash. Tools and man pages install themselves; libcrumb_exchange is not installed. SPDX-License-Identifier: MIT
+include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(FILES include/crumb.h include/crumb_parallel.h TYPE INCLUDE)
 
 # find_package(crumb) gives crumb::crumb, which is shared, and crumb::static.
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crumb)
-set_target_properties(crumb_shared PROPERTIES EXPORT_NAME crumb)
-set_target_properties(crumb_static PROPERTIES EXPORT_NAME static)
-target_link_libraries(crumb_static INTERFACE m)
 install(TARGETS crumb_shared crumb_static EXPORT crumb INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT crumb NAMESPACE crumb:: FILE crumb-config.cmake DESTINATION ${package_folder})
 # As the SONAME says it: one number for what is compatible.

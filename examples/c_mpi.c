@@ -1,10 +1,14 @@
 /* A program that averages gradients over MPI, before and after: with -DCRUMB its MPI_Allreduce gives way to
  * crumb's frames.
  *
- *   mpicc -O2 examples/c_mpi.c -o plain && mpirun -n 4 ./plain
- *   mpicc -O2 -DCRUMB examples/c_mpi.c -o less $(pkg-config --cflags --libs crumb) && mpirun -n 4 ./less
+ *   mpicc -O2 examples/c_mpi.c -o plain -lm && mpirun -n 4 ./plain
+ *   mpicc -O2 -DCRUMB examples/c_mpi.c -o less $(pkg-config --cflags --libs crumb) -lm && mpirun -n 4 ./less
  *
- * Every rank has samples of its own of y = x . truth; all look for truth. SPDX-License-Identifier: MIT */
+ * A codec may follow: ./less adacomp:bin=500. Every rank has samples of its own of y = x . truth; all look
+ * for truth.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <limits.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -21,6 +25,18 @@ static float gauss(void)
 	return (float)(sqrt(-2 * log(a)) * cos(6.283185307179586 * b));
 }
 
+#ifdef CRUMB
+/* Returns the answer of a function of crumb's; ends the job if it is an error. */
+static int64_t good(int64_t answer)
+{
+	if (answer < 0) {
+		fprintf(stderr, "crumb: %s\n", crumb_strerror((int)answer));
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+	return answer;
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	static float truth[N], found[N], grad[N], mean[N], x[N];
@@ -35,11 +51,14 @@ int main(int argc, char **argv)
 	srand((unsigned)rank + 1);
 #ifdef CRUMB
 	crumb_codec codec;
-	crumb_parse(&codec, "sign", NULL);
-	const int cap = (int)crumb_bound(&codec, N);
+	good(crumb_parse(&codec, argc > 1 ? argv[1] : "adacomp:bin=50", NULL));
 	crumb_packer *packer = malloc(crumb_packer_size(&codec, N));
-	crumb_packer_init(packer, &codec, N, 0, (uint64_t)rank);
-	unsigned char *frame = malloc((size_t)cap), *all = malloc((size_t)cap * (size_t)ranks);
+	good(crumb_packer_init(packer, &codec, N, 0, (uint64_t)rank));
+	const size_t cap = crumb_bound(&codec, N);
+	unsigned char *frame = malloc(cap), *all = malloc(cap * (size_t)ranks);
+	int *length = malloc((size_t)ranks * sizeof *length), *start = malloc((size_t)ranks * sizeof *start);
+	if (cap > (size_t)(INT_MAX / ranks)) /* MPI counts in int; a longer gradient has several packers */
+		good(CRUMB_ESPACE);
 #endif
 	for (int step = 0; step < STEPS; step++) {
 		for (int i = 0; i < N; i++)
@@ -54,15 +73,26 @@ int main(int argc, char **argv)
 				grad[i] += (float)(error * x[i] / BATCH);
 		}
 #ifdef CRUMB
-		const int64_t len = crumb_pack(packer, grad, N, CRUMB_F32, 0, frame, (size_t)cap);
-		if (len < 0)
-			MPI_Abort(MPI_COMM_WORLD, 1);
-		MPI_Allgather(frame, cap, MPI_BYTE, all, cap, MPI_BYTE, MPI_COMM_WORLD);
+		/* No rank packs if one cannot: its residual would lose what nobody adds. */
+		int usable = crumb_finite(grad, N, CRUMB_F32);
+		MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+		if (usable < 0) {
+			if (rank == 0)
+				fprintf(stderr, "step %d is left out: %s\n", step, crumb_strerror(usable));
+			continue;
+		}
+		const int own =
+		        (int)good(crumb_pack(packer, grad, N, CRUMB_F32, CRUMB_KNOWN_FINITE, frame, cap));
+		MPI_Allgather(&own, 1, MPI_INT, length, 1, MPI_INT, MPI_COMM_WORLD);
+		for (int r = 0, at = 0; r < ranks; at += length[r++])
+			start[r] = at;
+		MPI_Allgatherv(frame, own, MPI_BYTE, all, length, start, MPI_BYTE, MPI_COMM_WORLD);
 		for (int i = 0; i < N; i++)
 			mean[i] = 0;
 		for (int r = 0; r < ranks; r++)
-			crumb_unpack_add(all + (size_t)r * cap, cap, 1.0f / ranks, mean, N);
-		sent += (double)len;
+			good(crumb_unpack_add(all + start[r], (size_t)length[r], 1.0f / (float)ranks, mean,
+			                      N));
+		sent += own;
 #else
 		MPI_Allreduce(grad, mean, N, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 		for (int i = 0; i < N; i++)
@@ -72,13 +102,13 @@ int main(int argc, char **argv)
 		for (int i = 0; i < N; i++)
 			found[i] -= 0.02f * mean[i];
 	}
-	double far = 0, length = 0;
+	double far = 0, size = 0;
 	for (int i = 0; i < N; i++) {
 		far += (found[i] - truth[i]) * (found[i] - truth[i]);
-		length += truth[i] * truth[i];
+		size += truth[i] * truth[i];
 	}
 	if (rank == 0)
-		printf("relative error %.3f, one rank gave %.1f kB a step\n", sqrt(far / length),
-		       sent / STEPS / 1e3);
+		printf("relative error %.3f, one rank gave %.0f bytes a step\n", sqrt(far / size),
+		       sent / STEPS);
 	MPI_Finalize();
 }

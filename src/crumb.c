@@ -44,7 +44,7 @@ const char *crumb_strerror(int error)
 	case CRUMB_EISA:
 		return "no such instruction set on this machine";
 	case CRUMB_EFLOAT:
-		return "arithmetic is not that of the frame format: compiler options or a rounding mode change it";
+		return "arithmetic is not that of the frame format: compiler options change it";
 	default:
 		return error < 0 ? "unknown error" : "no error";
 	}

@@ -27,13 +27,6 @@ enum { CASE_ISAS = 8 };
 /* Goes through the instruction sets of this machine, the portable one first: the i-th is in use in the body,
  * the best one after the loop. */
 #define FOR_EACH_ISA(i) for (size_t i = 0; case_isa(i); i++)
-/* Uses the i-th instruction set and returns its name; past the last one uses the best one and returns NULL.
- */
-const char *case_isa(size_t i);
-
-/* Goes through the instruction sets of this machine, the portable one first: the i-th is in use in the body,
- * the best one after the loop. */
-#define FOR_EACH_ISA(i) for (size_t i = 0; case_isa(i); i++)
 /* Uses the i-th instruction set and returns its name; past the last one NULL, and the best one is in use. */
 const char *case_isa(size_t i);
 

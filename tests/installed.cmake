@@ -5,6 +5,7 @@ endif()
 list(APPEND script_environment CMAKE=${CMAKE_COMMAND} BUILD=${PROJECT_BINARY_DIR} VERSION=${CRUMB_VERSION}
 	LIBDIR=${CMAKE_INSTALL_LIBDIR} MAN=${PROJECT_BINARY_DIR}/doc/man)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/install.sh)
+script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/host.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/man.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/plot.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/simgrid.sh)

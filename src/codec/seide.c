@@ -176,7 +176,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		for (; i < m; i += V16, bit += 2) {
 			const v16f x = group(r + first, i, m);
 			const v16m up = v16_ge(x, split);
-			const uint16_t bits = v16_bits(up) & (m - i < V16 ? v16_first(m - i) : 0xFFFF);
+			const uint16_t bits =
+			        (uint16_t)(v16_bits(up) & (m - i < V16 ? v16_first(m - i) : 0xFFFF));
 			memcpy(bit, &bits, sizeof bits);
 			put_group(r + first, i, m, v16_sub(x, v16_pick(up, high, low)));
 		}

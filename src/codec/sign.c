@@ -86,7 +86,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		const v16f x = v16_loadf_partial(r + i, rest);
 		const v16m negative = v16_negative(x);
 		v16_storef_partial(r + i, v16_sub(x, v16_pick(negative, minus, plus)), rest);
-		at = put_signs(at, v16_bits(negative) & v16_first(rest));
+		at = put_signs(at, (uint16_t)(v16_bits(negative) & v16_first(rest)));
 	}
 	return (size_t)(at - dst);
 }

@@ -369,7 +369,7 @@ static bool check_exact(const struct frame *frame, const struct part *part)
 	const struct units own = part_units(part, value, 4, count);
 	uint32_t bad = 0;
 	for (size_t i = own.first; i < own.end; i++)
-		bad |= !isfinite(get_f32(value + 4 * i));
+		bad |= (uint32_t)!isfinite(get_f32(value + 4 * i));
 	return !bad && sparse_signs_ascend(part, frame->payload, count, 0, frame->n);
 }
 

@@ -17,7 +17,7 @@ static inline size_t digit_bytes(unsigned coding, size_t n)
 }
 
 /* Returns the lanes whose number, below 2^31, is not zero. */
-V16_FN uint16_t nonzero(v16i x) { return v16_bits(v16_lti(v16_seti(0), x)); }
+V16_FN uint16_t nonzero(v16i x) { return (uint16_t)v16_bits(v16_lti(v16_seti(0), x)); }
 
 /* ---- bits and trits ----------------------------------------------------------------------------- */
 

@@ -39,6 +39,9 @@ V16_FN void add_type(float *r, const void *grad, const enum crumb_dtype type, si
 void above_add(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float t,
                struct above *above)
 {
-#define ADD(TYPE) add_type(r, grad, TYPE, first, n, t, above)
-	V16_BY_TYPE(type, ADD);
+	/* Compiled twice, as by V16_BY_TYPE, which is for functions that return a value. */
+	if (type == CRUMB_F32)
+		add_type(r, grad, CRUMB_F32, first, n, t, above);
+	else
+		add_type(r, grad, type, first, n, t, above);
 }

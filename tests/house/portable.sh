@@ -25,10 +25,24 @@ int main(void)
 	return sum[0] == 0.5f && sum[1] == -0.5f && sum[2] == 0 && sum[3] == 0.5f && sum[4] == 0 ? 0 : 4;
 }
 END
-check "cc src/*.c src/*/*.c" "$CC" -I"$SOURCE/include" -I"$SOURCE/src" \
-	"$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
-check "and it works" ./smoke
-check "with all that this CPU has" "$CC" -march=native -I"$SOURCE/include" -I"$SOURCE/src" \
-	"$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
-check "it works, too" ./smoke
+# embedded WHAT FLAG...: builds as README.md says, with FLAGs, and runs it.
+embedded() {
+	what=$1
+	shift
+	check "$what" "$CC" "$@" -I"$SOURCE/include" -I"$SOURCE/src" \
+		"$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
+	check "$what works" ./smoke
+}
+embedded "cc src/*.c src/*/*.c"
+embedded "without extensions, and with the warnings of a strict project" \
+	-std=c11 -pedantic-errors -Wall -Wextra -Wconversion -Werror
+embedded "with all that this CPU has" -march=native
+case $(uname -m) in
+x86_64)
+	embedded "on SSE2" -DV16_SSE2
+	! grep -q ' pclmulqdq .* avx2 .* bmi2 ' /proc/cpuinfo ||
+		embedded "on AVX2" -march=x86-64-v3 -mpclmul -DV16_AVX2
+	;;
+aarch64) embedded "on NEON" -march=armv8-a+crc -DV16_NEON ;;
+esac
 finish
