@@ -14,3 +14,6 @@ crumb_test(test_api ${CMAKE_CURRENT_SOURCE_DIR}/test_api.c ${CMAKE_CURRENT_SOURC
 if(NOT CRUMB_SANITIZE) # sanitizers use more stack
 	crumb_test(test_stack ${CMAKE_CURRENT_SOURCE_DIR}/test_stack.c ${CMAKE_CURRENT_SOURCE_DIR}/cases.c)
 endif()
+get_property(library_tests DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+add_custom_target(library_tests DEPENDS ${library_tests})
+set_tests_properties(${library_tests} PROPERTIES LABELS library)

@@ -1,12 +1,11 @@
 # The C example builds with the installed library by the lines in its comment, finds what it looks for, and sends
 # no more bytes than it says. A NaN on one rank costs that step alone. SPDX-License-Identifier: MIT
-. "$SOURCE/tests/cli/check.sh"
-if ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null || ! command -v pkg-config >/dev/null; then
-	echo "skipped: no mpicc, mpirun and pkg-config here"
+MPIRUN=mpirun
+. "$SOURCE/tests/mpi/mpirun.sh"
+if ! command -v mpicc >/dev/null || ! command -v pkg-config >/dev/null; then
+	echo "skipped: no mpicc and pkg-config here"
 	exit 77
 fi
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 check "cmake --install" "$CMAKE" --install "$BUILD" --prefix "$folder/root"
 export PKG_CONFIG_LIBDIR="$folder/root/$LIBDIR/pkgconfig" LD_LIBRARY_PATH="$folder/root/$LIBDIR"
 mkdir examples
