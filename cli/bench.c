@@ -4,13 +4,13 @@
 #include "cli/command.h"
 #include "measure/json.h"
 #include "measure/speed.h"
+#include "measure/status_line.h"
 
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { OPTION_ISA = OPTION_LONG, OPTION_JSON };
 static const struct option_info options[] = {
@@ -67,11 +67,9 @@ struct plan {
 static int run_plan(const struct plan *plan)
 {
 	struct speed speed = {0};
-	const bool progress = isatty(STDERR_FILENO);
 	if (plan->n > SIZE_MAX / sizeof(float))
 		return program_fail("%" PRIu64 " elements are too many for this machine", plan->n);
-	if (progress)
-		fputs("\rmaking gradients", stderr);
+	status_line("making gradients");
 	int status = speed_open(&speed, (size_t)plan->n, NULL);
 	if (!status && !plan->json)
 		print_head(speed.n);
@@ -82,11 +80,9 @@ static int run_plan(const struct plan *plan)
 		double gbps[SPEED_KERNELS];
 		crumb_print(codec, spec, sizeof spec);
 		crumb_set_isa(plan->isa[run % plan->isas]);
-		if (progress)
-			fprintf(stderr, "\r\033[K%zu of %zu: %s, %s", run + 1, runs, spec, crumb_isa());
+		status_line("%zu of %zu: %s, %s", run + 1, runs, spec, crumb_isa());
 		status = speed_codec(&speed, codec, gbps);
-		if (progress)
-			fputs("\r\033[K", stderr);
+		status_line_clear();
 		if (!status && plan->json)
 			print_json(spec, gbps, speed.n);
 		else if (!status)

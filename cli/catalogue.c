@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/catalogue.h"
 #include "cli/command.h"
+#include "measure/status_line.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const struct price *find(const struct catalogue *catalogue, const crumb_codec *codec)
 {
@@ -26,16 +26,13 @@ static int add(struct catalogue *catalogue, const crumb_codec *codec)
 	if (!grown)
 		return program_fail("not enough memory");
 	catalogue->priced = grown;
-	if (isatty(STDERR_FILENO)) {
-		char spec[CRUMB_SPEC_MAX];
-		crumb_print(codec, spec, sizeof spec);
-		fprintf(stderr, "\r\033[Kmeasuring %s", spec);
-	}
+	char spec[CRUMB_SPEC_MAX];
+	crumb_print(codec, spec, sizeof spec);
+	status_line("measuring %s", spec);
 	grown[catalogue->count].codec = *codec;
 	const int status = price_measure(&grown[catalogue->count].price, codec);
 	catalogue->count += !status;
-	if (isatty(STDERR_FILENO))
-		fputs("\r\033[K", stderr);
+	status_line_clear();
 	return status;
 }
 

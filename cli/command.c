@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
+#include "measure/nearest.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_OPTIONS = 16, OPTION_HELP = OPTION_LONG - 1 };
+enum { MOST_OPTIONS = 16 };
 
 static void print_help(const struct command *command)
 {
@@ -22,7 +23,7 @@ static void print_help(const struct command *command)
 		         o->value ? " " : "", o->value ? o->value : "");
 		printf("  %-26s %s\n", left, o->brief);
 	}
-	printf("      --%-20s %s\n", "help", "print this and exit");
+	printf("  -h, --%-20s %s\n", "help", "print this and exit");
 	if (command->notes)
 		printf("\n%s", command->notes);
 }
@@ -31,9 +32,14 @@ static void print_help(const struct command *command)
  * 0. */
 static void refuse_option(const struct command *command, const char *word, int letter, const char *shorts)
 {
-	if (!letter)
+	if (!letter) {
+		struct nearest nearest = {.word = word + 2, .length = strcspn(word + 2, "=")};
+		for (const struct option_info *o = command->options; o->name; o++)
+			nearest_try(&nearest, o->name);
+		nearest_try(&nearest, "help");
 		command_usage(command, "%s is no option here", word);
-	else if (letter < OPTION_LONG && !strchr(shorts, letter))
+		nearest_say(&nearest, "--");
+	} else if (letter < OPTION_LONG && !strchr(shorts, letter))
 		command_usage(command, "-%c is no option here", letter);
 	else if (strchr(word, '='))
 		command_usage(command, "%s: it takes no value", word);
@@ -43,9 +49,9 @@ static void refuse_option(const struct command *command, const char *word, int l
 
 int command_option(const struct command *command, int argc, char **argv, const char **value)
 {
-	struct option longs[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, OPTION_HELP}};
-	char shorts[2 * MOST_OPTIONS + 1] = "";
-	size_t count = 1, letters = 0;
+	struct option longs[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+	char shorts[2 * MOST_OPTIONS + 2] = "h";
+	size_t count = 1, letters = 1;
 	for (const struct option_info *o = command->options; o->name; o++) {
 		longs[count++] =
 		        (struct option){o->name, o->value ? required_argument : no_argument, NULL, o->id};
@@ -58,7 +64,7 @@ int command_option(const struct command *command, int argc, char **argv, const c
 
 	opterr = 0;
 	const int id = getopt_long(argc, argv, shorts, longs, NULL);
-	if (id == OPTION_HELP) {
+	if (id == 'h') {
 		print_help(command);
 		exit(program_finish(STATUS_OK));
 	}
@@ -70,12 +76,13 @@ int command_option(const struct command *command, int argc, char **argv, const c
 
 int command_usage(const struct command *command, const char *format, ...)
 {
+	char line[8192];
 	va_list args;
 	va_start(args, format);
-	fprintf(stderr, "crumb %s: ", command->name);
-	vfprintf(stderr, format, args);
-	fprintf(stderr, "\nTry \"crumb %s --help\".\n", command->name);
+	vsnprintf(line, sizeof line, format, args);
 	va_end(args);
+	program_say("crumb %s: %s", command->name, line);
+	fprintf(stderr, "Try \"crumb %s --help\".\n", command->name);
 	return STATUS_USAGE;
 }
 

@@ -175,7 +175,7 @@ static int open_gradient(struct gradient *grad, const char *path, bool bf16)
 		return STATUS_FAILED;
 	const int error = crumb_finite(grad->npy.data, grad->npy.n, grad->npy.dtype);
 	if (error)
-		return program_fail("%s: %s", path, crumb_strerror(error));
+		return npy_fail(&grad->npy, path, error);
 	if (!grad->npy.n)
 		return program_fail("%s: no element in it", path);
 	if (!(grad->decoded = program_memory(grad->npy.n * sizeof *grad->decoded)))
@@ -195,8 +195,10 @@ static void close_gradient(struct gradient *grad)
 
 static void print_head(const struct gradient *grad, bool first)
 {
-	printf("%s%s: %zu elements\n%-40s %8s %10s %8s %7s %7s %7s\n", first ? "" : "\n", grad->path,
-	       grad->npy.n, "codec", "bits", "error", "cosine", "sent %", "pack", "unpack");
+	fputs(first ? "" : "\n", stdout);
+	program_print(stdout, grad->path);
+	printf(": %zu elements\n%-40s %8s %10s %8s %7s %7s %7s\n", grad->npy.n, "codec", "bits", "error",
+	       "cosine", "sent %", "pack", "unpack");
 }
 
 static void print_number(int width, const char *format, double value)

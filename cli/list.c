@@ -76,10 +76,11 @@ static void print_text_key(const crumb_key_info *key)
 
 static void print_text(const crumb_codec_info *codec)
 {
-	printf("%-10s %s%s%s%s\n", codec->name, codec->brief,
+	printf("%-10s %s%s%s%s%s\n", codec->name, codec->brief,
 	       codec->flags & CRUMB_CODEC_RESIDUAL ? " [residual]" : "",
 	       codec->flags & CRUMB_CODEC_RANDOM ? " [random]" : "",
-	       codec->flags & CRUMB_CODEC_FIXED ? " [fixed length]" : "");
+	       codec->flags & CRUMB_CODEC_FIXED ? " [fixed length]" : "",
+	       codec->flags & CRUMB_CODEC_AGREES ? " [agrees]" : "");
 	for (size_t k = 0; k < codec->keys; k++)
 		print_text_key(&codec->key[k]);
 }
@@ -102,5 +103,11 @@ static int run(int argc, char **argv)
 }
 
 const struct command list_command = {
-        "list", "[--json]", "show every codec with its keys, their defaults and ranges", NULL, options, run,
+        "list",
+        "[--json]",
+        "show every codec with its keys, their defaults and ranges",
+        "residual: the packer keeps what was not sent. random: a frame depends on the packer's seed. fixed length:\n"
+        "frames of as many elements have one. agrees: with some settings learners share statistics before they pack.\n",
+        options,
+        run,
 };

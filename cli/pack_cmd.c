@@ -7,6 +7,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
+#include "cli/state_lock.h"
 #include "measure/file.h"
 #include "measure/learner.h"
 #include "measure/npy.h"
@@ -105,7 +106,7 @@ static int pack(const struct request *request, const struct npy *grad)
 		status = STATUS_FAILED;
 	if (!status) {
 		const int64_t length = learner_pack(&learner, grad->data, grad->dtype, 0);
-		status = length < 0 ? program_fail("%s: %s", request->in, crumb_strerror((int)length))
+		status = length < 0 ? npy_fail(grad, request->in, (int)length)
 		                    : save(request, &packer, learner.frame, (size_t)length);
 	}
 	learner_close(&learner);
@@ -167,7 +168,12 @@ static int run(int argc, char **argv)
 	struct npy grad;
 	if (npy_read(&grad, request.in, request.bf16))
 		return STATUS_FAILED;
-	status = pack(&request, &grad);
+	struct state_lock lock = {0};
+	if (request.state)
+		status = state_lock_take(&lock, request.state);
+	if (!status)
+		status = pack(&request, &grad);
+	state_lock_release(&lock);
 	free(grad.file.data);
 	return status;
 }
@@ -177,6 +183,7 @@ const struct command pack_command = {
         "-c SPEC [--seed N] [--state FILE] [--dtype bf16] IN.npy -o OUT",
         "compress a gradient into one frame",
         "IN.npy is an array of f4 or f2, of any shape, in C order. A state file that exists brings its own seed.\n"
+        "Processes with one state file wait for each other, by a lock on FILE.lock.\n"
         "The frame is on the disk before the state moves on: when a step fails, repeat it with the same gradient.\n",
         options,
         run,

@@ -41,7 +41,8 @@ static void print_text(const char *path, const crumb_frame_info *frame)
 {
 	char spec[CRUMB_SPEC_MAX];
 	crumb_print(&frame->codec, spec, sizeof spec);
-	printf("%s: %s, %" PRIu64 " elements in %" PRIu64 " bytes", path, spec, frame->n, frame->bytes);
+	program_print(stdout, path);
+	printf(": %s, %" PRIu64 " elements in %" PRIu64 " bytes", spec, frame->n, frame->bytes);
 	if (frame->n)
 		printf(" (%.4g bits each), %.3g %% sent", 8.0 * (double)frame->bytes / (double)frame->n,
 		       100.0 * (double)frame->sent / (double)frame->n);

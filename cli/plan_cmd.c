@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/plan_estimate.h"
 #include "cli/plan_print.h"
+#include "measure/nearest.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -138,21 +139,36 @@ static int read_compute(struct request *r, const char *text)
 	                     "--compute takes a speed or a time, such as 95img/s or 337ms, not \"%s\"", text);
 }
 
+static int refuse_name(const char *what, const struct nearest *nearest)
+{
+	const int status = command_usage(&plan_command, "there is no %s \"%s\"", what, nearest->word);
+	nearest_say(nearest, "");
+	return status;
+}
+
 static int read_plan(struct request *r, const char *name)
 {
-	for (int plan = 0; plan < PLANS; plan++)
+	struct nearest nearest = {.word = name, .length = strlen(name)};
+	for (int plan = 0; plan < PLANS; plan++) {
 		if (!strcmp(name, plan_names[plan])) {
 			r->plan[plan] = r->any_plan = true;
 			return STATUS_OK;
 		}
-	return command_usage(&plan_command, "there is no plan \"%s\"", name);
+		nearest_try(&nearest, plan_names[plan]);
+	}
+	return refuse_name("plan", &nearest);
 }
 
 static int read_model(struct request *r, const char *name)
 {
+	struct nearest nearest = {.word = name, .length = strlen(name)};
+	const char *known, *brief;
 	r->model = name;
-	return sizes_find(&r->sizes, name) ? command_usage(&plan_command, "there is no network \"%s\"", name)
-	                                   : STATUS_OK;
+	if (!sizes_find(&r->sizes, name))
+		return STATUS_OK;
+	for (size_t i = 0; (known = sizes_list(i, &brief)); i++)
+		nearest_try(&nearest, known);
+	return refuse_name("network", &nearest);
 }
 
 static int read_option(struct request *r, int id, const char *value)

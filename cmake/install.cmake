@@ -1,5 +1,5 @@
-# What is installed of libcrumb: headers, both libraries, CMake package, pkg-config file. Tools and man pages install
-# themselves; libcrumb_exchange is not installed. SPDX-License-Identifier: MIT
+# What is installed of libcrumb: headers, both libraries, CMake package, pkg-config file; and the tools' completion in
+# bash. Tools and man pages install themselves; libcrumb_exchange is not installed. SPDX-License-Identifier: MIT
 include(CMakePackageConfigHelpers)
 install(FILES include/crumb.h include/crumb_parallel.h TYPE INCLUDE)
 
@@ -18,3 +18,8 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crumb-config-version.cmake DESTINATION
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
 configure_file(cmake/crumb.pc.in crumb.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+foreach(tool crumb crumb-train) # bash loads the file that is called as the command is
+	install(FILES cli/completion.bash DESTINATION ${completions} RENAME ${tool})
+endforeach()

@@ -15,11 +15,12 @@ static const char magic[6] = "\x93NUMPY";
 struct header {
 	char descr[16];
 	bool fortran, has_descr, has_fortran, has_shape;
-	uint64_t n; /* the product of the shape; UINT64_MAX when it does not fit */
+	uint64_t n;   /* the product of the shape; UINT64_MAX when it does not fit */
+	size_t sides; /* sizes in the shape other than 1: an array of one side has one order only */
 };
 
 /* A parser's position in the dictionary's text is *at; the text ends in a zero byte. */
-static void skip_spaces(const char **at) { *at += strspn(*at, " \t\n"); }
+static void skip_spaces(const char **at) { *at += strspn(*at, " \t\n\r\f"); }
 
 static bool take(const char **at, char c)
 {
@@ -55,28 +56,40 @@ static bool take_string(const char **at, char *dst, size_t cap)
 	return true;
 }
 
-/* Parses a shape, "()", "(3,)" or "(3, 4)", into the product of its sizes. */
-static bool take_shape(const char **at, uint64_t *n)
+/* Parses a size: decimal digits, after which Python 2 wrote an L if it was a long integer. */
+static bool take_size(const char **at, uint64_t *size, bool *overflow)
 {
-	bool overflow = false, empty = false;
-	*n = 1;
+	skip_spaces(at);
+	if (**at < '0' || **at > '9')
+		return false;
+	for (*size = 0; **at >= '0' && **at <= '9'; ++*at) {
+		*overflow |= __builtin_mul_overflow(*size, 10, size);
+		*overflow |= __builtin_add_overflow(*size, (uint64_t)(**at - '0'), size);
+	}
+	*at += **at == 'L';
+	return true;
+}
+
+/* Parses a shape, "()", "(3,)" or "(3, 4)". */
+static bool take_shape(const char **at, struct header *header)
+{
+	bool overflow = false, empty = false, comma = true;
+	header->n = 1;
 	if (!take(at, '('))
 		return false;
-	while (!take(at, ')')) {
-		uint64_t side = 0;
-		if (**at < '0' || **at > '9')
+	for (size_t count = 0; !take(at, ')'); count++) {
+		uint64_t size;
+		if (!comma || !take_size(at, &size, &overflow))
 			return false;
-		for (; **at >= '0' && **at <= '9'; ++*at) {
-			overflow |= __builtin_mul_overflow(side, 10, &side);
-			overflow |= __builtin_add_overflow(side, (uint64_t)(**at - '0'), &side);
-		}
-		empty |= side == 0;
-		overflow |= __builtin_mul_overflow(*n, side, n);
-		if (!take(at, ',') && (skip_spaces(at), **at != ')'))
+		empty |= size == 0;
+		header->sides += size != 1;
+		overflow |= __builtin_mul_overflow(header->n, size, &header->n);
+		comma = take(at, ',');
+		if (!comma && !count) /* (3) is a number */
 			return false;
 	}
 	if (overflow)
-		*n = empty ? 0 : UINT64_MAX;
+		header->n = empty ? 0 : UINT64_MAX;
 	return true;
 }
 
@@ -105,7 +118,7 @@ static bool parse_header(struct header *header, const char *at)
 				return false;
 		} else if (!strcmp(key, "shape") && !header->has_shape) {
 			header->has_shape = true;
-			if (!take_shape(&at, &header->n))
+			if (!take_shape(&at, header))
 				return false;
 		} else {
 			return false;
@@ -117,23 +130,26 @@ static bool parse_header(struct header *header, const char *at)
 	return !*at && header->has_descr && header->has_fortran && header->has_shape;
 }
 
-/* Sets the element type from the header and the user's word. */
+/* Sets the element type from the header and the user's word. A type without '<' is of this machine's byte
+ * order, which is little-endian. */
 static int find_dtype(struct npy *npy, const struct header *header, const char *path, bool bf16)
 {
-	const char *descr = header->descr;
+	const char *const descr = header->descr, *const type = descr + (*descr && strchr("<=|", *descr));
 	if (descr[0] == '>')
 		return program_fail("%s: big-endian elements (%s); crumb takes little-endian ones", path,
 		                    descr);
-	if (bf16 && strcmp(descr, "<u2"))
+	if (bf16 && strcmp(type, "u2"))
 		return program_fail("%s: elements of type %s; --dtype bf16 wants <u2", path, descr);
-	if (!bf16 && !strcmp(descr, "<u2"))
-		return program_fail("%s: elements of type <u2; if they hold bfloat16, say --dtype bf16",
-		                    path);
-	if (strcmp(descr, "<f4") && strcmp(descr, "<f2") && strcmp(descr, "<u2"))
+	if (!bf16 && !strcmp(type, "u2"))
+		return program_fail("%s: elements of type %s; if they hold bfloat16, say --dtype bf16", path,
+		                    descr);
+	if (strcmp(type, "f4") && strcmp(type, "f2") && strcmp(type, "u2"))
 		return program_fail("%s: elements of type %s; crumb takes <f4 and <f2", path, descr);
-	npy->dtype = bf16 ? CRUMB_BF16 : !strcmp(descr, "<f4") ? CRUMB_F32 : CRUMB_F16;
+	npy->dtype = bf16 ? CRUMB_BF16 : !strcmp(type, "f4") ? CRUMB_F32 : CRUMB_F16;
 	return STATUS_OK;
 }
+
+static size_t width_of(const struct npy *npy) { return npy->dtype == CRUMB_F32 ? 4 : 2; }
 
 static int parse(struct npy *npy, const char *path, bool bf16)
 {
@@ -143,9 +159,9 @@ static int parse(struct npy *npy, const char *path, bool bf16)
 		return program_fail("%s: not a .npy file", path);
 	if (size < 12)
 		return program_fail("%s: truncated in its header", path);
-	if (bytes[6] < 1 || bytes[6] > 3)
-		return program_fail("%s: a .npy file of version %d, which crumb does not know", path,
-		                    bytes[6]);
+	if (bytes[6] < 1 || bytes[6] > 3 || bytes[7])
+		return program_fail("%s: a .npy file of version %d.%d, which crumb does not know", path,
+		                    bytes[6], bytes[7]);
 	const size_t start = bytes[6] == 1 ? 10 : 12;
 	size_t length = bytes[8] | (size_t)bytes[9] << 8;
 	if (start == 12)
@@ -164,9 +180,9 @@ static int parse(struct npy *npy, const char *path, bool bf16)
 
 	if (find_dtype(npy, &header, path, bf16))
 		return STATUS_FAILED;
-	if (header.fortran)
+	if (header.fortran && header.sides > 1 && header.n)
 		return program_fail("%s: in Fortran order; save numpy.ascontiguousarray(a) instead", path);
-	const size_t width = npy->dtype == CRUMB_F32 ? 4 : 2;
+	const size_t width = width_of(npy);
 	const size_t left = size - start - length;
 	if (header.n > left / width)
 		return program_fail("%s: truncated: %zu bytes of elements, too few for its shape", path,
@@ -192,6 +208,22 @@ int npy_read(struct npy *npy, const char *path, bool bf16)
 		npy->file.data = NULL;
 	}
 	return status;
+}
+
+int npy_fail(const struct npy *npy, const char *path, int error)
+{
+	if (error != CRUMB_ENONFINITE || !crumb_finite(npy->data, npy->n, npy->dtype))
+		return program_fail("%s: %s", path, crumb_strerror(error));
+	size_t first = 0, end = npy->n; /* the first unusable element is one of these */
+	while (end - first > 1) {
+		const size_t middle = first + (end - first) / 2;
+		const uint8_t *const half = (const uint8_t *)npy->data + first * width_of(npy);
+		if (crumb_finite(half, middle - first, npy->dtype))
+			end = middle;
+		else
+			first = middle;
+	}
+	return program_fail("%s: element %zu, counted from 0: %s", path, first, crumb_strerror(error));
 }
 
 int npy_write(struct output *output, const float *data, size_t n)

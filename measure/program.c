@@ -2,39 +2,71 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/program.h"
-
 #include "exchange/policy.h"
+#include "measure/hint.h"
+#include "measure/status_line.h"
+
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
+void program_print(FILE *to, const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
+		const bool above_ascii = c[0] == 0xc2 && c[1] >= 0x80 && c[1] < 0xa0; /* in UTF-8 */
+		fputc(*c < ' ' || *c == 0x7f || above_ascii ? '?' : *c, to);
+		c += above_ascii;
+	}
+}
+
+static void say(const char *before, const char *format, va_list args)
+{
+	char line[8192];
+	vsnprintf(line, sizeof line, format, args);
+	status_line_clear();
+	fputs(before, stderr);
+	program_print(stderr, line);
+	fputc('\n', stderr);
+}
+
+void program_say(const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	say("", format, args);
+	va_end(args);
+}
+
 int program_fail(const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	fputs("crumb: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	say("crumb: ", format, args);
 	va_end(args);
 	return STATUS_FAILED;
 }
 
 void program_caret(const char *text, const char *bad)
 {
-	fprintf(stderr, "  %s\n  ", text);
+	fputs("  ", stderr);
+	program_print(stderr, text);
+	fputs("\n  ", stderr);
 	for (const char *c = text; c < bad; c++)
 		if ((*c & 0xc0) != 0x80) /* one column for all bytes of a UTF-8 character */
-			fputc(*c == '\t' ? '\t' : ' ', stderr);
+			fputc(' ', stderr);
 	fputs("^\n", stderr);
 }
 
-static int refuse_spec(int error, const char *spec, const char *bad)
+static int refuse_spec(int error, const char *spec, const char *bad,
+                       void (*hint)(const char *spec, const char *bad))
 {
-	fprintf(stderr, "crumb: %s\n", crumb_strerror(error));
+	program_fail("%s", crumb_strerror(error));
 	program_caret(spec, bad);
+	hint(spec, bad);
 	fputs("\"crumb list\" shows the codecs and their keys.\n", stderr);
 	return STATUS_USAGE;
 }
@@ -43,14 +75,14 @@ int program_spec(crumb_codec *codec, const char *spec)
 {
 	const char *bad = spec;
 	const int error = crumb_parse(codec, spec, &bad);
-	return error ? refuse_spec(error, spec, bad) : STATUS_OK;
+	return error ? refuse_spec(error, spec, bad, hint_spec) : STATUS_OK;
 }
 
 int program_policy(struct policy *policy, const char *text)
 {
 	const char *bad = text;
 	const int error = crumb_policy_parse(policy, text, &bad);
-	return error ? refuse_spec(error, text, bad) : STATUS_OK;
+	return error ? refuse_spec(error, text, bad, hint_policy) : STATUS_OK;
 }
 
 void *program_memory(size_t size)

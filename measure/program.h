@@ -6,8 +6,15 @@
 
 #include <crumb.h>
 #include <stddef.h>
+#include <stdio.h>
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
+
+/* Prints text with a '?' for each control character: a file's name may have some that a terminal obeys. */
+void program_print(FILE *to, const char *text);
+
+/* Prints a line to stderr, control characters as above, in place of the status line. */
+void program_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Prints "crumb: ..." to stderr. Returns STATUS_FAILED. */
 int program_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -17,6 +17,9 @@ set(script_environment
 	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${script_python}
 	SOURCE=${PROJECT_SOURCE_DIR} CC=${CMAKE_C_COMPILER}
 	STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>)
+if(TARGET crumb-train)
+	list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
+endif()
 
 # script_test(label interpreter script): status 77 is a skip.
 function(script_test label interpreter script)
@@ -36,6 +39,8 @@ foreach(script IN LISTS cli_scripts)
 endforeach()
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/compare_rows.py)
+script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/npy_headers.py)
+script_test(cli python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/terminal.py)
 
 if(NOT CRUMB_SANITIZE) # sanitizers add symbols of their own, and the rest does not depend on them
 	file(GLOB house_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/house/*.sh)

@@ -4,9 +4,6 @@ if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # such a build is not for installing
 endif()
 list(APPEND script_environment CMAKE=${CMAKE_COMMAND} BUILD=${PROJECT_BINARY_DIR} VERSION=${CRUMB_VERSION}
 	LIBDIR=${CMAKE_INSTALL_LIBDIR} MAN=${PROJECT_BINARY_DIR}/doc/man)
-if(TARGET crumb-train)
-	list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
-endif()
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/install.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/man.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/plot.sh)

@@ -12,8 +12,36 @@ for option in model data augment learners batch learner-batch epochs lr optimize
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
+mv stdout wanted
+for option in -h help "--codec raw -h"; do
+	check "$option" "$CRUMB_TRAIN" $option
+	holds "is --help" cmp stdout wanted
+done
 check "--version" "$CRUMB_TRAIN" --version
 holds "--version says which" grep -q -E '^crumb-train [0-9]+\.[0-9]+\.[0-9]+$' stdout
+
+# meant NAME ARGUMENT...: the message on a wrong name suggests this one.
+meant() {
+	meant=$1
+	shift
+	refused 2 "crumb-train: " "$CRUMB_TRAIN" "$@"
+	holds "$*: $meant was meant" grep -qxF "Did you mean \"$meant\"?" stderr
+}
+for option in $(sed -n 's/^  --\([a-z-]*\).*/\1/p' wanted); do
+	[ "$option" = lr ] || meant "--$option" "--x$option" # two letters are like too many others
+done
+for model in $(sed -n '/^Networks:/,/^$/s/^  \([^ ]*\) .*/\1/p' wanted); do
+	meant "$model" --model "x$model"
+done
+for plan in $(sed -n '/^Plans:/,/^$/s/^  \([^ ]*\) .*/\1/p' wanted); do
+	meant "$plan" --plan "x$plan"
+done
+meant adacomp --codec adacmop:bin=50
+meant bin --codec 'conv=adacomp:bni=50;fc=raw'
+meant terngrad --plan shard --down terngard
+refused 2 'no "r?[31mg"' "$CRUMB_TRAIN" --model "$(printf 'r\033[31mg')"
+refused 1 'r?[31mg' "$CRUMB_TRAIN" --data "mnist:$(printf 'r\033[31mg')"
+holds "control characters are not printed" sh -c '! grep -q "$(printf "\033")" stderr'
 
 refused 2 '"raw" is no option' "$CRUMB_TRAIN" raw
 refused 2 'no option "--codecs"' "$CRUMB_TRAIN" --codecs raw

@@ -4,6 +4,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "exchange/team.h"
 #include "exchange/transport.h"
+#include "measure/program.h"
 #include "nets/net.h"
 #include "train/data/data.h"
 #include "train/estimate.h"
@@ -16,8 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-
-enum { STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 #define START_SECONDS 60 /* for MPI to start, before options are read */
 
@@ -116,7 +115,7 @@ static int run(const struct options *options, struct transport *ranks)
 		                           : compare(options, &data, &net, ranks, why, sizeof why);
 	data_close(&data);
 	if (result < 0)
-		fprintf(stderr, "crumb-train: %s\n", why);
+		program_say("crumb-train: %s", why);
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout)) {
 		fprintf(stderr, "crumb-train: standard output: %s\n",

@@ -96,9 +96,19 @@ for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
 	array "header$i.npy: its .npy header is malformed" "header$i.npy"
 done
 for name in nan infinite huge; do
-	array "$name.npy: " "$name.npy"
+	array "$name.npy: element 7, counted from 0: a NaN" "$name.npy"
+	refused 1 "$name.npy: element 7, counted from 0: a NaN" "$CRUMB" compare -c raw "$name.npy"
 done
-refused 1 "nan.npy: " "$CRUMB" pack -c terngrad:shared=1 nan.npy -o out
+for spec in terngrad:shared=1 alq qsgd; do
+	refused 1 "nan.npy: element 7, " "$CRUMB" pack -c $spec nan.npy -o out
+done
+for at in 0 1 16 4097 4998; do # the first one counts
+	"$PYTHON" -c 'import sys, numpy as np
+grad = np.zeros(5000, dtype="f2")
+grad[int(sys.argv[1]):] = np.nan
+np.save("late.npy", grad)' $at
+	refused 1 "late.npy: element $at, " "$CRUMB" pack -c adacomp late.npy -o out
+done
 refused 1 "--dtype bf16 wants <u2" "$CRUMB" pack -c raw --dtype bf16 good.npy -o out
 
 # States.

@@ -20,6 +20,11 @@ holds "status of an absent file" test $? = 1
 holds "its message" grep -q "absent: No such file" stderr
 holds "the next file is shown all the same" grep -q "^good: " shown
 
+evil=$(printf 'r\033[31mg')
+cp good "$evil"
+"$CRUMB" peek "$evil" >shown
+holds "a name that a terminal would obey" grep -q '^r?\[31mg: twobit' shown
+
 cp bad 'qu"ote'
 "$CRUMB" peek --json good both 'qu"ote' >rows 2>stderr
 holds "status" test $? = 1

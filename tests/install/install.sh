@@ -28,6 +28,9 @@ major=${VERSION%%.*}
 	for name in config config-release config-version; do
 		echo "./$LIBDIR/cmake/crumb/crumb-$name.cmake"
 	done
+	for tool in crumb crumb-train; do
+		echo "./share/bash-completion/completions/$tool"
+	done
 	for page in crumb.1 crumb-codecs.7 crumb.3; do
 		echo "./share/man/man${page##*.}/$page"
 	done

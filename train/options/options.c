@@ -4,6 +4,8 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "train/options/options.h"
 #include "exchange/auto/script.h"
+#include "measure/hint.h"
+#include "measure/nearest.h"
 #include "measure/program.h"
 #include "train/data/data.h"
 
@@ -110,7 +112,7 @@ static const struct option table[] = {
          "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and "
          "--latency, too, and ends",
          NULL, FLAG, FIELD(estimate), 0, 0},
-        {"help", NULL, "prints this", NULL, HELP, 0, 0, 0},
+        {"help", NULL, "prints this, as -h and help do", NULL, HELP, 0, 0, 0},
         {"version", NULL, "prints the version", NULL, VERSION, 0, 0, 0},
 };
 
@@ -149,15 +151,23 @@ static void print_help(void)
 
 static int wrong(const struct option *o, const char *text)
 {
+	struct nearest nearest = {.word = text, .length = strlen(text)};
+	const struct model *model;
+	const struct plan *plan;
 	fprintf(stderr, "crumb-train: --%s: ", o->name);
 	if (o->type == COUNT)
-		fprintf(stderr, "\"%s\" is no whole number from %.0f to %.0f\n", text, o->min, o->max);
+		program_say("\"%s\" is no whole number from %.0f to %.0f", text, o->min, o->max);
 	else if (o->type == SEED)
-		fprintf(stderr, "\"%s\" is no whole number below 2^64\n", text);
+		program_say("\"%s\" is no whole number below 2^64", text);
 	else if (o->type == REAL)
-		fprintf(stderr, "\"%s\" is no number from %g to %g\n", text, o->min, o->max);
+		program_say("\"%s\" is no number from %g to %g", text, o->min, o->max);
 	else
-		fprintf(stderr, "no \"%s\"\n", text);
+		program_say("no \"%s\"", text);
+	for (size_t i = 0; o->type == MODEL && (model = model_list(i)); i++)
+		nearest_try(&nearest, model->name);
+	for (size_t i = 0; o->type == PLAN && (plan = crumb_plan_list(i)); i++)
+		nearest_try(&nearest, plan->name);
+	nearest_say(&nearest, "");
 	return -1;
 }
 
@@ -165,6 +175,8 @@ static int wrong_at(const struct option *o, const char *text, const char *bad)
 {
 	fprintf(stderr, "crumb-train: --%s: this is not understood, or out of range:\n", o->name);
 	program_caret(text, bad);
+	if (o->type == CODEC || o->type == DOWN)
+		hint_policy(text, bad);
 	return -1;
 }
 
@@ -390,20 +402,29 @@ static int complete(struct options *options)
 	return options->codec_count > 0 ? 0 : add_codec(options, codec, codec->fallback);
 }
 
+static enum options_result refuse_option(const char *word, size_t length)
+{
+	struct nearest nearest = {.word = word + 2, .length = length};
+	program_say("crumb-train: no option \"%s\"", word);
+	for (size_t i = 0; i < OPTIONS; i++)
+		nearest_try(&nearest, table[i].name);
+	nearest_say(&nearest, "--");
+	return OPTIONS_WRONG;
+}
+
 static enum options_result parse(struct options *options, int argc, char **argv, bool answer)
 {
 	for (int i = 1; i < argc; i++) {
-		const char *name = argv[i] + 2, *value = NULL;
-		if (strncmp(argv[i], "--", 2) != 0) {
-			fprintf(stderr, "crumb-train: \"%s\" is no option\n", argv[i]);
+		const bool asks = strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "help") == 0;
+		const char *word = asks ? "--help" : argv[i], *name = word + 2, *value = NULL;
+		if (strncmp(word, "--", 2) != 0) {
+			program_say("crumb-train: \"%s\" is no option", word);
 			return OPTIONS_WRONG;
 		}
 		const size_t length = strcspn(name, "=");
 		const struct option *o = find(name, length);
-		if (!o || (!o->value && name[length] == '=')) {
-			fprintf(stderr, "crumb-train: no option \"%s\"\n", argv[i]);
-			return OPTIONS_WRONG;
-		}
+		if (!o || (!o->value && name[length] == '='))
+			return refuse_option(word, length);
 		if (answer && o->type == HELP)
 			print_help();
 		if (answer && o->type == VERSION)

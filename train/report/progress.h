@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 struct progress {
-	bool terminal, quiet; /* quiet: another rank prints */
+	bool quiet; /* another rank prints */
 	const char *codec;
 	size_t batch, epochs, steps; /* steps: of an epoch */
 	size_t done;                 /* steps so far, over all epochs */
