@@ -5,11 +5,24 @@
 
 #include <string.h>
 
-/* LeNet-5 in the form that the AdaComp and TernGrad papers train on MNIST: 431,080 parameters. */
+/* Caffe's LeNet, which the TernGrad paper trains on MNIST: 431,080 parameters. */
 static const struct layer lenet[] = {
         {.type = LAYER_CONV, .units = 20, .size = 5},
         {.type = LAYER_MAX_POOL, .size = 2},
         {.type = LAYER_CONV, .units = 50, .size = 5},
+        {.type = LAYER_MAX_POOL, .size = 2},
+        {.type = LAYER_FC, .units = 500},
+        {.type = LAYER_RELU},
+        {.type = LAYER_FC, .units = 10},
+};
+
+/* The AdaComp paper's network for MNIST, of the same size, with ReLU after the convolutions. */
+static const struct layer lenet_relu[] = {
+        {.type = LAYER_CONV, .units = 20, .size = 5},
+        {.type = LAYER_RELU},
+        {.type = LAYER_MAX_POOL, .size = 2},
+        {.type = LAYER_CONV, .units = 50, .size = 5},
+        {.type = LAYER_RELU},
         {.type = LAYER_MAX_POOL, .size = 2},
         {.type = LAYER_FC, .units = 500},
         {.type = LAYER_RELU},
@@ -128,6 +141,7 @@ static const struct model models[] = {
          "conv 20 5x5, max-pool 2, conv 50 5x5, max-pool 2, fc 500, relu, fc 10",
          {1, 28, 28},
          LAYERS(lenet)},
+        {"lenet-relu", "the same with relu after each convolution", {1, 28, 28}, LAYERS(lenet_relu)},
         {"mlp", "three times fc 2048, relu; fc 10", {1, 28, 28}, LAYERS(mlp)},
         {"cifar-cnn",
          "conv 32 5x5, max-pool 3/2, relu, conv 32 5x5, relu, average-pool 3/2, conv 64 5x5, relu, "

@@ -91,9 +91,10 @@ static void networks_are_as_large_as_the_papers(void **state)
 	static const struct {
 		const char *name;
 		size_t parameters, pixels_at_last; /* inputs of the last layer */
-	} want[] = {{"lenet", 431080, 500},     {"mlp", 10020874, 2048},         {"cifar-cnn", 89578, 1024},
-	            {"cifarnet", 1068298, 192}, {"bn50-dnn", 4680734, 1024},     {"resnet20", 269722, 64},
-	            {"resnet32", 464154, 64},   {"char-lstm", 3321411, 512 * 50}};
+	} want[] = {
+	        {"lenet", 431080, 500},     {"mlp", 10020874, 2048},          {"cifar-cnn", 89578, 1024},
+	        {"cifarnet", 1068298, 192}, {"bn50-dnn", 4680734, 1024},      {"resnet20", 269722, 64},
+	        {"resnet32", 464154, 64},   {"char-lstm", 3321411, 512 * 50}, {"lenet-relu", 431080, 500}};
 	for (size_t i = 0; i < COUNT(want); i++) {
 		struct net net;
 		const struct model *model = model_find(want[i].name);
@@ -102,6 +103,22 @@ static void networks_are_as_large_as_the_papers(void **state)
 		assert_int_equal(net.parameters, want[i].parameters);
 		assert_int_equal(shape_count(net.layer[net.layer_count - 1].in), want[i].pixels_at_last);
 	}
+}
+
+/* The AdaComp paper's network for MNIST is lenet with ReLU after its convolutions. */
+static void lenet_relu_is_lenet_with_two_more(void **state)
+{
+	(void)state;
+	const struct model *relu = model_find("lenet-relu"), *lenet = model_find("lenet");
+	size_t k = 0, more = 0;
+	assert_non_null(relu);
+	for (size_t i = 0; i < relu->layer_count; i++)
+		if (relu->layers[i].type == LAYER_RELU && relu->layers[i - 1].type == LAYER_CONV)
+			more++;
+		else
+			assert_memory_equal(&relu->layers[i], &lenet->layers[k++], sizeof *lenet->layers);
+	assert_int_equal(k, lenet->layer_count);
+	assert_int_equal(more, 2);
 }
 
 static void too_small_an_input_is_refused(void **state)
@@ -762,6 +779,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(lenet_is_the_papers),
+	        cmocka_unit_test(lenet_relu_is_lenet_with_two_more),
 	        cmocka_unit_test(networks_are_as_large_as_the_papers),
 	        cmocka_unit_test(too_small_an_input_is_refused),
 	        cmocka_unit_test(initial_values_follow_the_seed),

@@ -37,18 +37,20 @@ static void problem_open(struct problem *p, size_t samples)
 	assert_int_equal(net_open(&p->net, &model, p->data.shape, why, sizeof why), 0);
 }
 
-/* Trains. Returns the last epoch's loss, before its steps. */
+/* Trains, with raw gradients unless the options name a codec. Returns the last epoch's loss, before its
+ * steps. */
 static double train(const struct problem *p, struct options *options)
 {
 	char why[256] = "";
 	struct report run;
 	struct log log = {0};
-	options->codec[0].text = "raw";
+	if (!options->codec[0].text)
+		options->codec[0].text = "raw";
 	options->model = &model;
 	options->data = "digits";
 	options->plan = crumb_plan_find("gather");
 	options->down_exact = true;
-	assert_int_equal(crumb_policy_parse(&options->codec[0].policy, "raw", NULL), 0);
+	assert_int_equal(crumb_policy_parse(&options->codec[0].policy, options->codec[0].text, NULL), 0);
 	const struct train_setting setting = {options, &p->data, &p->net, NULL, NULL, &log};
 	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
 		fail_msg("%s", why);
@@ -87,18 +89,52 @@ static double descend(const struct problem *p, const struct options *options)
 }
 
 /* Splits five samples among three learners: two of them have twice the third's share. */
-static void training_is_descent(void **state)
+static void follows_descent(bool decay_first)
 {
-	(void)state;
 	static struct options options;
 	struct problem p;
 	problem_open(&p, 5);
 	options = (struct options){
 	        .learners = 3, .batch = 5, .lr = 0.01, .momentum = 0.9, .weight_decay = 0.5, .seed = 1};
+	options.decay_first = decay_first;
 	options.warmup = 3;
 	assert_int_equal(schedule_parse(&options.schedule, "step:every=2,factor=0.1", NULL), 0);
 	for (options.epochs = 1; options.epochs <= 5; options.epochs++)
 		assert_float_equal(train(&p, &options), descend(&p, &options), 1e-4);
+	data_close(&p.data);
+}
+
+static void training_is_descent(void **state)
+{
+	(void)state;
+	follows_descent(false);
+}
+
+static void decay_before_the_exchange_is_decay_after_it(void **state)
+{
+	(void)state;
+	follows_descent(true);
+}
+
+/* A codec that sends nothing holds decay back, too, if that is in the gradient. */
+static void decay_first_is_compressed(void **state)
+{
+	(void)state;
+	static struct options options;
+	struct problem p;
+	problem_open(&p, 5);
+	net_flatten(&p.net); /* a short slice of biases would go raw */
+	options = (struct options){.learners = 3, .batch = 5, .lr = 0.1, .weight_decay = 0.5, .seed = 1};
+	options.codec[0].text = "twobit:threshold=1e6";
+	for (size_t first = 0; first < 2; first++) {
+		double loss[2];
+		options.decay_first = first;
+		for (size_t i = 0; i < 2; i++) {
+			options.epochs = 1 + 2 * i;
+			loss[i] = train(&p, &options);
+		}
+		assert_int_equal(fabs(loss[1] - loss[0]) < 1e-6, first);
+	}
 	data_close(&p.data);
 }
 
@@ -241,6 +277,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(training_is_descent),
+	        cmocka_unit_test(decay_before_the_exchange_is_decay_after_it),
+	        cmocka_unit_test(decay_first_is_compressed),
 	        cmocka_unit_test(epochs_are_shuffled),
 	        cmocka_unit_test(a_samples_dropout_is_its_own),
 	        cmocka_unit_test(micro_batches_are_added_up),

@@ -7,7 +7,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay average \
+for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay decay-first average \
 	dropout schedule warmup seed codec flat compression-params plan down timeout \
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
@@ -206,6 +206,7 @@ loss = [json.loads(line)["loss"] for line in open("log")]
 assert loss[2] < 0.95 * loss[0], loss'
 done <<END
 lenet digits:400 0.02
+lenet-relu digits:400 0.02
 mlp digits:100 0.02
 cifar-cnn digits:400 0.05
 cifarnet colour-digits:200 0.02 --augment crop
@@ -214,7 +215,7 @@ resnet32 colour-digits:160 0.01
 bn50-dnn idx:frames 0.05
 char-lstm text:fox 0.004 --optimizer adam
 END
-holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/p' | grep -c '^  ')" = 8
+holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/p' | grep -c '^  ')" = 9
 refused 1 'char-lstm judges 11 places' "$CRUMB_TRAIN" --model char-lstm --data idx:columns
 refused 1 'char-lstm has no layer for --dropout' "$CRUMB_TRAIN" --model char-lstm --data text --dropout 0.5
 refused 1 'text has no --augment' "$CRUMB_TRAIN" --model char-lstm --data text --augment shift

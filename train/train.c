@@ -36,6 +36,8 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 	const size_t n = split_size(o->batch, o->learners, t->first + l);
 	if (worker_gradient(t->worker[thread], t->param, index, n, t->grad[l], &t->loss[l]) < 0)
 		t->failed[thread] = true;
+	if (o->decay_first)
+		optimizer_decay(t->grad[l], t->param, t->setting->net->parameters, (float)o->weight_decay);
 }
 
 static void optimizer_task(void *arg, size_t chunk, unsigned thread)
@@ -45,7 +47,8 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 	const struct options *o = t->setting->options;
 	const size_t at = chunk * OPTIMIZER_CHUNK, left = t->setting->net->parameters - at;
 	const size_t n = left < OPTIMIZER_CHUNK ? left : OPTIMIZER_CHUNK;
-	const struct optimizer_step step = {t->rate, o->momentum, o->weight_decay, t->moves};
+	const double decay = o->decay_first ? 0 : o->weight_decay;
+	const struct optimizer_step step = {t->rate, o->momentum, decay, t->moves};
 	optimizer_move(&o->optimizer, &step, t->param, t->moment, t->mean, at, n);
 	if (t->average)
 		optimizer_average(t->average + at, t->param + at, n, (float)o->average);

@@ -95,7 +95,7 @@ if [ -n "${CRUMB_TRAIN:-}" ]; then
 	offers "crumb-train --flat --model "
 	"$CRUMB_TRAIN" --help | sed -n '/^Plans:/,/^$/s/^  \([^ ]*\) .*/\1/p' >wanted
 	offers "crumb-train --plan "
-	offers_words "crumb-train --model l" lenet
+	offers_words "crumb-train --model l" lenet lenet-relu
 	offers_words "crumb-train "
 fi
 holds "no error on the way" test ! -s errors

@@ -89,6 +89,12 @@ void optimizer_move(const struct optimizer *optimizer, const struct optimizer_st
 	}
 }
 
+void optimizer_decay(float *restrict gradient, const float *restrict param, size_t n, float decay)
+{
+	for (size_t i = 0; i < n; i++)
+		gradient[i] += decay * param[i];
+}
+
 void optimizer_average(float *restrict mean, const float *restrict param, size_t n, float keep)
 {
 	for (size_t i = 0; i < n; i++)

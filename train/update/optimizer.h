@@ -36,6 +36,9 @@ struct optimizer_step {
 void optimizer_move(const struct optimizer *optimizer, const struct optimizer_step *step, float *param,
                     float *const moment[OPTIMIZER_MOST_MOMENTS], const float *gradient, size_t at, size_t n);
 
+/* Adds decay times the parameters to a gradient of n elements: the gradient of the loss with its L2 term. */
+void optimizer_decay(float *gradient, const float *param, size_t n, float decay);
+
 /* mean = keep * mean + (1 - keep) * param, for n elements. */
 void optimizer_average(float *mean, const float *param, size_t n, float keep);
 
