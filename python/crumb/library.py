@@ -12,9 +12,11 @@ MAX_KEYS = 8
 MAX_FACTS = 6
 SPEC_MAX = 256
 KNOWN_FINITE = 1
-EINVAL, ENONFINITE, ELENGTH, EPACKER = -1, -4, -9, -11
+EINVAL, ESPEC, ENONFINITE, ELENGTH, EPACKER = -1, -2, -4, -9, -11
 F32, F16, BF16 = 0, 1, 2
 CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES = 1, 2, 4, 8
+
+SIZE_MAX = c_size_t(-1).value  # of size_t; ctypes cuts larger integers off
 
 
 class CodecStruct(ctypes.Structure):
