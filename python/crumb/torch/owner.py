@@ -1,11 +1,12 @@
 """The model and the process group to which a parameter in one of DDP's buckets belongs.
 
 SPDX-License-Identifier: MIT"""
-import gc
-from typing import Optional, Tuple
+import weakref
+from typing import List, Optional, Tuple
 
 import torch
 import torch.distributed as dist
+from torch.nn.modules.module import register_module_forward_pre_hook
 from torch.nn.parallel import DistributedDataParallel
 
 
@@ -13,30 +14,41 @@ def _has(module, parameter):
     return any(own is parameter for own in module.parameters())
 
 
-def _holders(parameter):
-    """Returns every DDP of this process that has the parameter: a bucket does not say which one it is of."""
-    return [ddp for ddp in gc.get_objects()
-            if issubclass(type(ddp), DistributedDataParallel) and "module" in ddp._modules and _has(ddp, parameter)]
+class Owner:
+    """model, group: as passed to the hook, or None. A bucket does not say which DDP it is of: unless model is one, this
+    notes every DDP that runs forward until find is called. Raises ValueError if the group is not DDP's."""
 
+    def __init__(self, model: Optional[torch.nn.Module], group: Optional[dist.ProcessGroup]):
+        self._model = weakref.ref(model) if model is not None else lambda: None
+        self._group = group
+        self._seen: List[weakref.ref] = []
+        seen = self._seen
 
-def group_of(ddp: DistributedDataParallel, given: Optional[dist.ProcessGroup]) -> dist.ProcessGroup:
-    """Returns the group of this DDP. Raises ValueError if another one is given."""
-    if given is not None and given is not ddp.process_group:
-        raise ValueError("crumb: process_group is not the one over which DistributedDataParallel averages")
-    return ddp.process_group
+        def note(module, _):
+            if isinstance(module, DistributedDataParallel) and not (seen and seen[-1]() is module):
+                seen.append(weakref.ref(module))
+        if isinstance(model, DistributedDataParallel):
+            self._group_of(model)
+            self._watch = lambda: None
+        else:
+            self._watch = weakref.finalize(self, register_module_forward_pre_hook(note).remove)
 
+    def _group_of(self, ddp):
+        if self._group is not None and self._group is not ddp.process_group:
+            raise ValueError("crumb: process_group is not the one over which DistributedDataParallel averages")
+        return ddp.process_group
 
-def owner_of(parameter: torch.Tensor, model: Optional[torch.nn.Module], given: Optional[dist.ProcessGroup]
-             ) -> Tuple[torch.nn.Module, dist.ProcessGroup]:
-    """Returns the module inside DDP, and DDP's group. model, given: those passed to the hook; without any DDP, a
-    model's group is the given or the default one. Raises RuntimeError if the parameter is not the model's."""
-    holders = [model] if isinstance(model, DistributedDataParallel) else _holders(parameter)
-    if model is not None and not _has(model, parameter):
-        raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
-    if not holders and model is not None:
-        return model, given if given is not None else dist.distributed_c10d._get_default_group()
-    groups = {group_of(ddp, given) for ddp in holders}
-    if len(groups) != 1:
-        raise RuntimeError(f"crumb: {len(holders)} DistributedDataParallel have this parameter, over {len(groups)} "
-                           "groups: pass the right one to hook")
-    return holders[-1].module, groups.pop()
+    def find(self, parameter: torch.Tensor) -> Tuple[torch.nn.Module, dist.ProcessGroup]:
+        """Returns the module inside the DDP that has this parameter, and the DDP's group. If no DDP has run forward,
+        these are the hook's model and group, or the default group. Raises RuntimeError if the model lacks it."""
+        model = self._model()
+        if model is not None and not _has(model, parameter):
+            raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
+        seen = [model] if isinstance(model, DistributedDataParallel) else [ref() for ref in self._seen]
+        holders = [ddp for ddp in seen if ddp is not None and _has(ddp, parameter)]
+        if not holders and model is None:
+            raise RuntimeError("crumb: no DistributedDataParallel with these gradients has run: pass it to the hook")
+        self._watch()
+        if holders:
+            return holders[-1].module, self._group_of(holders[-1])
+        return model, self._group if self._group is not None else dist.distributed_c10d._get_default_group()

@@ -2,12 +2,10 @@
 import hashlib
 import time
 import warnings
-import weakref
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
 
 from crumb.packer import Packer
 from crumb.policy import Policy, seed_of
@@ -16,7 +14,7 @@ from crumb.torch.bucket import FAILED, NONFINITE, PACKED, Bucket, share
 from crumb.torch.checkpoint import Owed, compare, share_of, states_of
 from crumb.torch.kinds import kinds_of
 from crumb.torch.lane import Lane
-from crumb.torch.owner import group_of, owner_of
+from crumb.torch.owner import Owner
 from crumb.torch.slot import Slot
 from crumb.torch.wire import Wire, Works, wait
 
@@ -66,8 +64,7 @@ class State:
         if "fc" in policy.codecs:
             policy.codecs.setdefault("embedding", policy.codecs["fc"])
         self._policy, self._seed, self._threads, self._scaler = policy, seed, threads, scaler
-        self._model = weakref.ref(model) if model is not None else lambda: None
-        self._group = group_of(model, group) if isinstance(model, DistributedDataParallel) else group
+        self._owner = Owner(model, group)
         self._wire: Optional[Wire] = None
         self._parameters: Dict[torch.Tensor, Tuple[int, str, str]] = {}  # index, name and kind
         self._sizes: Dict[str, int] = {}  # of all of the model's parameters
@@ -94,8 +91,10 @@ class State:
         parameters, flat = list(grads.parameters()), grads.buffer()
         if flat.device.type != "cpu":
             raise TypeError(f"crumb packs gradients in the CPU's memory, and these are on {flat.device}")
-        if self._wire is None or any(parameter not in self._parameters for parameter in parameters):
-            self._meet(parameters)
+        if self._wire is None:
+            self._meet(parameters[0])
+        if any(parameter not in self._parameters for parameter in parameters):
+            raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
         if grads.index() == 0:
             self._begin()
         still = {i for i, parameter in enumerate(parameters) if not parameter.requires_grad}
@@ -124,28 +123,22 @@ class State:
             self._advise()
         return job.result.then(_unwrap)
 
-    def _meet(self, parameters):
-        """Finds the model and the group of DDP's parameters. All ranks compare what they were told."""
-        model, group = owner_of(parameters[0], self._model(), self._group)
-        if isinstance(model, DistributedDataParallel):
-            model = model.module
+    def _meet(self, parameter):
+        """Finds the model and the group of one of DDP's parameters. All ranks compare what they were told."""
+        model, group = self._owner.find(parameter)
         kinds = kinds_of(model)
         named = list(model.named_parameters())
-        sizes = {name: parameter.numel() for name, parameter in named}
-        if self._sizes and sizes != self._sizes:
-            raise RuntimeError("crumb: the hook's state is of another model than DDP's")
-        self._sizes = sizes
+        self._sizes = {name: parameter.numel() for name, parameter in named}
         self._parameters = {parameter: (i, name, kinds[name]) for i, (name, parameter) in enumerate(named)}
-        if any(parameter not in self._parameters for parameter in parameters):
-            raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
-        if self._wire is None or self._wire.group is not group:
-            self._wire = Wire(group)
-            if not hasattr(self, "_pool"):
-                self._pool, self._sender = Lane(self._threads, "pack"), Lane(1, "send")
-                self._receiver = Lane(1, "receive")
-            error = self._error_of(self._adopt, self._loaded) if self._loaded else None
+        self._wire = Wire(group)
+        error = self._error_of(self._adopt, self._loaded) if self._loaded else None
+        try:
             self._compare_setup(f"error {error}" if error else f"policy {self._policy}, seed {self._seed}")
-        self._buckets = {}
+        except BaseException:
+            self._wire = None
+            raise
+        self._wire.sent = 0
+        self._pool, self._sender, self._receiver = Lane(self._threads, "pack"), Lane(1, "send"), Lane(1, "receive")
 
     @staticmethod
     def _error_of(function, *arguments):
