@@ -29,6 +29,7 @@ class _Job:
         self.still = still  # indices of the slots that are frozen
         self.framed = bucket.framed() if bucket else []  # those that are packed; the others are averaged plainly
         self.closes_step = False
+        self.measured: Any = None  # a future of Bucket.measure, if the ranks share statistics
         self.packing: List[Any] = []  # futures of Bucket.pack
         self.works: Works = []  # messages in flight
         self.message: Optional[torch.Tensor] = None  # this rank's
@@ -51,8 +52,7 @@ class State:
 
     A bucket is packed by several threads, its message is sent to every peer, and all messages are decoded in rank
     order, while backward continues: the sender, one thread, starts the messages that the receiver, another one, waits
-    for, both bucket by bucket. Buckets with shared statistics wait for the step's last bucket; one message a rank then
-    carries them all. If any rank's gradient of a bucket is not finite, the bucket is averaged plainly, so that its
+    for, both bucket by bucket; shared statistics are a message before it. If any rank's gradient of a bucket is not finite, the bucket is averaged plainly, so that its
     mean is what it would be without the hook. If the mean is not finite, all packers are reset to their state before
     the step. A rank that fails tells the others, and all raise an error.
 
@@ -76,7 +76,8 @@ class State:
         self._crowded: Set[str] = set()  # names of parameters whose frames are too long
         self._step = 0
         self._jobs: List[_Job] = []  # of the step that is being reduced
-        self._waiting: List[_Job] = []  # for the step's last bucket, to agree on shared statistics
+        self._seen: Set[torch.Tensor] = set()  # the parameters of these jobs
+        self._ignored: Set[str] = set()  # names of parameters that DDP does not see
         self._poisoned = False  # the mean of this step is not finite
         self._broken: Optional[BaseException] = None
         self.reset_stats()
@@ -95,11 +96,15 @@ class State:
             self._meet(parameters[0])
         if any(parameter not in self._parameters for parameter in parameters):
             raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
-        if grads.index() == 0:
+        if not self._seen or any(parameter in self._seen for parameter in parameters):
             self._begin()
+        first = not self._seen
+        self._seen.update(parameters)
         still = {i for i, parameter in enumerate(parameters) if not parameter.requires_grad}
         bucket = None if flat.is_sparse else self._bucket(grads.index(), parameters, flat.dtype)
         job = _Job(bucket, flat, self._step, self._wire.exchange(), still)
+        # In the first step of a static graph all buckets have index 0, and none is the last.
+        job.closes_step = grads.is_last() or not first and grads.index() == 0 and self._all_seen()
         self._jobs.append(job)
         if self._broken:
             job.error = RuntimeError(f"crumb: an earlier step has failed: {self._broken}")
@@ -107,21 +112,20 @@ class State:
             self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][1]} is averaged "
                                 "plainly, and so are others")
             job.works = [("any", self._wire.group.allreduce([flat]))]
-        if any(bucket.slots[i].packer.agree_count for i in job.framed):
-            self._waiting.append(job)
-        else:
-            job.closes_step = grads.is_last() and not self._waiting
+        elif any(bucket.slots[i].packer.agree_count for i in job.framed):
+            job.measured = self._pool.submit(bucket.measure, job.framed, flat, job.step)
+        elif not job.error:
             self._pack(job)
-            self._sender.submit(self._guarded, self._send, job)
-        if grads.is_last():
+        self._sender.submit(self._guarded, self._send, job)
+        if job.closes_step:
             self._step += 1
-            self._jobs = []
-            if self._waiting:
-                self._waiting[-1].closes_step = True
-                self._sender.submit(self._guarded, self._agree, *self._waiting)
-                self._waiting = []
+            self._jobs, self._seen = [], set()
             self._advise()
         return job.result.then(_unwrap)
+
+    def _all_seen(self):
+        return all(parameter in self._seen or not parameter.requires_grad or name in self._ignored
+                   for parameter, (_, name, _) in self._parameters.items())
 
     def _meet(self, parameter):
         """Finds the model and the group of one of DDP's parameters. All ranks compare what they were told."""
@@ -129,6 +133,7 @@ class State:
         kinds = kinds_of(model)
         named = list(model.named_parameters())
         self._sizes = {name: parameter.numel() for name, parameter in named}
+        self._ignored = set(getattr(model, "_ddp_params_and_buffers_to_ignore", ()))
         self._parameters = {parameter: (i, name, kinds[name]) for i, (name, parameter) in enumerate(named)}
         self._wire = Wire(group)
         error = self._error_of(self._adopt, self._loaded) if self._loaded else None
@@ -166,11 +171,10 @@ class State:
         """Begins a step. Undoes one that never got its last bucket, as an exception ended its backward."""
         if self._jobs:
             for job in self._jobs:
-                if job not in self._waiting:
-                    job.result.wait()
+                job.result.wait()
             for slot in self._slots.values():
                 slot.restore(self._step)
-            self._jobs, self._waiting, self._poisoned = [], [], False
+            self._jobs, self._seen, self._poisoned = [], set(), False
             self._step += 1
         if self._scaler is not None:
             scale = float(self._scaler.get_scale())
@@ -226,42 +230,38 @@ class State:
                 warnings.warn(text)
 
     def _pack(self, job):
-        if not job.error and job.bucket:
-            job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.still, job.step)
-                           for which in job.bucket.tasks(job.framed)]
+        job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.still, job.step)
+                       for which in job.bucket.tasks(job.framed)]
 
-    def _guarded(self, stage, *jobs):
-        """Runs a stage in a thread. An exception becomes the result of all its jobs and makes later steps fail."""
+    def _guarded(self, stage, job):
+        """Runs a stage in a thread. An exception becomes the result of the job and makes later steps fail."""
         try:
-            stage(*jobs)
+            stage(job)
         except BaseException as error:
             self._broken = self._broken or error
-            for job in jobs:
-                if not job.result.done():
-                    job.result.set_result(error)
+            if not job.result.done():
+                job.result.set_result(error)
 
     # ---- the sender ----
 
-    def _agree(self, *jobs):
-        measured = [self._pool.submit(job.bucket.measure, job.framed, job.flat, job.step) for job in jobs]
-        mine = [stats.result() for stats in measured]
-        everyone = torch.stack(self._wire.gather(torch.cat(mine), jobs[0].tag))
-        for job, stats in zip(jobs, everyone.split([len(stats) for stats in mine], dim=1)):
-            if stats.isnan().any():
-                job.bucket.restore(job.step)
-                job.framed = []
-            else:
-                job.bucket.agree(job.framed, stats)
-            self._pack(job)
-        self._send(*jobs)
+    def _send(self, job):
+        if job.measured:
+            self._agree(job)
+        if job.framed:
+            status = self._packed(job)
+            job.message = job.bucket.message(status, job.framed, str(job.error))
+            job.works = self._wire.share(job.message, job.bucket.inbox, job.tag + 1)
+        self._receiver.submit(self._guarded, self._receive, job)
 
-    def _send(self, *jobs):
-        for job in jobs:
-            if job.framed:
-                status = self._packed(job)
-                job.message = job.bucket.message(status, job.framed, str(job.error))
-                job.works = self._wire.share(job.message, job.bucket.inbox, job.tag + 1)
-            self._receiver.submit(self._guarded, self._receive, job)
+    def _agree(self, job):
+        everyone = torch.stack(self._wire.gather(job.measured.result(), job.tag))
+        if everyone.isnan().any():
+            job.bucket.restore(job.step)
+            job.framed = []
+        else:
+            job.bucket.agree(job.framed, everyone)
+            if not job.error:
+                self._pack(job)
 
     def _packed(self, job):
         """Waits until a job is packed. Returns the status for its message."""
