@@ -157,7 +157,7 @@ def frames_that_would_be_too_long_are_not_sent(rank, ranks):
         stats = pair[0].stats()
         rounding = 3 * 2 * 2 * 4 * ranks  # a rank's part of a bucket is a whole number of elements
         assert stats["sent_bytes"] <= stats["allreduce_bytes"] + rounding, stats
-        assert len([w for w in said if "averaged plainly" in str(w.message)]) == (rank == 0), said
+        assert len([w for w in said if "averaged plainly" in str(w.message)]) == (rank == 0 and ranks == 4), said
     want = sum(gradient(2, r) * (1 / ranks) for r in range(ranks))
     assert torch.equal(got[-SHAPES[-1][0]:], want[-SHAPES[-1][0]:])
 

@@ -23,7 +23,7 @@ from torch.nn.parallel import DistributedDataParallel
 import crumb.torch
 from ranks import run
 
-CASES, STEPS, RANKS = int(os.environ.get("CASES", 24)), 50, 5
+CASES, STEPS, RANKS = int(os.environ.get("CASES", 16)), 50, 5
 OWING = ("adacomp:bin=50", "topk:fraction=0.05", "sign", "twobit:threshold=0.5", "strom:threshold=1", "local:bin=40",
          "onebit", "seide", "topk:fraction=0.2,value=exact", "adacomp:bin=500,coding=entropy")
 OTHERS = "raw", "half", "terngrad", "terngrad:shared=1", "qsgd", "alq"

@@ -187,7 +187,7 @@ class State:
         bucket = self._buckets.get(index)
         if bucket is None or bucket.slots != slots or bucket.dtype != dtype:  # rebuilt after the first step, or cast
             bucket = self._buckets[index] = Bucket(slots, dtype, self._wire.ranks)
-            self._crowded.update(bucket.slots[i].name for i in range(len(slots)) if i not in bucket.framed())
+            self._crowded.update(slot.name for slot in slots if slot.plain)
         return bucket
 
     def _slot(self, parameter):
@@ -314,7 +314,7 @@ class State:
         if job.flat.dtype != torch.float32:
             self._poisoned |= not all(bool(bucket.part(job.flat, i).isfinite().all()) for i in done)
         bucket.stop_packing(set(job.framed) - set(done), job.step)
-        self._crowded.update(bucket.slots[i].name for i in job.framed if i not in done)
+        self._crowded.update(bucket.slots[i].name for i in job.framed if i not in done and not bucket.slots[i].raw)
         self._frame_bytes += len(job.message)
         return done
 
