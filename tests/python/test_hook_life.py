@@ -191,7 +191,7 @@ def nothing_stays_behind(rank, ranks):
     before = left()
     for _ in range(5):
         train()
-    assert left() == before, (left(), before)
+    assert all(now <= then for now, then in zip(left(), before)), (left(), before)
 
 
 def a_state_is_pickled_and_copied(rank, ranks):
@@ -268,8 +268,8 @@ def a_policy_says_what_it_cannot_reach(rank, ranks):
 
     model = torch.nn.Embedding(300, 64), torch.nn.Linear(64, 64), torch.nn.Linear(64, 300)
     embedding = said("conv=adacomp;last=adacomp", *model)
-    assert len(embedding) == (rank == 0) and all("embedding 45 %" in one and "exceed 1.8" in one for one in embedding), \
-        embedding
+    assert len(embedding) == (rank == 0), embedding
+    assert all("embedding 45 %" in one and "exceed 1.8" in one for one in embedding), embedding
     assert not said("fc=adacomp", *model)  # an embedding is as fc
     assert not said("fc,last=adacomp;embedding=raw", *model)
     assert len(said("conv=adacomp", *model)) == (rank == 0)

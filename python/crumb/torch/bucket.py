@@ -13,7 +13,7 @@ from crumb.library import BF16, F16, F32, lib
 from crumb.torch.slot import Slot, is_zero
 
 PACKED, NONFINITE, FAILED = range(3)  # status of a rank's bucket, in its message
-# Mark of a slot in it: a frame follows; or none, and the slot is averaged plainly; or none, as this rank's gradient is 0.
+# Mark of a slot in it: a frame follows; none, and the slot is averaged plainly; none, as this rank's gradient is 0.
 _FRAME, _PLAIN, _NOTHING = range(3)
 _HEAD = struct.Struct("<4sIQ")  # magic, status, bytes of the message; then a mark, one byte, a slot, and the frames
 _MAGIC = b"CRMT"

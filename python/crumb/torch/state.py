@@ -52,9 +52,10 @@ class State:
 
     A bucket is packed by several threads, its message is sent to every peer, and all messages are decoded in rank
     order, while backward continues: the sender, one thread, starts the messages that the receiver, another one, waits
-    for, both bucket by bucket; shared statistics are a message before it. If any rank's gradient of a bucket is not finite, the bucket is averaged plainly, so that its
-    mean is what it would be without the hook. If the mean is not finite, all packers are reset to their state before
-    the step. A rank that fails tells the others, and all raise an error.
+    for, both bucket by bucket; shared statistics are a message before it. If any rank's gradient of a bucket is not
+    finite, the bucket is averaged plainly, so that its mean is what it would be without the hook. If the mean is not
+    finite, all packers are reset to their state before the step. A rank that fails tells the others, and all raise an
+    error.
 
     group: DDP's, or None. threads: that pack and unpack. The other arguments are those of crumb.torch.hook.
     """
@@ -136,21 +137,19 @@ class State:
         self._ignored = set(getattr(model, "_ddp_params_and_buffers_to_ignore", ()))
         self._parameters = {parameter: (i, name, kinds[name]) for i, (name, parameter) in enumerate(named)}
         self._wire = Wire(group)
-        error = self._error_of(self._adopt, self._loaded) if self._loaded else None
+        text = f"policy {self._policy}, seed {self._seed}"
         try:
-            self._compare_setup(f"error {error}" if error else f"policy {self._policy}, seed {self._seed}")
+            if self._loaded:
+                self._adopt(self._loaded)
+        except ValueError as error:
+            text = f"error {error}"
+        try:
+            self._compare_setup(text)
         except BaseException:
             self._wire = None
             raise
         self._wire.sent = 0
         self._pool, self._sender, self._receiver = Lane(self._threads, "pack"), Lane(1, "send"), Lane(1, "receive")
-
-    @staticmethod
-    def _error_of(function, *arguments):
-        try:
-            function(*arguments)
-        except ValueError as error:
-            return error
 
     def _compare_setup(self, text):
         digest = hashlib.sha256(f"{text} {list(self._sizes.items())}".encode()).digest()
@@ -213,7 +212,7 @@ class State:
         return slot
 
     def _advise(self):
-        """Warns, once of each, on rank 0: of a policy that leaves much uncompressed, and of frames that are too long."""
+        """Warns on rank 0, once of each: of frames that are too long, and of a policy that leaves much uncompressed."""
         if self._crowded:
             self._say("plain", f"crumb: frames of {', '.join(sorted(self._crowded))} would be more bytes than a plain "
                                f"all-reduce's over {self._wire.ranks} ranks: they, and others of which this is true, "
@@ -308,10 +307,10 @@ class State:
             bucket.restore(job.step)
             return []
         done = [i for i in job.framed if all(theirs[i] is not None for theirs in frames)]
-        for task in [self._pool.submit(bucket.unpack, which, frames, job.flat, job.step)
-                     for which in bucket.tasks(done)]:
-            self._overflows += task.result()
-        if job.flat.dtype != torch.float32:
+        passed = sum([task.result() for task in [self._pool.submit(bucket.unpack, which, frames, job.flat, job.step)
+                                                 for which in bucket.tasks(done)]])
+        self._overflows += passed
+        if passed:
             self._poisoned |= not all(bool(bucket.part(job.flat, i).isfinite().all()) for i in done)
         bucket.stop_packing(set(job.framed) - set(done), job.step)
         self._crowded.update(bucket.slots[i].name for i in job.framed if i not in done and not bucket.slots[i].raw)
@@ -405,7 +404,8 @@ class State:
         return {
             "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
             "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
-            "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0, "sent_bytes": self._wire.sent if self._wire else 0,
+            "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0,
+            "sent_bytes": self._wire.sent if self._wire else 0,
             "allreduce_bytes": 2 * self._dense_bytes * (ranks - 1) // ranks,
             "pack_seconds": self._pack_seconds, "wait_seconds": self._wait_seconds,
             "unpack_seconds": self._unpack_seconds,
