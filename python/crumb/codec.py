@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple, Union
 
 from crumb.error import check
-from crumb.library import (CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUAL, ESPEC, SIZE_MAX, SPEC_MAX,
-                           CodecStruct, lib)
+from crumb.library import (CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUAL, ESPEC, SPEC_MAX, CodecStruct,
+                           is_size, lib)
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Codec:
 
     def bound(self, n: int) -> int:
         """Returns the bytes of the longest frame for n elements, or 0 if the codec does not take so many."""
-        return lib.crumb_bound(byref(self.struct), n) if 0 <= n <= SIZE_MAX else 0
+        return lib.crumb_bound(byref(self.struct), n) if is_size(n) else 0
 
     def __str__(self) -> str:
         text = ctypes.create_string_buffer(SPEC_MAX)
