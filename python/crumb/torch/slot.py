@@ -18,8 +18,8 @@ def is_zero(values: torch.Tensor) -> bool:
 
 
 class Slot:
-    """n, run, seed: as in Packer. plain: this parameter is averaged without packing. index: of the parameter in the
-    model. owed: the packer's residual, or None."""
+    """n, run, seed: as in Packer. plain: this parameter is averaged without packing. owed: the packer's residual, or
+    None."""
 
     def __init__(self, name: str, codec: Codec, n: int, run: int, seed: int):
         self.name, self.n = name, n
