@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple, Union
 
 from crumb.error import check
-from crumb.library import CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUAL, SPEC_MAX, CodecStruct, lib
+from crumb.library import (CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUAL, ESPEC, SPEC_MAX, CodecStruct,
+                           is_size, lib)
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class Codec:
         if isinstance(spec, Codec):
             ctypes.pointer(self.struct)[0] = spec.struct
             return
+        if "\0" in spec:
+            check(ESPEC, f"{spec!r}, at its zero character")
         text = ctypes.create_string_buffer(spec.encode())
         bad = ctypes.c_void_p()
         status = lib.crumb_parse(byref(self.struct), text, byref(bad))
@@ -105,7 +108,7 @@ class Codec:
 
     def bound(self, n: int) -> int:
         """Returns the bytes of the longest frame for n elements, or 0 if the codec does not take so many."""
-        return lib.crumb_bound(byref(self.struct), n)
+        return lib.crumb_bound(byref(self.struct), n) if is_size(n) else 0
 
     def __str__(self) -> str:
         text = ctypes.create_string_buffer(SPEC_MAX)

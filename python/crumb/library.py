@@ -12,9 +12,14 @@ MAX_KEYS = 8
 MAX_FACTS = 6
 SPEC_MAX = 256
 KNOWN_FINITE = 1
-EINVAL, ENONFINITE, ELENGTH, EPACKER = -1, -4, -9, -11
+EINVAL, ESPEC, ENONFINITE, ELENGTH, EPACKER = -1, -2, -4, -9, -11
 F32, F16, BF16 = 0, 1, 2
 CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES = 1, 2, 4, 8
+
+
+def is_size(n: int) -> bool:
+    """Returns true if n is a size_t; ctypes cuts off what is not."""
+    return c_size_t(n).value == n
 
 
 class CodecStruct(ctypes.Structure):

@@ -6,7 +6,7 @@ from typing import Any, Optional, Sequence, Union
 
 from crumb.codec import Codec
 from crumb.error import check
-from crumb.library import EINVAL, ELENGTH, KNOWN_FINITE, CodecStruct, lib
+from crumb.library import EINVAL, ELENGTH, KNOWN_FINITE, CodecStruct, is_size, lib
 from crumb.memory import elements, octets
 
 _ALIGNMENT = 64  # bytes, a cache line; the library accepts less, but is slower then
@@ -21,7 +21,7 @@ class Packer:
 
     def __init__(self, codec: Union[Codec, str], n: int, seed: int = 0, run: int = 0):
         codec = Codec(codec)
-        if n < 0 or run < 0:
+        if not (is_size(n) and is_size(run)):
             check(EINVAL, f"{n} elements in runs of {run}")
         size = lib.crumb_packer_size(byref(codec.struct), n)
         if not size or not codec.bound(n):

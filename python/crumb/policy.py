@@ -50,7 +50,7 @@ class Policy:
 
         The default threshold is 0.5. Raises ValueError for other keys or values."""
         unknown = set(params) - {"type", "threshold"}
-        if unknown or params.get("type") not in _MXNET:
+        if unknown or params.get("type") not in tuple(_MXNET):
             raise ValueError(f"crumb: compression_params take type ({', '.join(_MXNET)}) and threshold, "
                              f"not {dict(params)}")
         threshold = params.get("threshold", 0.5)

@@ -251,9 +251,16 @@ class Codecs(unittest.TestCase):
         self.assertEqual(len({crumb.Codec("adacomp:bin=500"), crumb.Codec("adacomp")}), 1)
 
     def test_a_bad_spec_is_shown_where_it_is_bad(self):
-        for spec, where in (("adacomp:bn=5", "'bn=5'"), ("adacomp:bin=x", "'x'"), ("?", "'?'"), ("", "its end")):
+        for spec, where in (("adacomp:bn=5", "'bn=5'"), ("adacomp:bin=x", "'x'"), ("?", "'?'"), ("", "its end"),
+                            ("adacomp\0:bin=7", "its zero character")):
             with self.assertRaisesRegex(crumb.Error, re.escape(f"{spec!r}, at {where}")):
                 crumb.Codec(spec)
+
+    def test_sizes_that_are_none(self):
+        for n, run in ((2**64 + 5, 0), (-1, 0), (5, 2**70), (5, -1)):
+            with self.assertRaisesRegex(crumb.Error, f"{n} elements in runs of {run}"):
+                crumb.Packer("seide", n, run=run)
+        self.assertEqual(crumb.Codec("raw").bound(2**64 + 5), 0)
 
     def test_errors_speak_the_library_s_words(self):
         with self.assertRaises(ValueError) as caught:

@@ -68,8 +68,8 @@ class Policies(unittest.TestCase):
                              ({"type": "2bit", "threshold": "auto"}, "twobit:threshold=auto"),
                              ({"type": "1bit", "threshold": 0.125}, "onebit:threshold=0.125")):
             self.assertEqual(str(Policy.from_params(params).choose("fc", 1000)), spec)
-        for params in ({}, {"type": "3bit"}, {"type": "2bit", "level": 1}, {"type": "2bit", "threshold": -1},
-                       {"threshold": 1}, {"type": "1bit", "threshold": "auto"}):
+        for params in ({}, {"type": "3bit"}, {"type": ["2bit"]}, {"type": "2bit", "level": 1},
+                       {"type": "2bit", "threshold": -1}, {"threshold": 1}, {"type": "1bit", "threshold": "auto"}):
             with self.assertRaises(ValueError):
                 Policy.from_params(params)
 

@@ -1,11 +1,11 @@
 """Gradient compression for PyTorch's DistributedDataParallel, in one line:
 
-    ddp.register_comm_hook(*crumb.torch.hook(model, "conv=adacomp:bin=50;fc=adacomp:bin=500"))
+    ddp.register_comm_hook(*crumb.torch.hook(ddp, "conv=adacomp:bin=50;fc=adacomp:bin=500"))
 
 SPDX-License-Identifier: MIT
 """
 import os
-from typing import Any, Callable, Mapping, Optional, Tuple
+from typing import Any, Callable, Mapping, Optional, Tuple, Union
 
 import torch
 import torch.distributed as dist
@@ -17,25 +17,38 @@ __all__ = ["State", "hook"]
 
 
 def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+    if not isinstance(state, State):
+        raise TypeError(f"crumb: the hook wants the state that came with it, not {type(state).__name__}")
     return state.reduce(bucket)
 
 
-def hook(model: torch.nn.Module, policy: Optional[str] = None, *,
+def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] = None, *,
          compression_params: Optional[Mapping[str, Any]] = None, seed: int = 0,
-         process_group: Optional[dist.ProcessGroup] = None, threads: Optional[int] = None) -> Tuple[State, Callable]:
-    """Returns (state, hook) for register_comm_hook. All ranks call it, after init_process_group and in the same order.
+         process_group: Optional[dist.ProcessGroup] = None, threads: Optional[int] = None,
+         scaler: Any = None) -> Tuple[State, Callable]:
+    """Returns (state, hook) for register_comm_hook. Sends nothing: the ranks meet in the first step.
 
-    model: the module, or DDP around it, with gradients of float32, float16 or bfloat16 on the CPU.
+    model: DDP or the module in it, with gradients of float32, float16 or bfloat16 on the CPU. It may be left out, as in
+        hook("terngrad"), also before init_process_group; the state then finds DDP at its first bucket.
     policy: the codec of each parameter, by its kind: one spec for all weights, "adacomp:bin=500", or rules
         KIND[,KIND...]=SPEC joined by ';' for conv, fc, lstm, embedding, bias, batchnorm and last; see crumb.policy.
+        An embedding without a rule is as fc. A weight that an embedding shares with the head is an embedding.
     compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": 0.5}.
     seed: of random rounding; the same on all ranks.
-    process_group: DDP's, unless that is the default one. The hook sends over it; for None it makes a group of its own.
+    process_group: DDP's, over which the hook sends; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
+    scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
 
-    The state has state_dict, load_state_dict and stats. Raises ValueError if the policy is invalid or if model, policy
-    or seed differ between ranks, TypeError for gradients of another type."""
+    The state has state_dict, load_state_dict, rescale and stats. Raises ValueError if the policy is invalid. The first
+    step raises ValueError on all ranks if policy, seed or the parameters' names differ, and TypeError for gradients of
+    another type. Sparse gradients are averaged plainly."""
+    if isinstance(model, str) and policy is None:
+        model, policy = None, model
     if (policy is None) == (compression_params is None):
         raise ValueError("crumb: hook wants a policy or compression_params, one of them")
+    for what, kind, value in (("model", torch.nn.Module, model), ("policy", str, policy),
+                              ("compression_params", Mapping, compression_params)):
+        if value is not None and not isinstance(value, kind):
+            raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
     chosen = Policy(policy) if policy is not None else Policy.from_params(compression_params or {})
-    return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1)), _reduce
+    return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler), _reduce

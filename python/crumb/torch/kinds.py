@@ -3,7 +3,7 @@
 SPDX-License-Identifier: MIT"""
 from typing import Dict
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules import batchnorm, conv
 
 _KINDS = (
@@ -23,13 +23,17 @@ def _kind(module, name, parameter):
 
 
 def kinds_of(model: nn.Module) -> Dict[str, str]:
-    """Returns the kind of every parameter, by name. last: the conv or fc weights that were registered last."""
-    kinds = {}
-    modules = dict(model.named_modules())
-    for name, parameter in model.named_parameters():
-        owner, _, leaf = name.rpartition(".")
-        kinds[name] = _kind(modules[owner], leaf, parameter)
-    weights = [name for name, kind in kinds.items() if kind in ("conv", "fc")]
-    if weights:
-        kinds[weights[-1]] = "last"
-    return kinds
+    """Returns the kind of every parameter, by name. last: the conv or fc weights that were registered last. Weights
+    that an embedding shares with another module, such as a language model's head, are an embedding, and not last."""
+    kinds: Dict[Tensor, str] = {}
+    head = None
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            kind = _kind(module, name, parameter)
+            if kind in ("conv", "fc"):
+                head = parameter
+            if kind == "embedding" or parameter not in kinds:
+                kinds[parameter] = kind
+    if head is not None and kinds[head] in ("conv", "fc"):
+        kinds[head] = "last"
+    return {name: kinds[parameter] for name, parameter in model.named_parameters()}

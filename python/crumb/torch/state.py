@@ -1,32 +1,37 @@
 """The hook's state: packs, exchanges and averages DDP's buckets. SPDX-License-Identifier: MIT"""
+import hashlib
 import time
 import warnings
-from typing import Any, Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.distributed as dist
-from torch.nn.parallel import DistributedDataParallel
 
 from crumb.packer import Packer
 from crumb.policy import Policy, seed_of
+from crumb.torch.advice import advice
 from crumb.torch.bucket import FAILED, NONFINITE, PACKED, Bucket, share
+from crumb.torch.checkpoint import Owed, compare, share_of, states_of
 from crumb.torch.kinds import kinds_of
 from crumb.torch.lane import Lane
+from crumb.torch.owner import Owner
 from crumb.torch.slot import Slot
-from crumb.torch.wire import Wire, wait
+from crumb.torch.wire import Wire, Works, wait
 
-_TAGS = 4  # tags of a job: shared statistics, frames, and two for the plain mean
+_SETUP = 2048  # bytes of a rank's setup, which all ranks compare
 
 
 class _Job:
     """One bucket in one step."""
 
-    def __init__(self, bucket: Bucket, flat: torch.Tensor, step: int, tag: int):
-        self.bucket, self.flat, self.step, self.tag = bucket, flat, step, tag
-        self.framed = bucket.framed()  # indices of the slots that are packed; the others are averaged plainly
+    def __init__(self, bucket: Optional[Bucket], flat: torch.Tensor, step: int, tag: int, still: Set[int]):
+        self.bucket, self.flat, self.step, self.tag = bucket, flat, step, tag  # bucket: None for a sparse gradient
+        self.still = still  # indices of the slots that are frozen
+        self.framed = bucket.framed() if bucket else []  # those that are packed; the others are averaged plainly
         self.closes_step = False
+        self.measured: Any = None  # a future of Bucket.measure, if the ranks share statistics
         self.packing: List[Any] = []  # futures of Bucket.pack
-        self.works: List[Any] = []  # messages in flight
+        self.works: Works = []  # messages in flight
         self.message: Optional[torch.Tensor] = None  # this rank's
         self.error: Optional[BaseException] = None
         self.result: torch.futures.Future = torch.futures.Future()
@@ -42,127 +47,224 @@ def _unwrap(future):
 class State:
     """The hook's state, one packer a parameter. Every rank has its own; state_dict and load_state_dict checkpoint it.
 
+    Model and group are those of the DDP that hands over the first bucket; a parameter gets its packer with its first
+    bucket, so that a frozen one costs nothing. Messages go over DDP's group, and have its timeout.
+
     A bucket is packed by several threads, its message is sent to every peer, and all messages are decoded in rank
     order, while backward continues: the sender, one thread, starts the messages that the receiver, another one, waits
-    for, both bucket by bucket. Buckets with shared statistics wait for the step's last bucket; one message a rank then
-    carries them all. If any rank's gradient of a bucket is not finite, the bucket is averaged plainly, so that its
-    mean is what it would be without the hook. If the mean is not finite, all packers are reset to their state before
-    the step.
+    for, both bucket by bucket; shared statistics are a message before it. If any rank's gradient of a bucket is not
+    finite, the bucket is averaged plainly, so that its mean is what it would be without the hook. If the mean is not
+    finite, all packers are reset to their state before the step. A rank that fails tells the others, and all raise an
+    error.
 
-    group: the ranks, None for all. threads: that pack and unpack. Raises as crumb.torch.hook does.
+    group: DDP's, or None. threads: that pack and unpack. The other arguments are those of crumb.torch.hook.
     """
 
-    def __init__(self, model: torch.nn.Module, policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
-                 threads: int):
-        if isinstance(model, DistributedDataParallel):
-            model = model.module
-        self._wire = Wire(group)
-        self._slots: Dict[torch.Tensor, Slot] = {}
-        kinds = kinds_of(model)
-        for i, (name, parameter) in enumerate(model.named_parameters()):
-            n = parameter.numel()
-            run = n // len(parameter) if parameter.dim() > 1 and n else 0
-            if parameter.dtype not in (torch.float32, torch.float16, torch.bfloat16):
-                raise TypeError("crumb takes gradients of float32, float16 or bfloat16, "
-                                f"and those of {name} are {parameter.dtype}")
-            slot = Slot(name, policy.choose(kinds[name], n), n, run, seed_of(seed, self._wire.rank, i))
-            fits = share(n, parameter.element_size(), self._wire.ranks)
-            slot.plain = slot.packer.codec.info.fixed and not slot.raw and slot.packer.bound > fits
-            self._slots[parameter] = slot
-        self._setup = f"{policy}, seed {seed}: " + " ".join(f"{slot.name}[{slot.n}]" for slot in self._slots.values())
-        self._check_setup()
+    def __init__(self, model: Optional[torch.nn.Module], policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
+                 threads: int, scaler: Any):
+        if "fc" in policy.codecs:
+            policy.codecs.setdefault("embedding", policy.codecs["fc"])
+        self._policy, self._seed, self._threads, self._scaler = policy, seed, threads, scaler
+        self._owner = Owner(model, group)
+        self._wire: Optional[Wire] = None
+        self._parameters: Dict[torch.Tensor, Tuple[int, str, str]] = {}  # index, name and kind
+        self._sizes: Dict[str, int] = {}  # of all of the model's parameters
+        self._slots: Dict[str, Slot] = {}
+        self._loaded: List[Any] = []  # states that wait for the first bucket
         self._buckets: Dict[int, Bucket] = {}
-        self._warned = False
-        self._pool, self._sender, self._receiver = Lane(threads, "pack"), Lane(1, "send"), Lane(1, "receive")
-        self._step, self._tag = 0, 0
-        self._waiting: List[_Job] = []  # for the step's last bucket, to agree on shared statistics
+        self._scale: Optional[float] = None
+        self._said: Set[str] = set()
+        self._crowded: Set[str] = set()  # names of parameters whose frames are too long
+        self._step = 0
+        self._jobs: List[_Job] = []  # of the step that is being reduced
+        self._seen: Set[torch.Tensor] = set()  # the parameters of these jobs
+        self._ignored: Set[str] = set()  # names of parameters that DDP does not see
         self._poisoned = False  # the mean of this step is not finite
         self._broken: Optional[BaseException] = None
         self.reset_stats()
-
-    def _check_setup(self):
-        text = torch.tensor(list(self._setup.encode()), dtype=torch.uint8)
-        sizes = {int(size) for size in self._wire.gather(torch.tensor([len(text)]), 0)}
-        if len(sizes) > 1 or any(not torch.equal(other, text) for other in self._wire.gather(text, 1)):
-            raise ValueError("crumb: the ranks have different models, policies or seeds")
 
     # ---- the main thread ----
 
     def reduce(self, grads: dist.GradBucket) -> torch.futures.Future:
         """The hook itself, called for every bucket. The future's value is the bucket's buffer, which becomes the mean.
 
-        Raises RuntimeError after a failed step or for unknown parameters, TypeError for a device other than the CPU."""
-        if self._broken:
-            raise RuntimeError("crumb: an earlier step has failed") from self._broken
-        flat = grads.buffer()
+        Raises RuntimeError for unknown parameters, TypeError for gradients of another type or on another device than
+        the CPU. The future raises what has failed in this step or an earlier one."""
+        parameters, flat = list(grads.parameters()), grads.buffer()
         if flat.device.type != "cpu":
             raise TypeError(f"crumb packs gradients in the CPU's memory, and these are on {flat.device}")
-        job = _Job(self._bucket(grads), flat, self._step, self._tag)
-        self._tag += _TAGS
-        if any(job.bucket.slots[i].packer.agree_count for i in job.framed):
-            self._waiting.append(job)
-        else:
-            job.closes_step = grads.is_last() and not self._waiting
+        if self._wire is None:
+            self._meet(parameters[0])
+        if any(parameter not in self._parameters for parameter in parameters):
+            raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
+        if not self._seen or any(parameter in self._seen for parameter in parameters):
+            self._begin()
+        first = not self._seen
+        self._seen.update(parameters)
+        still = {i for i, parameter in enumerate(parameters) if not parameter.requires_grad}
+        bucket = None if flat.is_sparse else self._bucket(grads.index(), parameters, flat.dtype)
+        job = _Job(bucket, flat, self._step, self._wire.exchange(), still)
+        # In the first step of a static graph all buckets have index 0, and none is the last.
+        job.closes_step = grads.is_last() or not first and grads.index() == 0 and self._all_seen()
+        self._jobs.append(job)
+        if self._broken:
+            job.error = RuntimeError(f"crumb: an earlier step has failed: {self._broken}")
+        if bucket is None:
+            self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][1]} is averaged "
+                                "plainly, and so are others")
+            job.works = [("any", self._wire.group.allreduce([flat]))]
+        elif any(bucket.slots[i].packer.agree_count for i in job.framed):
+            job.measured = self._pool.submit(bucket.measure, job.framed, flat, job.step)
+        elif not job.error:
             self._pack(job)
-            self._sender.submit(self._guarded, self._send, job)
-        if grads.is_last():
+        self._sender.submit(self._guarded, self._send, job)
+        if job.closes_step:
             self._step += 1
-            if self._waiting:
-                self._waiting[-1].closes_step = True
-                self._sender.submit(self._guarded, self._agree, *self._waiting)
-                self._waiting = []
+            self._jobs, self._seen = [], set()
+            self._advise()
         return job.result.then(_unwrap)
 
-    def _bucket(self, grads):
+    def _all_seen(self):
+        return all(parameter in self._seen or not parameter.requires_grad or name in self._ignored
+                   for parameter, (_, name, _) in self._parameters.items())
+
+    def _meet(self, parameter):
+        """Finds the model and the group of one of DDP's parameters. All ranks compare what they were told."""
+        model, group = self._owner.find(parameter)
+        kinds = kinds_of(model)
+        named = list(model.named_parameters())
+        self._sizes = {name: parameter.numel() for name, parameter in named}
+        self._ignored = set(getattr(model, "_ddp_params_and_buffers_to_ignore", ()))
+        self._parameters = {parameter: (i, name, kinds[name]) for i, (name, parameter) in enumerate(named)}
+        self._wire = Wire(group)
+        text = f"policy {self._policy}, seed {self._seed}"
         try:
-            slots = [self._slots[parameter] for parameter in grads.parameters()]
-        except KeyError:
-            raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have") from None
-        bucket = self._buckets.get(grads.index())
-        if bucket is None or bucket.slots != slots:  # DDP rebuilds its buckets after the first step
-            bucket = self._buckets[grads.index()] = Bucket(slots, grads.buffer().dtype, self._wire.ranks)
-            self._warn_plain(bucket.slots[i].name for i in range(len(slots)) if i not in bucket.framed())
+            if self._loaded:
+                self._adopt(self._loaded)
+        except ValueError as error:
+            text = f"error {error}"
+        try:
+            self._compare_setup(text)
+        except BaseException:
+            self._wire = None
+            raise
+        self._wire.sent = 0
+        self._pool, self._sender, self._receiver = Lane(self._threads, "pack"), Lane(1, "send"), Lane(1, "receive")
+
+    def _compare_setup(self, text):
+        digest = hashlib.sha256(f"{text} {list(self._sizes.items())}".encode()).digest()
+        mine = torch.zeros(_SETUP, dtype=torch.uint8)
+        said = digest + text.encode()[:_SETUP - len(digest)]
+        mine[:len(said)] = torch.frombuffer(bytearray(said), dtype=torch.uint8)
+        texts = [bytes(theirs.tolist()) for theirs in self._wire.gather(mine, self._wire.exchange())]
+        first = texts[0]
+        shown = [text[len(digest):].rstrip(b"\0").decode(errors="replace") for text in texts]
+        for rank, theirs in enumerate(shown):
+            if theirs.startswith("error"):
+                raise ValueError(f"crumb: rank {rank} cannot begin: {theirs[6:]}")
+            if texts[rank] != first:
+                what = f"{shown[0]} and {theirs}" if theirs != shown[0] else "other names of parameters"
+                raise ValueError(f"crumb: ranks 0 and {rank} have different hooks: {what}")
+
+    def _begin(self):
+        """Begins a step. Undoes one that never got its last bucket, as an exception ended its backward."""
+        if self._jobs:
+            for job in self._jobs:
+                job.result.wait()
+            for slot in self._slots.values():
+                slot.restore(self._step)
+            self._jobs, self._seen, self._poisoned = [], set(), False
+            self._step += 1
+        if self._scaler is not None:
+            scale = float(self._scaler.get_scale())
+            if self._scale not in (None, scale):
+                self.rescale(scale / self._scale)
+            self._scale = scale
+
+    def _bucket(self, index, parameters, dtype):
+        slots = [self._slot(parameter) for parameter in parameters]
+        bucket = self._buckets.get(index)
+        if bucket is None or bucket.slots != slots or bucket.dtype != dtype:  # rebuilt after the first step, or cast
+            bucket = self._buckets[index] = Bucket(slots, dtype, self._wire.ranks)
+            self._crowded.update(slot.name for slot in slots if slot.plain)
         return bucket
 
+    def _slot(self, parameter):
+        name = self._parameters[parameter][1]
+        if name not in self._slots:
+            self._slots[name] = self._new_slot(parameter)
+        return self._slots[name]
+
+    def _new_slot(self, parameter, owed: Optional[Owed] = None, plain=False):
+        """owed, plain: of a checkpoint."""
+        i, name, kind = self._parameters[parameter]
+        n = parameter.numel()
+        run = n // len(parameter) if parameter.dim() > 1 and n else 0
+        slot = Slot(name, self._policy.choose(kind, n), n, run, seed_of(self._seed, self._wire.rank, i))
+        fits = share(n, parameter.element_size(), self._wire.ranks)
+        slot.plain = plain or slot.packer.codec.info.fixed and not slot.raw and slot.packer.bound > fits
+        if isinstance(owed, Packer):
+            if (owed.codec, owed.n) != (slot.packer.codec, n):
+                raise ValueError(f"crumb: the state's packer of {name} is {owed}, and this one is {slot.packer}")
+            slot.load(owed)
+        elif owed is not None and slot.owed is not None:
+            slot.owed.copy_(owed)
+        return slot
+
+    def _advise(self):
+        """Warns on rank 0, once of each: of frames that are too long, and of a policy that leaves much uncompressed."""
+        if self._crowded:
+            self._say("plain", f"crumb: frames of {', '.join(sorted(self._crowded))} would be more bytes than a plain "
+                               f"all-reduce's over {self._wire.ranks} ranks: they, and others of which this is true, "
+                               "are averaged plainly")
+        parts = [(kind, self._slots[name].n * parameter.element_size(),
+                  not self._slots[name].raw and not self._slots[name].plain)
+                 for parameter, (_, name, kind) in self._parameters.items() if name in self._slots]
+        self._say("policy", advice(self._policy, parts))
+
+    def _say(self, what, text):
+        if text and what not in self._said:
+            self._said.add(what)
+            if self._wire.rank == 0:
+                warnings.warn(text)
+
     def _pack(self, job):
-        job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.step)
+        job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.still, job.step)
                        for which in job.bucket.tasks(job.framed)]
 
-    def _guarded(self, stage, *jobs):
-        """Runs a stage in a thread. An exception becomes the result of all its jobs and makes later steps fail."""
+    def _guarded(self, stage, job):
+        """Runs a stage in a thread. An exception becomes the result of the job and makes later steps fail."""
         try:
-            stage(*jobs)
+            stage(job)
         except BaseException as error:
-            self._broken = error
-            for job in jobs:
-                if not job.result.done():
-                    job.result.set_result(error)
+            self._broken = self._broken or error
+            if not job.result.done():
+                job.result.set_result(error)
 
     # ---- the sender ----
 
-    def _agree(self, *jobs):
-        measured = [self._pool.submit(job.bucket.measure, job.framed, job.flat, job.step) for job in jobs]
-        mine = [stats.result() for stats in measured]
-        everyone = torch.stack(self._wire.gather(torch.cat(mine), jobs[0].tag))
-        for job, stats in zip(jobs, everyone.split([len(stats) for stats in mine], dim=1)):
-            if stats.isnan().any():
-                job.bucket.restore(job.step)
-                job.framed = []
-            else:
-                job.bucket.agree(job.framed, stats)
-            self._pack(job)
-        self._send(*jobs)
+    def _send(self, job):
+        if job.measured:
+            self._agree(job)
+        if job.framed:
+            status = self._packed(job)
+            job.message = job.bucket.message(status, job.framed, str(job.error))
+            job.works = self._wire.share(job.message, job.bucket.inbox, job.tag + 1)
+        self._receiver.submit(self._guarded, self._receive, job)
 
-    def _send(self, *jobs):
-        for job in jobs:
-            if job.framed:
-                job.message = job.bucket.message(self._packed(job), job.framed)
-                job.works = self._wire.share(job.message, job.bucket.inbox, job.tag + 1)
-            self._receiver.submit(self._guarded, self._receive, job)
+    def _agree(self, job):
+        everyone = torch.stack(self._wire.gather(job.measured.result(), job.tag))
+        if everyone.isnan().any():
+            job.bucket.restore(job.step)
+            job.framed = []
+        else:
+            job.bucket.agree(job.framed, everyone)
+            if not job.error:
+                self._pack(job)
 
     def _packed(self, job):
         """Waits until a job is packed. Returns the status for its message."""
-        status = PACKED
+        status = FAILED if job.error else PACKED
         for task in job.packing:
             try:
                 result, seconds = task.result()
@@ -178,12 +280,18 @@ class State:
         began = time.perf_counter()
         wait(job.works)
         unpacked = time.perf_counter()
-        done = self._unpack(job) if job.framed else []
-        averaged = time.perf_counter()
-        self._mean(job, [i for i in range(len(job.bucket.slots)) if i not in done])
+        if job.bucket:
+            done = self._unpack(job) if job.framed else []
+            averaged = time.perf_counter()
+            self._mean(job, [i for i in range(len(job.bucket.slots)) if i not in done])
+            self._dense_bytes += job.bucket.n * job.bucket.width
+        else:
+            averaged = unpacked
+            job.flat.div_(self._wire.ranks)
         self._unpack_seconds += averaged - unpacked
         self._wait_seconds += time.perf_counter() - averaged + unpacked - began
-        self._dense_bytes += job.bucket.n * job.bucket.width
+        if job.error:
+            raise job.error
         if job.closes_step:
             self._close_step(job.step)
         job.result.set_result(job.flat)
@@ -191,18 +299,21 @@ class State:
     def _unpack(self, job):
         """Replaces slots of job.flat by the mean of all ranks' frames. Returns the indices of these slots."""
         bucket, rank = job.bucket, self._wire.rank
+        if job.error:
+            raise job.error
         messages = [*bucket.inbox[:rank], job.message, *bucket.inbox[rank:]]
         statuses, frames = zip(*(bucket.read(message, sender) for sender, message in enumerate(messages)))
-        if FAILED in statuses:
-            raise job.error or RuntimeError(f"crumb: rank {statuses.index(FAILED)} could not pack its gradient")
         if NONFINITE in statuses:
             bucket.restore(job.step)
             return []
-        done = [i for i in job.framed if all(theirs[i][1] for theirs in frames)]
-        for task in [self._pool.submit(bucket.unpack, which, frames, job.flat) for which in bucket.tasks(done)]:
-            task.result()
-        bucket.stop_packing(set(job.framed) - set(done), job.step, job.flat)
-        self._warn_plain(bucket.slots[i].name for i in job.framed if i not in done)
+        done = [i for i in job.framed if all(theirs[i] is not None for theirs in frames)]
+        passed = sum([task.result() for task in [self._pool.submit(bucket.unpack, which, frames, job.flat, job.step)
+                                                 for which in bucket.tasks(done)]])
+        self._overflows += passed
+        if passed:
+            self._poisoned |= not all(bool(bucket.part(job.flat, i).isfinite().all()) for i in done)
+        bucket.stop_packing(set(job.framed) - set(done), job.step)
+        self._crowded.update(bucket.slots[i].name for i in job.framed if i not in done and not bucket.slots[i].raw)
         self._frame_bytes += len(job.message)
         return done
 
@@ -210,74 +321,99 @@ class State:
         """Replaces these slots' gradients in job.flat by their mean over the ranks, without packing."""
         if not which:
             return
-        parts = [job.bucket.part(job.flat, i) for i in which]
-        together = torch.cat(parts) if len(parts) < len(job.bucket.slots) else job.flat
+        bucket = job.bucket
+        bucket.settle([i for i in which if bucket.slots[i].plain], job.flat, job.still, job.step)
+        parts = [bucket.part(job.flat, i) for i in which]
+        together = torch.cat(parts) if len(parts) < len(bucket.slots) else job.flat
         self._wire.mean(together, job.tag + 2)
         if together is not job.flat:
             for part, mean in zip(parts, together.split([len(part) for part in parts])):
                 part.copy_(mean)
         self._poisoned |= not bool(together.isfinite().all())
-        self._frame_bytes += len(together) * job.bucket.width
-
-    def _warn_plain(self, names):
-        names = list(names)
-        if names and not self._warned and self._wire.rank == 0:
-            warnings.warn(f"crumb: frames of {', '.join(names)} would be more bytes than a plain all-reduce's over "
-                          f"{self._wire.ranks} ranks: they, and others of which this is true, are averaged plainly")
-        self._warned |= bool(names)
+        self._frame_bytes += len(together) * bucket.width
 
     def _close_step(self, step):
         self._skipped += self._poisoned
         if self._poisoned:
-            for slot in self._slots.values():
+            for slot in list(self._slots.values()):
                 slot.restore(step)
         self._poisoned = False
         self._steps += 1
 
     # ---- between steps ----
 
+    def rescale(self, factor: float) -> None:
+        """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before."""
+        for slot in self._slots.values():
+            if slot.owed is not None:
+                slot.owed *= factor
+
     def state_dict(self) -> Dict[str, Any]:
-        """Returns the packers' state between two steps, for torch.save. Every rank saves and loads its own."""
+        """Returns the packers' state between two steps, for torch.save. Every rank saves its own. It has no packer of
+        parameters that are raw, or have always been frozen."""
+        if self._loaded:
+            raise RuntimeError("crumb: a state that was loaded can be saved again after its first step")
         return {
-            "setup": self._setup, "rank": self._wire.rank, "ranks": self._wire.ranks,
-            "plain": [slot.name for slot in self._slots.values() if slot.plain],
-            "packers": {slot.name: torch.frombuffer(bytearray(slot.packer.to_bytes()), dtype=torch.uint8)
-                        for slot in self._slots.values()},
+            "policy": str(self._policy), "seed": self._seed, "model": dict(self._sizes), "scale": self._scale,
+            "rank": self._wire.rank if self._wire else 0, "ranks": self._wire.ranks if self._wire else 0,
+            "plain": [name for name, slot in self._slots.items() if slot.plain],
+            "packers": {name: torch.frombuffer(bytearray(slot.packer.to_bytes()), dtype=torch.uint8)
+                        for name, slot in self._slots.items() if not slot.raw},
         }
 
-    def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Continues from a state_dict. Raises ValueError if model, policy, seed, rank or number of ranks differ, or if
-        a packer is damaged; then nothing has changed."""
-        for key, own in ("setup", self._setup), ("rank", self._wire.rank), ("ranks", self._wire.ranks):
-            if state[key] != own:
-                raise ValueError(f"crumb: the state is of {key} {state[key]}, and this is {key} {own}")
-        packers = [Packer.from_bytes(state["packers"][slot.name]) for slot in self._slots.values()]
-        for slot, packer in zip(self._slots.values(), packers):
-            if (packer.codec, packer.n) != (slot.packer.codec, slot.n):
-                raise ValueError(f"crumb: the state's packer of {slot.name} is a {packer}")
-        for slot, packer in zip(self._slots.values(), packers):
-            slot.load(packer, slot.name in state["plain"])
-        self._buckets = {}
+    def load_state_dict(self, state: Any) -> None:
+        """Continues from a state_dict; on another number of ranks from the list of all ranks' state_dicts, whose debts
+        are divided among the ranks so that the mean of them is what it was. Raises ValueError, and changes nothing, if
+        policy, seed, model or ranks differ, or if a packer is damaged. Before the first step that is when the first
+        step raises it, as far as model and ranks are not known yet."""
+        states = states_of(state)
+        for one in states:
+            compare(one, str(self._policy), self._seed, self._sizes)
+        if self._wire:
+            self._adopt(states)
+        else:
+            self._loaded = states
+
+    def _adopt(self, states):
+        for one in states:
+            compare(one, str(self._policy), self._seed, self._sizes)
+        owed, plain = share_of(states, self._wire.rank, self._wire.ranks)
+        slots = {name: self._new_slot(parameter, owed[name], name in plain)
+                 for parameter, (_, name, _) in self._parameters.items() if name in owed}
+        self._slots, self._buckets, self._loaded, self._scale = slots, {}, [], states[0]["scale"]
+
+    def __getstate__(self):
+        return {"policy": self._policy, "seed": self._seed, "threads": self._threads, "scaler": self._scaler,
+                "loaded": self._loaded or [self.state_dict()]}
+
+    def __setstate__(self, saved):
+        self.__init__(None, saved["policy"], saved["seed"], None, saved["threads"], saved["scaler"])
+        self._loaded = saved["loaded"]
 
     def stats(self) -> Dict[str, float]:
         """Returns this rank's counts since the last reset_stats.
 
-        steps: all steps. skipped: those whose mean was not finite.
+        steps: all steps. skipped: those whose mean was not finite. overflows: how often a parameter's mean, with what
+            was owed, passed the largest number of its type; the rest is owed still, or the step is a skipped one.
         dense_bytes: of the gradients. frame_bytes: of the messages and plainly averaged slots that stood for them.
         ratio: dense_bytes / frame_bytes.
         sent_bytes: to all peers together. allreduce_bytes: that a ring all-reduce would have sent.
         pack_seconds: of all packing threads together. wait_seconds, unpack_seconds: of the receiver. All overlap with
             backward."""
+        ranks = self._wire.ranks if self._wire else 1
         return {
-            "steps": self._steps, "skipped": self._skipped,
+            "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
             "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
-            "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0, "sent_bytes": self._wire.sent,
-            "allreduce_bytes": 2 * self._dense_bytes * (self._wire.ranks - 1) // self._wire.ranks,
+            "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0,
+            "sent_bytes": self._wire.sent if self._wire else 0,
+            "allreduce_bytes": 2 * self._dense_bytes * (ranks - 1) // ranks,
             "pack_seconds": self._pack_seconds, "wait_seconds": self._wait_seconds,
             "unpack_seconds": self._unpack_seconds,
         }
 
     def reset_stats(self) -> None:
         """Sets all counts to 0."""
-        self._steps = self._skipped = self._dense_bytes = self._frame_bytes = self._wire.sent = 0
+        self._steps = self._skipped = self._overflows = self._dense_bytes = self._frame_bytes = 0
+        if self._wire:
+            self._wire.sent = 0
         self._pack_seconds = self._wait_seconds = self._unpack_seconds = 0.0

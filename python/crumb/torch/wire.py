@@ -1,36 +1,48 @@
 """Messages between the ranks of a process group, and the plain mean. SPDX-License-Identifier: MIT"""
-from typing import List, Optional
+from itertools import count
+from typing import Any, Iterator, List, Tuple
+from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
 
-_TAGS = 1 << 30  # process groups number messages in 31 bits
+_FIRST, _TAGS = 1 << 30, 1 << 30  # gloo's tags have 31 bits; the upper half is left to hooks
+_exchanges: "WeakKeyDictionary[dist.ProcessGroup, Iterator[int]]" = WeakKeyDictionary()
+
+Works = List[Tuple[Any, Any]]  # a peer, and the work of sending to it or of receiving from it
 
 
 class Wire:
-    """Messages within a process group. A tag is a number that identifies one exchange; several may be in flight.
+    """Messages within DDP's own process group, whose timeout they have. An exchange is numbered; all ranks start those
+    of one group in the same order, as they do collectives. Each has four tags, and several may be in flight."""
 
-    group: None for a new gloo group of all ranks, whose messages cannot be confused with DDP's or the script's."""
-
-    def __init__(self, group: Optional[dist.ProcessGroup]):
-        self.group = group if group is not None else dist.new_group(backend="gloo")
-        self.rank = dist.get_rank(self.group)
-        self.ranks = dist.get_world_size(self.group)
+    def __init__(self, group: dist.ProcessGroup):
+        backend = group._get_backend(torch.device("cpu")).name() if hasattr(group, "_get_backend") else \
+            dist.get_backend(group)
+        if "gloo" not in backend:
+            raise ValueError(f"crumb sends gradients in the CPU's memory over gloo, and this group is of {backend}")
+        self.group = group
+        self.rank, self.ranks = group.rank(), group.size()
         self.peers = [rank for rank in range(self.ranks) if rank != self.rank]
         self.sent = 0  # bytes, to all peers
+        self._exchanges = _exchanges.setdefault(group, count())
+
+    def exchange(self) -> int:
+        """Returns the first of the next exchange's four tags."""
+        return _FIRST + 4 * next(self._exchanges) % _TAGS
 
     def send(self, data: torch.Tensor, rank: int, tag: int):
         """Starts sending a contiguous tensor, which must not change until the returned work's wait() has returned."""
         data = data.view(torch.uint8)
         self.sent += data.numel()
-        return self.group.send([data], rank, tag % _TAGS)
+        return rank, self.group.send([data], rank, tag)
 
     def receive(self, room: torch.Tensor, rank: int, tag: int):
         """Starts receiving into a contiguous tensor; returns the work to wait for. The message may be shorter, which
         gloo does not report: it has to carry its length."""
-        return self.group.recv([room.view(torch.uint8)], rank, tag % _TAGS)
+        return rank, self.group.recv([room.view(torch.uint8)], rank, tag)
 
-    def share(self, data: torch.Tensor, rooms: List[torch.Tensor], tag: int):
+    def share(self, data: torch.Tensor, rooms: List[torch.Tensor], tag: int) -> Works:
         """Starts sending data to all peers and receiving theirs into rooms, one a peer. Returns the works."""
         return ([self.receive(room, peer, tag) for peer, room in zip(self.peers, rooms)] +
                 [self.send(data, peer, tag) for peer in self.peers])
@@ -56,7 +68,12 @@ class Wire:
         wait(self.share(part[self.rank], [part[peer] for peer in self.peers], tag + 1))
 
 
-def wait(works) -> None:
-    """Waits for the works that send, receive and share return."""
-    for work in works:
-        work.wait()
+def wait(works: Works) -> None:
+    """Waits for the works that send, receive and share return, each as long as the group's timeout allows. Raises
+    RuntimeError, which names the rank, if a peer is silent or gone."""
+    for peer, work in works:
+        try:
+            work.wait()
+        except RuntimeError as error:
+            raise RuntimeError(f"crumb: no exchange with rank {peer}, or it has not registered this hook: {error}"
+                               ) from error

@@ -1,0 +1,54 @@
+"""The model and the process group to which a parameter in one of DDP's buckets belongs.
+
+SPDX-License-Identifier: MIT"""
+import weakref
+from typing import List, Optional, Tuple
+
+import torch
+import torch.distributed as dist
+from torch.nn.modules.module import register_module_forward_pre_hook
+from torch.nn.parallel import DistributedDataParallel
+
+
+def _has(module, parameter):
+    return any(own is parameter for own in module.parameters())
+
+
+class Owner:
+    """model, group: as passed to the hook, or None. A bucket does not say which DDP it is of: unless model is one, this
+    notes every DDP that runs forward until find is called. Raises ValueError if the group is not DDP's."""
+
+    def __init__(self, model: Optional[torch.nn.Module], group: Optional[dist.ProcessGroup]):
+        self._model = weakref.ref(model) if model is not None else lambda: None
+        self._group = group
+        self._seen: List[weakref.ref] = []
+        seen = self._seen
+
+        def note(module, _):
+            if isinstance(module, DistributedDataParallel) and not (seen and seen[-1]() is module):
+                seen.append(weakref.ref(module))
+        if isinstance(model, DistributedDataParallel):
+            self._group_of(model)
+            self._watch = lambda: None
+        else:
+            self._watch = weakref.finalize(self, register_module_forward_pre_hook(note).remove)
+
+    def _group_of(self, ddp):
+        if self._group is not None and self._group is not ddp.process_group:
+            raise ValueError("crumb: process_group is not the one over which DistributedDataParallel averages")
+        return ddp.process_group
+
+    def find(self, parameter: torch.Tensor) -> Tuple[torch.nn.Module, dist.ProcessGroup]:
+        """Returns the module inside the DDP that has this parameter, and the DDP's group. If no DDP has run forward,
+        these are the hook's model and group, or the default group. Raises RuntimeError if the model lacks it."""
+        model = self._model()
+        if model is not None and not _has(model, parameter):
+            raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
+        seen = [model] if isinstance(model, DistributedDataParallel) else [ref() for ref in self._seen]
+        holders = [ddp for ddp in seen if ddp is not None and _has(ddp, parameter)]
+        if not holders and model is None:
+            raise RuntimeError("crumb: no DistributedDataParallel with these gradients has run: pass it to the hook")
+        self._watch()
+        if holders:
+            return holders[-1].module, self._group_of(holders[-1])
+        return model, self._group if self._group is not None else dist.distributed_c10d._get_default_group()

@@ -1,0 +1,296 @@
+"""The hook from its making to its end: groups, time-outs, failures, checkpoints, what stays behind.
+
+SPDX-License-Identifier: MIT
+"""
+import copy
+import gc
+import os
+import pickle
+import threading
+import warnings
+from datetime import timedelta
+
+from counted import need
+
+need("torch")
+import torch
+import torch.distributed as dist
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.nn.parallel import DistributedDataParallel
+
+import crumb
+import crumb.torch
+from ranks import gathered, run
+
+
+class Weights(torch.nn.Module):
+    """The loss is the sum of all weights times x, so that every gradient is x."""
+
+    def __init__(self, *shapes, dtype=torch.float32):
+        super().__init__()
+        self.w = torch.nn.ParameterList([torch.nn.Parameter(torch.zeros(shape, dtype=dtype)) for shape in shapes])
+
+    def forward(self, *gradients):
+        return sum((w.float() * x).sum() for w, x in zip(self.w, gradients))
+
+
+def hooked(policy, *shapes, dtype=torch.float32, group=None, **options):
+    ddp = DistributedDataParallel(Weights(*shapes, dtype=dtype), process_group=group)
+    state, hook = crumb.torch.hook(policy, **options)
+    ddp.register_comm_hook(state, hook)
+    return ddp, state
+
+
+def gradient(step, rank, shape=(400, 10)):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(100 * step + rank))
+
+
+def step(ddp, *gradients):
+    ddp.zero_grad()
+    ddp(*gradients).backward()
+    return ddp.module.w[0].grad.clone()
+
+
+def owed(state, name="w.0"):
+    return torch.frombuffer(state._slots[name].packer.residual, dtype=torch.float32).clone()
+
+
+def refused(expected, function):
+    try:
+        function()
+    except expected as error:
+        return str(error)
+    raise AssertionError(f"no {expected.__name__}")
+
+
+def the_group_is_ddps(rank, ranks):
+    pairs = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+    ddp, _ = hooked("fc,last=half", (100, 10), group=pairs[rank // 2])
+    got = step(ddp, torch.full((100, 10), float(rank)))
+    assert (got == (0.5 if rank < 2 else 2.5)).all()
+    said = refused(ValueError, lambda: crumb.torch.hook(ddp, "half", process_group=pairs[1 - rank // 2]))
+    assert "process_group" in said
+
+
+def a_silent_peer_is_waited_for_as_the_group_says(rank, ranks):
+    for registers in True, False:
+        group = dist.new_group(timeout=timedelta(seconds=2))
+        ddp = DistributedDataParallel(Weights((100, 10)), process_group=group)
+        if registers or rank == 0:
+            ddp.register_comm_hook(*crumb.torch.hook(ddp, "fc,last=sign"))
+        for _ in range(2 if registers else 0):  # DDP itself exchanges its new buckets before the second
+            step(ddp, torch.ones(100, 10))
+        if rank == 0:
+            said = refused(RuntimeError, lambda: step(ddp, torch.ones(100, 10)))
+            assert "rank 1" in said, said
+        dist.barrier()
+
+
+def a_wrong_policy_on_one_rank_keeps_nobody_waiting(rank, ranks):
+    if rank == 1:
+        refused(ValueError, lambda: crumb.torch.hook("nothing"))
+    ddp, state = hooked("fc,last=sign" if rank else "fc,last=half", (100, 10))
+    said = refused(Exception, lambda: step(ddp, torch.ones(100, 10)))
+    assert "fc=half" in said and "fc=sign" in said, said
+
+
+def a_rank_that_fails_and_lives_on_tells_the_others(rank, ranks):
+    ddp, state = hooked("fc,last=sign", (100, 10))
+    step(ddp, torch.ones(100, 10))
+    if rank == 1:
+        state._broken = RuntimeError("out of luck")
+    assert "out of luck" in refused(RuntimeError, lambda: step(ddp, torch.ones(100, 10)))
+
+
+def frozen_parameters_cost_nothing(rank, ranks):
+    for dtype in torch.uint8, torch.float64, torch.float32:
+        model = torch.nn.Sequential(torch.nn.Linear(100, 100), torch.nn.Linear(100, 10))
+        model[0].requires_grad_(False)
+        model.register_parameter("base", torch.nn.Parameter(torch.zeros(1000, dtype=dtype), requires_grad=False))
+        ddp = DistributedDataParallel(model)
+        state, hook = crumb.torch.hook(ddp, "adacomp:bin=50")
+        ddp.register_comm_hook(state, hook)
+        ddp(torch.randn(8, 100)).square().mean().backward()
+        assert set(state.state_dict()["packers"]) == {"1.weight"}
+
+
+def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
+    class Scaler:
+        scale = 65536.0
+
+        def get_scale(self):
+            return self.scale
+
+    for scaler in Scaler(), None:
+        ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10), scaler=scaler)
+        scale, put, got = 65536.0, 0, 0
+        for i in range(12):
+            if i and i % 4 == 0:
+                scale /= 2
+                if scaler:
+                    scaler.scale = scale
+                else:
+                    state.rescale(0.5)
+            x = gradient(i, 0)
+            put, got = put + x, got + step(ddp, x * scale) / scale
+        torch.testing.assert_close(put, got + owed(state).view(400, 10) / scale, rtol=1e-4, atol=1e-4)
+
+
+def a_mean_above_float16_is_owed(rank, ranks):
+    ddp, state = hooked("fc,last=topk:fraction=0.1", (40, 10), dtype=torch.float16)
+    x = torch.zeros(40, 10)
+    x[:, 0], x[:, 1], x[:, 2] = 30000, 29000, -28000
+    got = 0
+    for i in range(12):
+        mean = step(ddp, x)
+        assert mean.isfinite().all()
+        got = got + mean.float()
+    torch.testing.assert_close(got + owed(state).view(40, 10), 12 * x, rtol=1e-3, atol=0)
+    assert state.stats()["overflows"] and not state.stats()["skipped"]
+
+
+def the_type_of_a_bucket_may_change(rank, ranks):
+    model = Weights((100, 10))
+    ddp = DistributedDataParallel(model)
+    state, hook = crumb.torch.hook(ddp, "fc,last=twobit:threshold=1")
+    wrapped, number = default_hooks.fp16_compress_wrapper(hook), [0]
+    ddp.register_comm_hook(state, lambda state, bucket: (wrapped if number[0] < 2 else hook)(state, bucket))
+    for number[0] in range(4):
+        assert (step(ddp, torch.ones(100, 10)) == 1).all()
+
+
+def what_nobody_uses_keeps_what_it_owes(rank, ranks):
+    ddp = DistributedDataParallel(Weights((400, 10), (400, 10)), find_unused_parameters=True)
+    state, hook = crumb.torch.hook(ddp, "fc,last=topk:fraction=0.05")
+    ddp.register_comm_hook(state, hook)
+    step(ddp, gradient(0, rank), gradient(1, rank))
+    before = owed(state, "w.1")
+    assert before.any()
+    for i in range(3):
+        step(ddp, gradient(i, rank))
+        assert torch.equal(owed(state, "w.1"), before)
+    ddp.module.w[1].requires_grad_(False)  # while its gradient still stands there
+    for i in range(3):
+        ddp.module.w[0].grad = None
+        ddp.module.w[1].grad = torch.ones(400, 10)
+        ddp(gradient(i, rank)).backward()
+        assert torch.equal(owed(state, "w.1"), before)
+
+
+def nothing_stays_behind(rank, ranks):
+    def left():
+        gc.collect()
+        return threading.active_count(), len(os.listdir("/proc/self/fd"))
+
+    def train():
+        ddp, _ = hooked("fc,last=sign", (100, 10))
+        step(ddp, torch.ones(100, 10))
+        dist.barrier()
+
+    train()
+    before = left()
+    for _ in range(5):
+        train()
+    assert all(now <= then for now, then in zip(left(), before)), (left(), before)
+
+
+def a_state_is_pickled_and_copied(rank, ranks):
+    ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
+    step(ddp, gradient(0, rank))
+    model, again = pickle.loads(pickle.dumps((ddp.module, state)))
+    for other in again, copy.deepcopy(state):
+        new = DistributedDataParallel(copy.deepcopy(model))
+        new.register_comm_hook(other, crumb.torch.hook("raw")[1])
+        assert other is not state
+        if other is again:
+            want = step(ddp, gradient(1, rank))
+        assert torch.equal(step(new, gradient(1, rank)), want)
+
+
+def another_number_of_ranks_owes_the_same_mean(rank, ranks):
+    smaller = dist.new_group([0, 1])
+    spec = "fc,last=topk:fraction=0.05"
+    for before, after in (None, smaller), (smaller, None):
+        states = [None] * ranks
+        saved = None
+        if before is None or rank < 2:
+            ddp, state = hooked(spec, (400, 10), group=before)
+            step(ddp, gradient(0, rank))
+            saved = state.state_dict()
+        dist.all_gather_object(states, saved)
+        states = [one for one in states if one]
+        if after is None or rank < 2:
+            ddp, state = hooked(spec, (400, 10), group=after)
+            state.load_state_dict(states)
+            now = dist.get_world_size(after)
+            put = torch.zeros(400, 10)
+            got = step(ddp, put + (rank == 0))
+            mean = owed(state)
+            dist.all_reduce(mean, group=after)
+            owed_before = sum(torch.frombuffer(crumb.Packer.from_bytes(one["packers"]["w.0"]).residual,
+                                               dtype=torch.float32) for one in states) / len(states)
+            torch.testing.assert_close(got.flatten() + mean / now, owed_before + 1 / now, rtol=1e-4, atol=1e-4)
+            refused(ValueError, lambda: state.load_state_dict(states[0] if rank else states[1]))
+        dist.barrier()
+    ddp, state = hooked("fc,last=sign", (400, 10))
+    said = refused(ValueError, lambda: state.load_state_dict(states))
+    assert "fc=topk" in said and "fc=sign" in said, said
+    ddp, state = hooked(spec, (399, 10))
+    step(ddp, gradient(0, rank, (399, 10)))
+    said = refused(ValueError, lambda: state.load_state_dict(states))
+    assert "4000 elements of w.0" in said and "3990" in said, said
+
+
+def sparse_gradients_are_averaged_plainly(rank, ranks):
+    model = torch.nn.Sequential(torch.nn.Embedding(50, 16, sparse=True), torch.nn.Linear(16, 5))
+    ddp = DistributedDataParallel(model)
+    state, hook = crumb.torch.hook("adacomp:bin=50")
+    ddp.register_comm_hook(state, hook)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for i in range(3):
+            ddp.zero_grad(set_to_none=True)
+            ddp(torch.arange(rank, rank + 2)).sum().backward()
+    assert len([w for w in said if "sparse" in str(w.message) and "0.weight" in str(w.message)]) == (rank == 0)
+    grads = gathered(model[0].weight.grad.to_dense())
+    assert torch.equal(grads[0], grads[1]) and grads[0].any()
+
+
+def a_policy_says_what_it_cannot_reach(rank, ranks):
+    def said(policy, *modules):
+        ddp = DistributedDataParallel(torch.nn.Sequential(*modules))
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            ddp.register_comm_hook(*crumb.torch.hook(policy))
+            for i in range(3):
+                ddp(torch.arange(8)).sum().backward()
+        return [str(w.message) for w in found if "crumb" in str(w.message)]
+
+    model = torch.nn.Embedding(300, 64), torch.nn.Linear(64, 64), torch.nn.Linear(64, 300)
+    embedding = said("conv=adacomp;last=adacomp", *model)
+    assert len(embedding) == (rank == 0), embedding
+    assert all("embedding 45 %" in one and "exceed 1.8" in one for one in embedding), embedding
+    assert not said("fc=adacomp", *model)  # an embedding is as fc
+    assert not said("fc,last=adacomp;embedding=raw", *model)
+    assert len(said("conv=adacomp", *model)) == (rank == 0)
+    assert not said("raw", *model)
+
+
+def lazy_modules_and_lazy_states(rank, ranks):
+    model = torch.nn.Sequential(torch.nn.LazyLinear(8), torch.nn.ReLU(), torch.nn.LazyLinear(4))
+    state, hook = crumb.torch.hook(model, "adacomp:bin=50")
+    model(torch.ones(2, 30))
+    ddp = DistributedDataParallel(model)
+    ddp.register_comm_hook(state, hook)
+    ddp(torch.ones(2, 30)).sum().backward()
+    assert set(state._slots) == {name for name, _ in model.named_parameters()}
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    run((2, [frozen_parameters_cost_nothing, what_is_owed_follows_the_scale_of_the_loss, a_mean_above_float16_is_owed,
+             the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
+             a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, a_policy_says_what_it_cannot_reach,
+             lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
+             a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
+        (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean]))
