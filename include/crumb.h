@@ -47,7 +47,7 @@ extern "C" {
 #define CRUMB_STACK         (128 * 1024) /* bytes of stack with which every call does */
 
 #ifndef CRUMB_API
-#if defined(_WIN32) && defined(CRUMB_EXPORTS) /* the DLL itself; its users need no declspec for functions */
+#if defined(_WIN32) && defined(CRUMB_EXPORTS)
 #define CRUMB_API __declspec(dllexport)
 #elif defined(__GNUC__) && !defined(_WIN32)
 #define CRUMB_API __attribute__((visibility("default")))

@@ -6,8 +6,9 @@ add_library(python_policy MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJE
 target_include_directories(python_policy PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(python_policy PRIVATE crumb_shared)
 set_target_properties(python_policy PROPERTIES C_VISIBILITY_PRESET default)
+# USE_LIBUV: Debian 13's PyTorch is built without it.
 list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY=$<TARGET_FILE:crumb_shared>
-	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0) # Debian 13 builds PyTorch without libuv
+	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
 set(python_tests arrays policy)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
 	list(APPEND python_tests hook hook_life hook_property ddp)

@@ -260,7 +260,7 @@ static void every_f16(void **state)
 	}
 }
 
-/* The self-check is about the build and the rounding mode, on every instruction set. An exchange makes it. */
+/* The self-check is about the build alone, on every instruction set. An exchange makes it. */
 static void self_check(void **state)
 {
 	(void)state;
@@ -273,8 +273,8 @@ static void self_check(void **state)
 		const int answer = crumb_self_check();
 		const int opened = crumb_exchange_open(&exchange, &config, why, sizeof why);
 		leave();
-		assert_int_equal(answer, environments[e].rounding == FE_TONEAREST ? 0 : CRUMB_EFLOAT);
-		assert_int_equal(opened, answer);
+		assert_int_equal(answer, 0);
+		assert_int_equal(opened, 0);
 		crumb_exchange_close(exchange);
 	}
 }

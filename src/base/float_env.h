@@ -31,7 +31,7 @@ static inline void float_env_set(uint64_t env) { (void)env; }
 
 static inline bool float_env_is_default(uint64_t env)
 {
-	return (env & ~FLOAT_ENV_FLAGS) == FLOAT_ENV_DEFAULT;
+	return (env & ~(uint64_t)FLOAT_ENV_FLAGS) == FLOAT_ENV_DEFAULT;
 }
 
 /* Sets the default environment; returns the caller's. */
