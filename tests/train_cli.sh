@@ -5,6 +5,13 @@
 python3 "$SOURCE/tests/small_mnist.py" 600 200 90
 small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
+# Prints a log without its times.
+cat >strip_seconds.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
+END
+
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay decay-first \
@@ -329,11 +336,6 @@ for step, flat in zip((1, 12, 24), flats):
 END
 check "the files" python3 read_dump.py
 check "without a dump" $small --log undumped
-cat >strip_seconds.py <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
-END
 holds "a dump changes nothing" test "$(python3 strip_seconds.py dumped)" = "$(python3 strip_seconds.py undumped)"
 check "a folder that is there" $small --epochs 1 --dump-gradients dump
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
