@@ -92,9 +92,17 @@ for alias in gather=device server=dist_sync; do
 	cut -d ' ' -f 1-8 stdout >many
 	holds "are the same" cmp one many
 done
-refused 2 'no "tree"' "$CRUMB_TRAIN" --plan tree
+for plan in tree dist_async dist_sync_device; do
+	refused 2 "no \"$plan\": there are gather (device), " "$CRUMB_TRAIN" --plan $plan
+	holds "and says what is not there" grep -q 'server (dist_sync), .*but no dist_async or dist_sync_device$' stderr
+done
 
 # ---- a batch by learner ----
+cat >strip_seconds.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
+END
 check "--batch" $small --learners 5 --log whole
 check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
 holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
@@ -121,12 +129,15 @@ holds "the same numbers" cmp numbers1 numbers3
 carets --down 'half:type=f8' 'not understood' 11
 for pair in '{"type":"2bit","threshold":0.25}=twobit:threshold=0.25' \
 	'{ "threshold" : 0.25, "type" : "1bit" }=onebit:threshold=0.25' \
+	"{'type':'2bit', 'threshold':0.5}=twobit:threshold=0.5" \
+	"{'type':'2bit','threshold':'auto'}=twobit:threshold=auto" \
 	'{"type":"none"}=raw' '{"type":"2bit"}=twobit' '{"type":"2bit","threshold":"auto"}=twobit:threshold=auto'; do
 	check "--compression-params ${pair%%\}*}}" $small --epochs 1 --compression-params "${pair%%\}*}}"
 	holds "is ${pair#*\}=}" grep -q "^${pair#*\}=} " stdout
 done
 carets --compression-params '{"type":"3bit"}' 'not understood' 8
 carets --compression-params '{"type":"2bit"' 'not understood' 14
+carets --compression-params "{'type\":'2bit'}" 'not understood' 1
 carets --compression-params '{"type":"none","threshold":1}' 'not understood' 27
 carets --compression-params '{"kind":"2bit"}' 'not understood' 1
 carets --compression-params '{"type":"2bit","threshold":"autos"}' 'not understood' 27

@@ -1,4 +1,4 @@
-/* One JSON object of a few known keys.
+/* One JSON object, or Python dict, of a few known keys.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/options/mxnet.h"
@@ -26,11 +26,11 @@ static bool take(const char **at, char c)
 	return true;
 }
 
-/* Parses a string without escapes; leaves *at if there is none. */
+/* Parses a string without escapes, in quotes of either kind; leaves *at if there is none. */
 static bool take_string(const char **at, const char **text, size_t *length)
 {
 	skip_blanks(at);
-	const char *end = **at == '"' ? strchr(*at + 1, '"') : NULL;
+	const char *end = **at == '"' || **at == '\'' ? strchr(*at + 1, **at) : NULL;
 	if (!end)
 		return false;
 	*text = *at + 1;
@@ -67,19 +67,18 @@ static bool take_type(const char **at, struct params *params)
 
 static bool take_threshold(const char **at, struct params *params)
 {
-	static const char automatic[] = "\"auto\"";
 	skip_blanks(at);
-	params->threshold = *at;
-	params->length = strspn(*at, "+-.0123456789eE");
-	if (strncmp(*at, automatic, sizeof automatic - 1) == 0) {
-		params->threshold++; /* without its quotes */
-		params->length = sizeof automatic - 3;
-		*at += 2;
-	}
-	if (params->length == 0 || params->length > MXNET_SPEC_MAX / 2)
+	const char *begin = *at;
+	if (take_string(at, &params->threshold, &params->length)) {
+		if (equals(params->threshold, params->length, "auto"))
+			return true;
+		*at = begin;
 		return false;
+	}
+	params->threshold = begin;
+	params->length = strspn(begin, "+-.0123456789eE");
 	*at += params->length;
-	return true;
+	return params->length > 0 && params->length <= MXNET_SPEC_MAX / 2;
 }
 
 static bool take_pair(const char **at, struct params *params)

@@ -250,6 +250,19 @@ static int set_down(struct options *options, const struct option *o, const char 
 	return 0;
 }
 
+static int set_plan(struct options *options, const struct option *o, const char *text)
+{
+	const struct plan *plan;
+	options->plan = crumb_plan_find(text);
+	if (options->plan)
+		return 0;
+	fprintf(stderr, "crumb-train: --%s: no \"%s\": there are ", o->name, text);
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		fprintf(stderr, plan->alias ? "%s (%s), " : "%s, ", plan->name, plan->alias);
+	fprintf(stderr, "but no dist_async or dist_sync_device\n");
+	return -1;
+}
+
 static int set(struct options *options, const struct option *o, const char *text)
 {
 	void *field = (char *)options + o->offset;
@@ -281,8 +294,7 @@ static int set(struct options *options, const struct option *o, const char *text
 	case MXNET:
 		return add_translated(options, o, text);
 	case PLAN:
-		options->plan = crumb_plan_find(text);
-		return options->plan ? 0 : wrong(o, text);
+		return set_plan(options, o, text);
 	case DOWN:
 		return set_down(options, o, text);
 	case FLAG:
