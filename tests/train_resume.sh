@@ -64,6 +64,25 @@ check "other threads" "$CRUMB_TRAIN" "$@" --threads 1 --checkpoint parts --resum
 check "every twelfth epoch" "$CRUMB_TRAIN" "$@" --checkpoint some --every 12
 holds "and the last" test "$(ls some | xargs)" = "epoch0000036-rank0 epoch0000040-rank0"
 
+# ---- a run is lengthened ----
+set -- "$@" --schedule step:every=3,factor=0.5
+check "seven epochs" "$CRUMB_TRAIN" "$@" --epochs 7 --checkpoint seven --log seven.log
+check "five" "$CRUMB_TRAIN" "$@" --epochs 5 --checkpoint longer --log longer.log
+check "and two more, otherwise watched" "$CRUMB_TRAIN" "$@" --epochs 7 --checkpoint longer --resume --log longer.log \
+	--threads 1 --every 3 --timeout 9 --learners 3
+holds "nothing is said of the rate" sh -c '! grep -q "learning rate" stderr'
+check "are the same weights, moments and packers" python3 blocks.py longer/epoch0000007-rank0 seven/epoch0000007-rank0
+python3 strip.py seven.log >got
+python3 strip.py longer.log >lengthened
+holds "and the same log" cmp got lengthened
+for schedule in poly cosine; do
+	check "$schedule, two epochs" "$CRUMB_TRAIN" "$@" --schedule $schedule --epochs 2 --checkpoint $schedule
+	check "and a third" "$CRUMB_TRAIN" "$@" --schedule $schedule --epochs 3 --checkpoint $schedule --resume
+	holds "whose rate is named" \
+		grep -qx '  the learning rate goes on as that of 3 epochs; it was that of 2' stderr
+done
+set -- "$@" --schedule cosine
+
 # ---- what is refused ----
 refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
 refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1
@@ -71,18 +90,52 @@ refused 2 '--checkpoint wants one --codec' "$CRUMB_TRAIN" --codec raw --codec ha
 refused 1 'whole holds checkpoints' "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
 python3 strip.py whole.log | head -n 41 >got
 holds "the log stays" cmp got want
-refused 1 'of another run' "$CRUMB_TRAIN" "$@" --lr 0.01 --checkpoint whole --resume
+# Both sides as they may be typed, and the two runs not in full.
+while read -r option value was; do
+	now="--$option $value"
+	[ "$value" = yes ] && now="--$option" value=
+	refused 1 "whole/epoch0000040-rank0 is of another run: then \"$was\", now \"$now\"" \
+		"$CRUMB_TRAIN" "$@" "--$option" $value --checkpoint whole --resume
+	holds "in one line below the codec" test "$(wc -l <stderr)" = 2
+done <<END
+lr 0.01 --lr 0.002
+model lenet-relu --model lenet
+optimizer rmsprop:decay=0.9,epsilon=1e-06 --optimizer adam:beta1=0.9,beta2=0.999,epsilon=1e-08
+schedule step:every=7,factor=0.5 --schedule cosine
+learners 5 --learners 3
+data digits:300 --data mnist:small
+seed 7 --seed 1
+flat yes no --flat
+decay-first yes no --decay-first
+END
+refused 1 'then "--codec conv=adacomp:bin=50;fc,last=terngrad;bias=raw", now "--codec raw"' "$CRUMB_TRAIN" \
+	--data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine --weight-decay 1e-4 --optimizer adam \
+	--lr 0.002 --average 0.9 --codec raw --checkpoint whole --resume
+refused 1 'whole has come to epoch 40: --epochs 39 is before it' "$CRUMB_TRAIN" "$@" --epochs 39 --checkpoint whole --resume
 refused 1 'whole.log: shorter than' sh -c ': >whole.log; exec "$0" "$@" --checkpoint whole --resume --log whole.log' \
 	"$CRUMB_TRAIN" "$@"
-for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' \
-	'del data[20:]' 'data[-2000000] ^= 64'; do
-	python3 -c "
-data = bytearray(open('parts/epoch0000040-rank0', 'rb').read())
-$damage
-import os
-os.makedirs('damaged', exist_ok=True)
-open('damaged/epoch0000040-rank0', 'wb').write(data)"
-	refused 1 'damaged/epoch0000040-rank0: ' "$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
+
+# ---- a damaged file: the one before it is used ----
+cat >damage.py <<'END'
+import sys
+data = bytearray(open("whole/" + sys.argv[1], "rb").read())
+exec(sys.argv[2])
+open("damaged/" + sys.argv[1], "wb").write(data)
+END
+for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' 'data[200] ^= 1' 'del data[20:]' \
+	'del data[3:]' 'del data[:]' 'data[-2000000] ^= 64'; do
+	rm -rf damaged && cp -r whole damaged
+	python3 damage.py epoch0000040-rank0 "$damage"
+	check "$damage" "$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
+	holds "says so in one line" test "$(grep -c 'epoch0000040-rank0: a damaged .* epoch 39 is used$' stderr)" = 1
+	check "comes to the same" python3 blocks.py damaged/epoch0000040-rank0 whole/epoch0000040-rank0
+	python3 damage.py epoch0000040-rank0 "$damage"
+	python3 damage.py epoch0000039-rank0 'data[1000] ^= 1'
+	refused 1 'epoch0000040-rank0: a damaged checkpoint; damaged/epoch0000039-rank0: a damaged checkpoint' \
+		"$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
+	rm damaged/epoch0000039-rank0
+	refused 1 'damaged/epoch0000040-rank0: a damaged checkpoint; there is no other' \
+		"$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
 done
 refused 1 'nowhere/x: No such file' "$CRUMB_TRAIN" "$@" --checkpoint nowhere/x
 refused 1 'moments: Not a directory' "$CRUMB_TRAIN" "$@" --checkpoint moments

@@ -74,12 +74,12 @@ static int find_newest(const struct checkpoint *c, size_t before, size_t *newest
 	return 0;
 }
 
-int checkpoint_open(const struct checkpoint *c, size_t *newest, char *why, size_t cap)
+int checkpoint_find(const struct checkpoint *c, size_t before, size_t *newest, char *why, size_t cap)
 {
 	struct stream s = {.why = why, .cap = cap};
 	snprintf(s.path, sizeof s.path, "%s", c->folder);
 	errno = 0;
-	if ((mkdir(c->folder, 0777) < 0 && errno != EEXIST) || find_newest(c, SIZE_MAX, newest) < 0)
+	if ((mkdir(c->folder, 0777) < 0 && errno != EEXIST) || find_newest(c, before, newest) < 0)
 		return failed(&s, NULL);
 	return 0;
 }
@@ -163,13 +163,33 @@ int checkpoint_write(const struct checkpoint *c, size_t epoch, const struct chec
 
 /* ---- reading ---- */
 
-static bool get(struct stream *s, void *data, size_t size)
+static int damaged(const struct stream *s)
 {
-	if (fread(data, 1, size, s->file) != size)
-		return false;
-	s->sum = (uint32_t)crc32_z(s->sum, data, size);
-	return true;
+	failed(s, "a damaged checkpoint");
+	return CHECKPOINT_DAMAGED;
 }
+
+/* Checks the whole file, so that a damaged one is not taken for another run's, and goes back to its start. */
+static int check_sum(struct stream *s)
+{
+	unsigned char part[1 << 16];
+	uint32_t sum = 0, stored;
+	long left = fseek(s->file, 0, SEEK_END) == 0 ? ftell(s->file) - (long)sizeof stored : -1;
+	rewind(s->file);
+	while (left > 0) {
+		const size_t size = (size_t)left < sizeof part ? (size_t)left : sizeof part;
+		if (fread(part, 1, size, s->file) != size)
+			return damaged(s);
+		sum = (uint32_t)crc32_z(sum, part, size);
+		left -= (long)size;
+	}
+	if (left < 0 || fread(&stored, 1, sizeof stored, s->file) != sizeof stored || stored != sum)
+		return damaged(s);
+	rewind(s->file);
+	return 0;
+}
+
+static bool get(struct stream *s, void *data, size_t size) { return fread(data, 1, size, s->file) == size; }
 
 static bool get_sized(struct stream *s, void *data, size_t size)
 {
@@ -177,46 +197,74 @@ static bool get_sized(struct stream *s, void *data, size_t size)
 	return get(s, &length, sizeof length) && length == size && get(s, data, size);
 }
 
+/* Names the first line in which two runs differ. */
+static int of_another_run(const struct stream *s, const char *then, const char *now)
+{
+	size_t a = strcspn(then, "\n"), b = strcspn(now, "\n");
+	while (a == b && then[a] && memcmp(then, now, a) == 0) {
+		then += a + 1;
+		now += b + 1;
+		a = strcspn(then, "\n");
+		b = strcspn(now, "\n");
+	}
+	snprintf(s->why, s->cap, "%s is of another run: then \"%.*s\", now \"%.*s\"", s->path, (int)a, then,
+	         (int)b, now);
+	return -1;
+}
+
 /* Reads the head and refuses another run's file. */
 static int read_head(struct stream *s, const struct checkpoint *c)
 {
-	char begin[sizeof magic], text[4096];
+	char begin[sizeof magic], text[8192];
 	uint64_t length;
 	if (!get(s, begin, sizeof begin) || memcmp(begin, magic, sizeof magic) != 0 ||
 	    !get(s, &length, sizeof length) || length >= sizeof text || !get(s, text, (size_t)length))
-		return failed(s, "no checkpoint, or a damaged one");
+		return failed(s, "no checkpoint");
 	text[length] = 0;
-	if (strcmp(text, c->run) == 0)
-		return 0;
-	snprintf(s->why, s->cap, "%s is of another run:\n  it was  %s\n  this is %s", s->path, text, c->run);
-	return -1;
+	return strcmp(text, c->run) == 0 ? 0 : of_another_run(s, text, c->run);
 }
 
 static int read_blocks(struct stream *s, const struct checkpoint_block *block, size_t blocks)
 {
-	uint32_t sum, stored;
 	for (size_t i = 0; i < blocks; i++)
 		if (!get_sized(s, block[i].data, block[i].size))
-			return failed(s, "a damaged checkpoint");
-	sum = s->sum;
-	return get(s, &stored, sizeof stored) && stored == sum && fgetc(s->file) == EOF
-	               ? 0
-	               : failed(s, "a damaged checkpoint");
+			return failed(s, "a checkpoint of another build of crumb-train");
+	return 0;
+}
+
+/* Opens the file of an epoch and checks its sum. */
+static int open_checked(struct stream *s, const struct checkpoint *c, size_t epoch)
+{
+	char name[64];
+	file_name(name, epoch, c->rank);
+	if (set_path(s, c->folder, name) < 0)
+		return -1;
+	errno = 0;
+	s->file = fopen(s->path, "rb");
+	return s->file ? check_sum(s) : failed(s, NULL);
+}
+
+static int close_file(struct stream *s, int result)
+{
+	if (s->file)
+		fclose(s->file);
+	return result;
+}
+
+int checkpoint_check(const struct checkpoint *c, size_t epoch, char *why, size_t cap)
+{
+	struct stream s = {.why = why, .cap = cap};
+	return close_file(&s, open_checked(&s, c, epoch));
 }
 
 int checkpoint_read(const struct checkpoint *c, size_t epoch, const struct checkpoint_block *block,
                     size_t blocks, char *why, size_t cap)
 {
 	struct stream s = {.why = why, .cap = cap};
-	char name[64];
-	file_name(name, epoch, c->rank);
-	if (set_path(&s, c->folder, name) < 0)
-		return -1;
-	errno = 0;
-	s.file = fopen(s.path, "rb");
-	if (!s.file)
-		return failed(&s, NULL);
-	const int result = read_head(&s, c) < 0 ? -1 : read_blocks(&s, block, blocks);
-	fclose(s.file);
-	return result;
+	int result = open_checked(&s, c, epoch);
+	if (result == 0)
+		result = read_head(&s, c);
+	if (result == 0)
+		result = read_blocks(&s, block, blocks);
+	return close_file(&s, result);
 }

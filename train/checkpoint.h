@@ -15,7 +15,7 @@
 struct checkpoint {
 	const char *folder;
 	unsigned rank;
-	const char *run; /* identifies the run: options, versions */
+	const char *run; /* identifies the run: lines of what has to be the same when it goes on */
 };
 
 struct checkpoint_block {
@@ -23,11 +23,15 @@ struct checkpoint_block {
 	size_t size;
 };
 
-/* Makes the folder if there is none. *newest: the epoch of this rank's newest file, 0 if it has none. All
- * return 0, or -1 with a line in why, which names the file. */
-int checkpoint_open(const struct checkpoint *checkpoint, size_t *newest, char *why, size_t cap);
+/* Makes the folder if there is none. *newest: the epoch of this rank's newest file below `before`, 0 if it
+ * has none. All return 0, or -1 with a line in why, which names the file. */
+int checkpoint_find(const struct checkpoint *checkpoint, size_t before, size_t *newest, char *why,
+                    size_t cap);
 int checkpoint_write(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                      size_t blocks, char *why, size_t cap);
+/* Also returns CHECKPOINT_DAMAGED, with a line in why, if the file is not as it was written. */
+enum { CHECKPOINT_DAMAGED = -2 };
+int checkpoint_check(const struct checkpoint *checkpoint, size_t epoch, char *why, size_t cap);
 /* On failure the blocks' bytes are unspecified. */
 int checkpoint_read(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                     size_t blocks, char *why, size_t cap);

@@ -1,14 +1,18 @@
-/* SPDX-License-Identifier: MIT */
+/* What is kept, and how a run goes on from it.
+ *
+ * SPDX-License-Identifier: MIT */
 #include "train/resume.h"
 #include "exchange/transport.h"
+#include "measure/program.h"
 #include "train/checkpoint.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The run's state that is no array. */
 struct past {
 	struct report run;
-	size_t step;
+	size_t step, epochs; /* epochs: as the options wanted */
 	uint64_t moves;
 	long log_end;
 };
@@ -59,7 +63,7 @@ static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, str
 {
 	const struct transport *ranks = t->setting->ranks;
 	char run[sizeof t->run + 128];
-	snprintf(run, sizeof run, "crumb-train %s, rank %u of %u, %s", crumb_version(),
+	snprintf(run, sizeof run, "crumb-train %s\nrank %u of %u\n%s", crumb_version(),
 	         ranks ? ranks->rank : 0, ranks ? ranks->ranks : 1, t->run);
 	const struct checkpoint checkpoint = {t->setting->options->checkpoint, ranks ? ranks->rank : 0, run};
 	size_t packers;
@@ -82,7 +86,7 @@ static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, str
 int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
-	struct past past = {*run, t->step, t->moves, t->setting->log->end};
+	struct past past = {*run, t->step, o->epochs, t->moves, t->setting->log->end};
 	if (!o->checkpoint || (run->epoch % o->every > 0 && run->epoch < o->epochs))
 		return 0;
 	return with_blocks(t, checkpoint_write, run->epoch, &past, why, cap);
@@ -107,6 +111,44 @@ static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
 	return result;
 }
 
+/* Takes the one before the newest checkpoint, *epoch, if that is damaged. */
+static int find_whole(const struct checkpoint *checkpoint, size_t *epoch, char *why, size_t cap)
+{
+	char second[4352] = "there is no other";
+	int result = *epoch > 0 ? checkpoint_check(checkpoint, *epoch, why, cap) : 0;
+	if (result != CHECKPOINT_DAMAGED)
+		return result;
+	const size_t length = strlen(why);
+	if (checkpoint_find(checkpoint, *epoch, epoch, second, sizeof second) == 0 && *epoch > 0)
+		result = checkpoint_check(checkpoint, *epoch, second, sizeof second);
+	if (result == 0)
+		program_say("crumb-train: %s; the one of epoch %zu is used", why, *epoch);
+	else
+		snprintf(why + length, cap - length, "; %s", second);
+	return result;
+}
+
+/* Says how the run goes on, or refuses to: the checkpoint may be past the last epoch. */
+static int tell_way(struct train *t, const struct past *past, char *why, size_t cap)
+{
+	const struct options *o = t->setting->options;
+	char line[128];
+	if (past->run.epoch > o->epochs) {
+		snprintf(why, cap, "%s has come to epoch %zu: --epochs %zu is before it", o->checkpoint,
+		         past->run.epoch, o->epochs);
+		return -1;
+	}
+	progress_note(&t->progress, past->run.epoch > 0 ? "goes on from a checkpoint"
+	                                                : "no checkpoint yet: from the start");
+	if (past->run.epoch > 0 && past->epochs != o->epochs && schedule_has_end(&o->schedule)) {
+		snprintf(line, sizeof line,
+		         "the learning rate goes on as that of %zu epochs; it was that of %zu", o->epochs,
+		         past->epochs);
+		progress_note(&t->progress, line);
+	}
+	return 0;
+}
+
 int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
@@ -116,7 +158,7 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 	size_t epoch;
 	if (!o->checkpoint)
 		return 0;
-	if (checkpoint_open(&checkpoint, &epoch, why, cap) < 0)
+	if (checkpoint_find(&checkpoint, SIZE_MAX, &epoch, why, cap) < 0)
 		return -1;
 	if (!o->resume && epoch > 0) {
 		snprintf(why, cap, "%s holds checkpoints: go on from them with --resume, or remove them",
@@ -125,13 +167,13 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 	}
 	if (!o->resume)
 		return log_resume(t->setting->log, 0, why, cap);
-	if (least_epoch(t, &epoch, why, cap) < 0 ||
+	if (find_whole(&checkpoint, &epoch, why, cap) < 0 || least_epoch(t, &epoch, why, cap) < 0 ||
 	    (epoch > 0 && with_blocks(t, checkpoint_read, epoch, &past, why, cap) < 0))
+		return -1;
+	if (tell_way(t, &past, why, cap) < 0)
 		return -1;
 	*run = past.run;
 	t->step = t->progress.done = past.step;
 	t->moves = past.moves;
-	progress_note(&t->progress,
-	              epoch > 0 ? "goes on from a checkpoint" : "no checkpoint yet: from the start");
 	return log_resume(t->setting->log, past.log_end, why, cap);
 }

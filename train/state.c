@@ -113,6 +113,9 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 		return -1;
 	}
 	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
+	char agreed[sizeof t->run + 128];
+	snprintf(agreed, sizeof agreed, "%s%zu epochs, a checkpoint every %zu, resumed: %d", t->run,
+	         o->epochs, o->checkpoint ? o->every : 0, o->resume);
 	const bool tuned = crumb_script_meant(t->codec);
 	const struct crumb_exchange_config config = {
 	        .slices = tuned ? net->slice : t->slice,
@@ -120,7 +123,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .policy = &o->codec[codec].policy,
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
-	        .model = t->run,
+	        .model = agreed,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
 	        .net = s->ranks,
@@ -141,9 +144,10 @@ int train_open(struct train *t, const struct train_setting *s, size_t codec, cha
 {
 	const struct options *o = s->options;
 	*t = (struct train){.setting = s, .codec = o->codec[codec].text};
-	const int length = snprintf(t->run, sizeof t->run, "%zu training samples, %zu test samples, ",
-	                            s->data->train.count, s->data->test.count);
-	options_describe(o, codec, t->run + length, sizeof t->run - (size_t)length);
+	options_describe(o, codec, t->run, sizeof t->run);
+	const size_t length = strlen(t->run);
+	snprintf(t->run + length, sizeof t->run - length, "%zu training samples, %zu test samples\n",
+	         s->data->train.count, s->data->test.count);
 	if (open_exchange(t, codec, why, cap) < 0)
 		return -1;
 	if (!allocate(t)) {

@@ -30,6 +30,11 @@ int augment_parse(struct augment *augment, const char *text, const char **bad)
 	return 0;
 }
 
+void augment_write(const struct augment *augment, char *text, size_t cap)
+{
+	choice_write(&types[augment->type], augment, text, cap);
+}
+
 struct shape augment_shape(const struct augment *augment, struct shape image)
 {
 	const int side = (int)augment->side;

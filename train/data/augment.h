@@ -25,6 +25,9 @@ struct augment {
  * defaults. 0, or -1 with *bad at the first offending character. */
 int augment_parse(struct augment *augment, const char *text, const char **bad);
 
+/* Writes a text that augment_parse makes the same of. */
+void augment_write(const struct augment *augment, char *text, size_t cap);
+
 /* Returns the shape of a network's input from images of this shape; of height 0 if they are too small. */
 struct shape augment_shape(const struct augment *augment, struct shape image);
 

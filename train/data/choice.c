@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "train/data/choice.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,4 +57,13 @@ int choice_parse(const struct choice *table, size_t rows, const char *text, size
 		*(double *)((char *)into + table[i].key[k].offset) = value[k];
 	*row = i;
 	return 0;
+}
+
+void choice_write(const struct choice *row, const void *from, char *text, size_t cap)
+{
+	size_t used = (size_t)snprintf(text, cap, "%s", row->name);
+	for (int k = 0; k < CHOICE_MOST_KEYS && row->key[k].name && used < cap; k++)
+		used += (size_t)snprintf(text + used, cap - used, "%c%s=%.12g", k ? ',' : ':',
+		                         row->key[k].name,
+		                         *(const double *)((const char *)from + row->key[k].offset));
 }

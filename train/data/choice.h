@@ -25,4 +25,7 @@ struct choice {
 int choice_parse(const struct choice *table, size_t rows, const char *text, size_t *row, void *into,
                  const char **bad);
 
+/* Writes the text of a row with the values of its keys in the struct at `from`. */
+void choice_write(const struct choice *row, const void *from, char *text, size_t cap);
+
 #endif

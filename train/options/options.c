@@ -307,52 +307,78 @@ static int set(struct options *options, const struct option *o, const char *text
 	return 0;
 }
 
-/* Returns true for options on which no result depends. */
+/* Returns true for options that a run may change when it goes on. */
 static bool is_free(size_t offset)
 {
-	return offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(every) ||
-	       offset == FIELD(probe) || offset == FIELD(resume) || offset == FIELD(estimate);
+	return offset == FIELD(epochs) || offset == FIELD(threads) || offset == FIELD(timeout) ||
+	       offset == FIELD(every) || offset == FIELD(probe) || offset == FIELD(resume) ||
+	       offset == FIELD(estimate) || offset == FIELD(learner_batch); /* --batch follows from it */
+}
+
+/* Writes an option's value as it may be typed; nothing if the option has none that matters. */
+static void write_value(const struct options *options, const struct option *o, size_t codec, char *text,
+                        size_t cap)
+{
+	const void *field = (const char *)options + o->offset;
+	switch (o->type) {
+	case COUNT:
+		snprintf(text, cap, "%zu", *(const size_t *)field);
+		break;
+	case SEED:
+		snprintf(text, cap, "%llu", (unsigned long long)options->seed);
+		break;
+	case REAL:
+		snprintf(text, cap, "%.12g", *(const double *)field);
+		break;
+	case MODEL:
+		snprintf(text, cap, "%s", options->model->name);
+		break;
+	case DATA:
+		snprintf(text, cap, "%s", options->data);
+		break;
+	case AUGMENT:
+		augment_write(field, text, cap);
+		break;
+	case SCHEDULE:
+		schedule_write(field, text, cap);
+		break;
+	case OPTIMIZER:
+		optimizer_write(field, text, cap);
+		break;
+	case CODEC:
+		snprintf(text, cap, "%s", options->codec[codec].text);
+		break;
+	case PLAN:
+		snprintf(text, cap, "%s", options->plan->name);
+		break;
+	case DOWN:
+		snprintf(text, cap, "%s", options->down_text);
+		break;
+	case MXNET:
+	case FILE_NAME:
+	case FLAG:
+	case HELP:
+	case VERSION:
+		break;
+	}
 }
 
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap)
 {
-	const struct schedule *s = &options->schedule;
 	size_t used = 0;
 	*text = 0;
 	for (size_t i = 0; i < OPTIONS && used < cap; i++) {
 		const struct option *o = &table[i];
-		const void *field = (const char *)options + o->offset;
 		char value[4096] = "";
-		if (o->type == COUNT)
-			snprintf(value, sizeof value, "%zu", *(const size_t *)field);
-		else if (o->type == SEED)
-			snprintf(value, sizeof value, "%llu", (unsigned long long)options->seed);
-		else if (o->type == REAL)
-			snprintf(value, sizeof value, "%.12g", *(const double *)field);
-		else if (o->type == DATA || o->type == DOWN)
-			snprintf(value, sizeof value, "%s",
-			         o->type == DATA ? options->data : options->down_text);
-		else if (o->type == MODEL || o->type == PLAN)
-			snprintf(value, sizeof value, "%s",
-			         o->type == MODEL ? options->model->name : options->plan->name);
-		else if (o->type == SCHEDULE)
-			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", s->type, s->every, s->factor,
-			         s->power);
-		else if (o->type == AUGMENT)
-			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g,%.12g", options->augment.type,
-			         options->augment.pad, options->augment.side, options->augment.brightness,
-			         options->augment.contrast);
-		else if (o->type == OPTIMIZER)
-			snprintf(value, sizeof value, "%d:%.12g,%.12g,%.12g", options->optimizer.type,
-			         options->optimizer.beta1, options->optimizer.beta2,
-			         options->optimizer.epsilon);
-		else if (o->type == CODEC)
-			snprintf(value, sizeof value, "%s", options->codec[codec].text);
-		else if (o->type == FLAG && *(const bool *)field)
-			snprintf(value, sizeof value, "yes");
-		if (*value && !is_free(o->offset))
-			used += (size_t)snprintf(text + used, cap - used, "%s--%s %s", used ? " " : "",
-			                         o->name, value);
+		if (is_free(o->offset))
+			continue;
+		write_value(options, o, codec, value, sizeof value);
+		if (*value)
+			used += (size_t)snprintf(text + used, cap - used, "--%s %s\n", o->name, value);
+		else if (o->type == FLAG)
+			used += (size_t)snprintf(
+			        text + used, cap - used, "%s--%s\n",
+			        *(const bool *)((const char *)options + o->offset) ? "" : "no ", o->name);
 	}
 }
 

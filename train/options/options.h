@@ -63,7 +63,8 @@ enum options_result options_parse(struct options *options, int argc, char **argv
 /* Returns the number of CPUs that this process may use. */
 size_t options_cpus(void);
 
-/* Writes the options on which results depend: runs of equal texts (but for --codec) are equal. */
+/* Writes the options on which a step depends, a line each as they may be typed, or "no --flat". Runs of equal
+ * texts and the same --epochs are equal. */
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap);
 
 #endif

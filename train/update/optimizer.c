@@ -30,6 +30,11 @@ int optimizer_parse(struct optimizer *optimizer, const char *text, const char **
 	return 0;
 }
 
+void optimizer_write(const struct optimizer *optimizer, char *text, size_t cap)
+{
+	choice_write(&types[optimizer->type], optimizer, text, cap);
+}
+
 size_t optimizer_moments(const struct optimizer *optimizer)
 {
 	return optimizer->type == OPTIMIZER_ADAM ? 2 : 1;

@@ -23,6 +23,9 @@ struct optimizer {
  * take these defaults. 0, or -1 with *bad at the first offending character. */
 int optimizer_parse(struct optimizer *optimizer, const char *text, const char **bad);
 
+/* Writes a text that optimizer_parse makes the same of. */
+void optimizer_write(const struct optimizer *optimizer, char *text, size_t cap);
+
 /* Returns the number of arrays, each as long as the parameters and zeros at first, that it remembers. */
 #define OPTIMIZER_MOST_MOMENTS 2
 size_t optimizer_moments(const struct optimizer *optimizer);

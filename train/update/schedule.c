@@ -28,6 +28,11 @@ int schedule_parse(struct schedule *schedule, const char *text, const char **bad
 	return 0;
 }
 
+void schedule_write(const struct schedule *schedule, char *text, size_t cap)
+{
+	choice_write(&types[schedule->type], schedule, text, cap);
+}
+
 double schedule_rate(const struct schedule *schedule, double initial, double epoch, double epochs)
 {
 	const double pi = 3.14159265358979323846, progress = epoch / epochs;
@@ -42,6 +47,11 @@ double schedule_rate(const struct schedule *schedule, double initial, double epo
 		break;
 	}
 	return initial;
+}
+
+bool schedule_has_end(const struct schedule *schedule)
+{
+	return schedule->type == SCHEDULE_POLY || schedule->type == SCHEDULE_COSINE;
 }
 
 double schedule_warmup(double warmup, double epoch) { return epoch < warmup ? epoch / warmup : 1; }
