@@ -29,7 +29,7 @@ extern const struct command list_command, pack_command, unpack_command, peek_com
         bench_command, plan_command;
 
 /* Returns the next option's id and its value in *value; OPTION_END when only operands are left, from
- * argv[optind] on; OPTION_BAD after a message. --help and -h print the table and ends the program. */
+ * argv[optind] on; OPTION_BAD after a message. --help and -h print the table and end the program. */
 int command_option(const struct command *command, int argc, char **argv, const char **value);
 
 /* Prints "crumb COMMAND: ..." and where --help is to stderr. Returns STATUS_USAGE. */

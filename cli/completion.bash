@@ -26,6 +26,7 @@ _crumb() {
 	local words whole option piece names kept
 	read -ra words <<<"$line"
 	[[ $line == *[[:blank:]] ]] && words+=("")
+	((${#words[@]} > 1)) || return
 	whole=${words[-1]} option=${words[-2]} # bash's own word may be what follows a ':' or '=' only
 	[[ $whole == --*=* ]] && option=${whole%%=*} whole=${whole#*=}
 	[[ $whole == [\"\']* ]] && whole=${whole:1} breaks="" # within quotes it is the whole

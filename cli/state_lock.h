@@ -15,7 +15,7 @@ struct state_lock {
  * STATUS_FAILED after a message. */
 int state_lock_take(struct state_lock *lock, const char *state);
 
-/* Releases the lock if it is held, and removes its file. */
+/* Releases the lock if it is held, and removes its file if that is empty. */
 void state_lock_release(struct state_lock *lock);
 
 #endif

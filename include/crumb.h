@@ -11,9 +11,10 @@
  * is CRUMB_EINVAL where an error can be returned; functions that return a size, a count or a pointer answer 0
  * or NULL.
  *
- * Every call computes in the default floating-point environment and leaves the caller's as it was (x86 and
- * 64-bit ARM). A caller may trap exceptions, round otherwise or flush subnormal numbers: the bytes are the
- * same. On other machines the calling thread has to round to nearest and to keep subnormal numbers.
+ * Every call computes in the default floating-point environment and leaves the caller's as it was, but for
+ * the flags of exceptions that have occurred (x86 and 64-bit ARM). A caller may trap exceptions, round
+ * otherwise or flush subnormal numbers: the bytes are the same. On other machines the calling thread has to
+ * round to nearest and to keep subnormal numbers.
  *
  * The library allocates nothing, prints nothing, starts no thread and reads no environment. No call needs
  * more than CRUMB_STACK bytes of stack. Two threads may use two packers at once, or decode into two

@@ -73,6 +73,7 @@ size_t crumb_agree_count(const crumb_packer *packer)
 
 int crumb_agrees(const crumb_codec *codec)
 {
+	DEFAULT_FLOATS;
 	const struct codec *c = crumb_codec_valid(codec);
 	return c && c->agreement && c->agreement->count(&(struct crumb_packer){.codec = *codec, .n = 1}) > 0;
 }

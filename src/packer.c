@@ -11,6 +11,7 @@ static const char magic[8] = "CRMBPK\0\1";
 
 size_t crumb_packer_size(const crumb_codec *codec, size_t n)
 {
+	DEFAULT_FLOATS;
 	const struct codec *c = crumb_codec_valid(codec);
 	if (!c || !crumb_bound(codec, n))
 		return 0;
@@ -19,6 +20,7 @@ size_t crumb_packer_size(const crumb_codec *codec, size_t n)
 
 int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run, uint64_t seed)
 {
+	DEFAULT_FLOATS;
 	const size_t size = crumb_packer_size(codec, n);
 	if (!packer || !size)
 		return CRUMB_EINVAL;

@@ -56,6 +56,7 @@ const crumb_codec_info *crumb_list(size_t i)
 
 const crumb_codec_info *crumb_codec_info_of(const crumb_codec *codec)
 {
+	DEFAULT_FLOATS;
 	const struct codec *c = crumb_codec_valid(codec);
 	return c ? c->info : NULL;
 }

@@ -1,4 +1,4 @@
-/* What is kept, and how a run goes on from it.
+/* Checkpoints of a run: the state that they keep, and how the run goes on from them.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/resume.h"

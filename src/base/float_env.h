@@ -19,10 +19,10 @@ enum { FLOAT_ENV_DEFAULT = 0, FLOAT_ENV_FLAGS = 0 };
 static inline uint64_t float_env_get(void)
 {
 	uint64_t env;
-	__asm__ volatile("mrs %0, fpcr" : "=r"(env));
+	__asm__ volatile("mrs %0, fpcr" : "=r"(env) : : "memory");
 	return env;
 }
-static inline void float_env_set(uint64_t env) { __asm__ volatile("msr fpcr, %0" : : "r"(env)); }
+static inline void float_env_set(uint64_t env) { __asm__ volatile("msr fpcr, %0" : : "r"(env) : "memory"); }
 #else
 enum { FLOAT_ENV_DEFAULT = 0, FLOAT_ENV_FLAGS = 0 };
 static inline uint64_t float_env_get(void) { return FLOAT_ENV_DEFAULT; }
@@ -48,8 +48,9 @@ static inline void float_env_leave(const uint64_t *callers)
 		float_env_set(*callers);
 }
 
-/* The first statement of a public function that computes: the default environment is in use until the
- * function returns. Floats are computed in the functions that it calls, so that none is computed before. */
+/* The first statement of a public function that computes, or checks a codec's values: the default environment
+ * is in use until the function returns. Floats are computed in the functions that it calls, so that none is
+ * computed before. */
 #define DEFAULT_FLOATS \
 	const uint64_t callers_env __attribute__((cleanup(float_env_leave), unused)) = float_env_enter()
 

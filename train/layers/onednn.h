@@ -33,12 +33,22 @@ static inline dnnl_status_t dnnl2_new_memory_desc(dnnl_memory_desc_t *md)
 	return (*md = calloc(1, sizeof **md)) ? dnnl_success : dnnl_out_of_memory;
 }
 
+/* Returns the status of filling in *md; frees it if that is a failure. */
+static inline dnnl_status_t dnnl2_filled(dnnl_memory_desc_t *md, dnnl_status_t status)
+{
+	if (status != dnnl_success) {
+		free(*md);
+		*md = NULL;
+	}
+	return status;
+}
+
 static inline dnnl_status_t dnnl_memory_desc_create_with_tag(dnnl_memory_desc_t *md, int ndims,
                                                              const dnnl_dims_t dims, dnnl_data_type_t type,
                                                              dnnl_format_tag_t tag)
 {
 	const dnnl_status_t status = dnnl2_new_memory_desc(md);
-	return status == dnnl_success ? dnnl_memory_desc_init_by_tag(*md, ndims, dims, type, tag) : status;
+	return status ? status : dnnl2_filled(md, dnnl_memory_desc_init_by_tag(*md, ndims, dims, type, tag));
 }
 
 static inline dnnl_status_t dnnl_memory_desc_create_with_strides(dnnl_memory_desc_t *md, int ndims,
@@ -47,8 +57,8 @@ static inline dnnl_status_t dnnl_memory_desc_create_with_strides(dnnl_memory_des
                                                                  const dnnl_dims_t strides)
 {
 	const dnnl_status_t status = dnnl2_new_memory_desc(md);
-	return status == dnnl_success ? dnnl_memory_desc_init_by_strides(*md, ndims, dims, type, strides)
-	                              : status;
+	return status ? status
+	              : dnnl2_filled(md, dnnl_memory_desc_init_by_strides(*md, ndims, dims, type, strides));
 }
 
 /* Makes a primitive descriptor of an operation descriptor `op`, which INIT fills in. */
