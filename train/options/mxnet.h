@@ -1,4 +1,5 @@
-/* MXNet's notation of a codec: {"type":"2bit","threshold":0.5}, or {'type':'2bit', 'threshold':0.5} in Python.
+/* MXNet's notation of a codec: {"type":"2bit","threshold":0.5}, or {'type':'2bit', 'threshold':0.5} in
+ * Python.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef MXNET_H

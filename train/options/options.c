@@ -156,7 +156,6 @@ static int wrong(const struct option *o, const char *text)
 {
 	struct nearest nearest = {.word = text, .length = strlen(text)};
 	const struct model *model;
-	const struct plan *plan;
 	fprintf(stderr, "crumb-train: --%s: ", o->name);
 	if (o->type == COUNT)
 		program_say("\"%s\" is no whole number from %.0f to %.0f", text, o->min, o->max);
@@ -168,8 +167,6 @@ static int wrong(const struct option *o, const char *text)
 		program_say("no \"%s\"", text);
 	for (size_t i = 0; o->type == MODEL && (model = model_list(i)); i++)
 		nearest_try(&nearest, model->name);
-	for (size_t i = 0; o->type == PLAN && (plan = crumb_plan_list(i)); i++)
-		nearest_try(&nearest, plan->name);
 	nearest_say(&nearest, "");
 	return -1;
 }
@@ -256,10 +253,16 @@ static int set_plan(struct options *options, const struct option *o, const char 
 	options->plan = crumb_plan_find(text);
 	if (options->plan)
 		return 0;
-	fprintf(stderr, "crumb-train: --%s: no \"%s\": there are ", o->name, text);
-	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
-		fprintf(stderr, plan->alias ? "%s (%s), " : "%s, ", plan->name, plan->alias);
-	fprintf(stderr, "but no dist_async or dist_sync_device\n");
+	struct nearest nearest = {.word = text, .length = strlen(text)};
+	char there[128] = "";
+	for (size_t i = 0, at = 0; (plan = crumb_plan_list(i)); i++, at = strlen(there)) {
+		nearest_try(&nearest, plan->name);
+		snprintf(there + at, sizeof there - at, plan->alias ? "%s (%s), " : "%s, ", plan->name,
+		         plan->alias);
+	}
+	fprintf(stderr, "crumb-train: --%s: ", o->name);
+	program_say("no \"%s\": there are %sbut no dist_async or dist_sync_device", text, there);
+	nearest_say(&nearest, "");
 	return -1;
 }
 
