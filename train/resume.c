@@ -1,6 +1,4 @@
-/* What is kept, and how a run goes on from it.
- *
- * SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT */
 #include "train/resume.h"
 #include "exchange/transport.h"
 #include "measure/program.h"
