@@ -88,6 +88,11 @@ done
 refused 2 'no "tree"' "$CRUMB_TRAIN" --plan tree
 
 # ---- a batch by learner ----
+cat >strip_seconds.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
+END
 check "--batch" $small --learners 5 --log whole
 check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
 holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
@@ -329,11 +334,6 @@ for step, flat in zip((1, 12, 24), flats):
 END
 check "the files" python3 read_dump.py
 check "without a dump" $small --log undumped
-cat >strip_seconds.py <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
-END
 holds "a dump changes nothing" test "$(python3 strip_seconds.py dumped)" = "$(python3 strip_seconds.py undumped)"
 check "a folder that is there" $small --epochs 1 --dump-gradients dump
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
