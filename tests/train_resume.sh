@@ -111,8 +111,8 @@ END
 refused 1 'then "--codec conv=adacomp:bin=50;fc,last=terngrad;bias=raw", now "--codec raw"' "$CRUMB_TRAIN" \
 	--data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine --weight-decay 1e-4 --optimizer adam \
 	--lr 0.002 --average 0.9 --codec raw --checkpoint whole --resume
-refused 1 'whole has come to epoch 40: --epochs 39 is before it' "$CRUMB_TRAIN" "$@" --epochs 39 --checkpoint whole \
-	--resume
+refused 1 'whole has come to epoch 40: --epochs 39 is before it' \
+	"$CRUMB_TRAIN" "$@" --epochs 39 --checkpoint whole --resume
 refused 1 'whole.log: shorter than' sh -c ': >whole.log; exec "$0" "$@" --checkpoint whole --resume --log whole.log' \
 	"$CRUMB_TRAIN" "$@"
 
