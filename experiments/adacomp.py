@@ -1,7 +1,7 @@
 """AdaComp (Chen et al., AAAI 2018): its table 2 and figures 1 to 7. SPDX-License-Identifier: MIT"""
 from claims import (above, at_least, counted, growth, mean_of, measured, near, ordered, residual_by_gradient,
                     residual_growth, rising, sent_in_a_bin, sent_less_later)
-from experiment import Experiment, Figure, Paper, rows
+from experiment import Experiment, Figure, rows
 from policies import (ADACOMP, ADACOMP_LSTM, BOTH, CONV_ONE_BIT, FC_TOP, adacomp, fc_alone, local, name_of)
 from tasks import BATCHES, ONE_EPOCH, TWENTY_EPOCHS
 

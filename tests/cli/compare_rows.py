@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
+
 try:
     import numpy as np
 except ImportError:
@@ -15,14 +17,6 @@ except ImportError:
     sys.exit(77)
 
 CRUMB = os.environ["CRUMB"]
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print("FAILED:", what)
 
 
 def run(*command, status=0):
@@ -102,10 +96,9 @@ def main():
         said = run("compare", path, status=1)
         check(said.startswith(f"crumb: {path}: ") and message in said, f"{path}: {said}")
 
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0 or not passed
 
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    sys.exit(main())
+    main()
+    finish()

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from checks import check, finish
+
 try:
     import numpy as np
 except ImportError:
@@ -16,14 +18,6 @@ except ImportError:
 
 CRUMB, LIBRARY_RUN = os.environ["CRUMB"], os.environ["LIBRARY_RUN"]
 STEPS = 6
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print("FAILED:", what)
 
 
 def run(*command):
@@ -114,5 +108,4 @@ try:
             try_codec(codec, codec["name"], 1003, kind)
 finally:
     subprocess.run(["rm", "-rf", folder])
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+finish()

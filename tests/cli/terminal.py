@@ -9,18 +9,11 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import termios
 
+from checks import check, finish
+
 CRUMB, CRUMB_TRAIN = os.environ["CRUMB"], os.environ.get("CRUMB_TRAIN")
-passed = failed = 0
-
-
-def check(holds, what):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    if not holds:
-        print("FAILED:", what)
 
 
 def on_terminal(command, columns, environment):
@@ -82,5 +75,4 @@ for command, lines in commands:
     try_command(command, lines, 0, 80, TERM="xterm")  # a terminal that does not know its width
     try_command(command, lines, 80, 20, TERM="xterm", COLUMNS="20")
     try_command(command, lines, 40, 40, TERM="xterm", COLUMNS="wide")
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed > 0)
+finish()
