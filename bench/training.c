@@ -24,7 +24,7 @@ int training_open(struct training *t, const char *name, char *why, size_t cap)
 	const char *data = model && model->input.channels == 3 ? "colour-digits" : "digits";
 
 	snprintf(why, cap, "no network %s", name);
-	if (!model || data_open(&t->data, data, why, cap) < 0 ||
+	if (!model || data_open(&t->data, data, model->input.height, why, cap) < 0 ||
 	    net_open(&t->model, model, t->data.shape, why, cap) < 0)
 		return -1;
 	t->worker = worker_open(&t->model, &t->data);

@@ -134,6 +134,44 @@ static const struct layer char_lstm[] = {
         {.type = LAYER_CONV, .units = 67, .size = 1},
 };
 
+/* Pre-norm blocks of a transformer, as GPT-2 has them (Radford et al. 2019). */
+#define GPT_BLOCK(channels, heads)                                                                   \
+	{.type = LAYER_LAYERNORM}, {.type = LAYER_LINEAR, .units = 3 * (channels)},                  \
+	        {.type = LAYER_ATTENTION, .size = heads}, {.type = LAYER_LINEAR, .units = channels}, \
+	        {.type = LAYER_SHORTCUT, .back = 5}, {.type = LAYER_LAYERNORM},                      \
+	        {.type = LAYER_LINEAR, .units = 4 * (channels)}, {.type = LAYER_GELU},               \
+	        {.type = LAYER_LINEAR, .units = channels},                                           \
+	{                                                                                            \
+		.type = LAYER_SHORTCUT, .back = 5                                                    \
+	}
+
+/* On sequences of 64 of 67 characters, with a head of its own: 1,017,027 parameters. */
+static const struct layer gpt_mini[] = {
+        {.type = LAYER_EMBEDDING, .units = 128},
+        {.type = LAYER_POSITION},
+        GPT_BLOCK(128, 4),
+        GPT_BLOCK(128, 4),
+        GPT_BLOCK(128, 4),
+        GPT_BLOCK(128, 4),
+        GPT_BLOCK(128, 4),
+        {.type = LAYER_LAYERNORM},
+        {.type = LAYER_LINEAR, .units = 67},
+};
+
+/* On sequences of 256 of 67 characters, with the head tied to the embedding: 10,771,584 parameters. */
+static const struct layer gpt_small[] = {
+        {.type = LAYER_EMBEDDING, .units = 384},
+        {.type = LAYER_POSITION},
+        GPT_BLOCK(384, 6),
+        GPT_BLOCK(384, 6),
+        GPT_BLOCK(384, 6),
+        GPT_BLOCK(384, 6),
+        GPT_BLOCK(384, 6),
+        GPT_BLOCK(384, 6),
+        {.type = LAYER_LAYERNORM},
+        {.type = LAYER_LINEAR, .units = 67, .tied = true},
+};
+
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])
 
 static const struct model models[] = {
@@ -159,6 +197,14 @@ static const struct model models[] = {
          LAYERS(resnet20)},
         {"resnet32", "the same with 5 blocks each", {3, 32, 32}, LAYERS(resnet32)},
         {"char-lstm", "two LSTMs of 512, fc 67 at each of 50 characters", {67, 50, 1}, LAYERS(char_lstm)},
+        {"gpt-mini",
+         "a transformer of 5 blocks of 128 channels, 4 heads each, on 64 characters",
+         {67, 64, 1},
+         LAYERS(gpt_mini)},
+        {"gpt-small",
+         "6 blocks of 384 channels, 6 heads each, on 256 characters; the head is tied to the embedding",
+         {67, 256, 1},
+         LAYERS(gpt_small)},
         {"bn50-dnn", "five times fc 1024, relu; fc 30", {1, 11, 40}, LAYERS(bn50_dnn)},
 };
 

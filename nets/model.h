@@ -4,6 +4,7 @@
 #ifndef MODEL_H
 #define MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "nets/shape.h"
 
@@ -15,8 +16,16 @@ enum layer_type {
 	LAYER_LSTM,         /* units cells over the rows of an image one pixel wide */
 	LAYER_RELU,
 	LAYER_BATCHNORM, /* of each channel, with a scale and a shift */
-	LAYER_SHORTCUT   /* adds the block's input: the output of the layer `back` layers before this one;
+	LAYER_SHORTCUT,  /* adds the block's input: the output of the layer `back` layers before this one;
 	                    every second pixel if that image is larger, zeros for missing channels */
+	/* Of a transformer, over an image one pixel wide whose rows are the places of a sequence: */
+	LAYER_EMBEDDING, /* units channels for each token, which the input gives one-hot */
+	LAYER_POSITION,  /* adds a vector of its own to each place */
+	LAYER_LAYERNORM, /* of each place over its channels, with a scale and a shift */
+	LAYER_LINEAR,    /* units outputs at each place, with bias unless tied */
+	LAYER_ATTENTION, /* size heads of causal self-attention; channels are queries, keys, values, a third
+	                    each */
+	LAYER_GELU       /* in its form by tanh */
 };
 
 struct layer {
@@ -26,6 +35,7 @@ struct layer {
 	               convolution, and for a pool windows without overlap, none of them past the edge */
 	int pad;    /* of a convolution: zeros on each side of the image */
 	int back;   /* of a shortcut */
+	bool tied;  /* of a linear layer: its weights are those of the embedding, the first layer */
 };
 
 static inline int layer_stride(const struct layer *layer)

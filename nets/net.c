@@ -27,6 +27,15 @@ static struct shape shape_after(const struct layer *layer, struct shape in)
 		return (struct shape){layer->units, 1, 1};
 	case LAYER_LSTM:
 		return (struct shape){layer->units, in.height, in.width == 1 ? 1 : 0};
+	case LAYER_EMBEDDING:
+	case LAYER_LINEAR:
+		return (struct shape){layer->units, in.height, in.width == 1 ? 1 : 0};
+	case LAYER_ATTENTION:
+		return (struct shape){in.channels % (3 * layer->size) == 0 ? in.channels / 3 : 0, in.height,
+		                      in.width == 1 ? 1 : 0};
+	case LAYER_POSITION:
+	case LAYER_LAYERNORM:
+	case LAYER_GELU:
 	case LAYER_RELU:
 	case LAYER_BATCHNORM:
 	case LAYER_SHORTCUT:
@@ -43,12 +52,18 @@ static size_t weights_per_unit(const struct net_layer *l)
 	case LAYER_FC:
 		return shape_count(l->in);
 	case LAYER_LSTM:
+	case LAYER_LINEAR:
 		return (size_t)l->in.channels;
 	case LAYER_MAX_POOL:
 	case LAYER_AVERAGE_POOL:
 	case LAYER_RELU:
 	case LAYER_BATCHNORM:
 	case LAYER_SHORTCUT:
+	case LAYER_EMBEDDING:
+	case LAYER_POSITION:
+	case LAYER_LAYERNORM:
+	case LAYER_ATTENTION:
+	case LAYER_GELU:
 		break;
 	}
 	return 0;
@@ -62,12 +77,19 @@ static size_t take(struct net *net, size_t n, size_t run, enum crumb_kind kind)
 	return at;
 }
 
-static void place_batchnorm(struct net *net, struct net_layer *l)
+/* Policies have one kind for every normalisation's scales and shifts. */
+static void place_norm(struct net *net, struct net_layer *l)
 {
 	const size_t channels = (size_t)l->in.channels;
 	l->weights = l->bias = channels;
 	l->weights_at = take(net, channels, 0, CRUMB_BATCHNORM);
 	l->bias_at = take(net, channels, 0, CRUMB_BATCHNORM);
+}
+
+static void place_batchnorm(struct net *net, struct net_layer *l)
+{
+	const size_t channels = (size_t)l->in.channels;
+	place_norm(net, l);
 	l->statistics_at = net->statistics; /* for now, from the first */
 	net->statistics += 2 * channels;
 }
@@ -83,9 +105,26 @@ static void place_lstm(struct net *net, struct net_layer *l)
 	l->bias_at = take(net, rows, 0, CRUMB_BIAS);
 }
 
+static void place_vectors(struct net *net, struct net_layer *l, size_t count, size_t channels)
+{
+	l->weights = count * channels;
+	l->weights_at = take(net, l->weights, channels, CRUMB_EMBEDDING);
+}
+
 static void place_parameters(struct net *net, struct net_layer *l, bool last, bool bias)
 {
 	const size_t run = weights_per_unit(l), units = (size_t)l->layer.units;
+	if (l->layer.type == LAYER_EMBEDDING)
+		place_vectors(net, l, (size_t)l->in.channels, units);
+	if (l->layer.type == LAYER_POSITION)
+		place_vectors(net, l, (size_t)l->in.height, (size_t)l->in.channels);
+	if (l->layer.type == LAYER_LAYERNORM)
+		place_norm(net, l);
+	if (l->layer.tied) {
+		l->weights = net->layer[0].weights;
+		l->weights_at = net->layer[0].weights_at;
+		return;
+	}
 	if (l->layer.type == LAYER_BATCHNORM)
 		place_batchnorm(net, l);
 	if (l->layer.type == LAYER_LSTM)
@@ -103,10 +142,21 @@ static void place_parameters(struct net *net, struct net_layer *l, bool last, bo
 	}
 }
 
-/* Returns true unless layer i is a shortcut from a layer whose image cannot be added to its own. */
+/* Returns true if layer i's weights can be the embedding's. */
+static bool fits_embedding(const struct net *net, size_t i)
+{
+	const struct net_layer *first = &net->layer[0], *l = &net->layer[i];
+	return first->layer.type == LAYER_EMBEDDING && l->layer.units == first->in.channels &&
+	       l->in.channels == first->layer.units;
+}
+
+/* Returns true unless layer i is a shortcut from a layer whose image cannot be added to its own, or is tied
+ * to what is no embedding of its size. */
 static bool fits(const struct net *net, size_t i)
 {
 	const struct net_layer *l = &net->layer[i];
+	if (l->layer.tied)
+		return fits_embedding(net, i);
 	if (l->layer.type != LAYER_SHORTCUT)
 		return true;
 	if (l->layer.back < 1 || (size_t)l->layer.back > i)
@@ -149,6 +199,27 @@ int net_open(struct net *net, const struct model *model, struct shape input, cha
 	net->classes = shape.channels;
 	net->places = shape.height * shape.width;
 	return 0;
+}
+
+static bool is_norm(const struct net_layer *l)
+{
+	return l->layer.type == LAYER_BATCHNORM || l->layer.type == LAYER_LAYERNORM;
+}
+
+size_t net_tensor_end(const struct net *net, size_t at, bool *matrix)
+{
+	for (size_t i = 0; i < net->layer_count; i++) {
+		const struct net_layer *l = &net->layer[i];
+		const size_t part[][2] = {
+		        {l->weights_at, l->weights}, {l->recurrent_at, l->recurrent}, {l->bias_at, l->bias}};
+		for (size_t k = 0; k < 3; k++)
+			if (at >= part[k][0] && at < part[k][0] + part[k][1]) {
+				*matrix = k < 2 && !is_norm(l);
+				return part[k][0] + part[k][1];
+			}
+	}
+	*matrix = false;
+	return net->parameters;
 }
 
 void net_flatten(struct net *net)

@@ -5,6 +5,7 @@
 #ifndef NET_H
 #define NET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "exchange/exchange.h"
@@ -12,7 +13,9 @@
 #include "nets/shape.h"
 
 /* A layer in its place. Weights are [units][channels][height][width] (fc: [units][inputs]), bias is [units];
- * in batch normalisation they are the scales and the shifts, both [channels]. */
+ * in normalisation they are the scales and the shifts, both [channels]. Of an embedding they are
+ * [tokens][units], of positions [places][channels]. A tied layer has the place of the embedding's weights,
+ * and no slice. */
 struct net_layer {
 	struct layer layer;
 	struct shape in, out;
@@ -42,6 +45,9 @@ struct net {
 
 /* Lays out a network. Returns 0, or -1 with a line in why if the input does not suit it. */
 int net_open(struct net *net, const struct model *model, struct shape input, char *why, size_t cap);
+
+/* Returns the end of the tensor that has the parameter `at`; *matrix: it has more than one dimension. */
+size_t net_tensor_end(const struct net *net, size_t at, bool *matrix);
 
 /* Makes the whole gradient one slice of kind fc: codecs with buckets then quantise one long vector. */
 void net_flatten(struct net *net);

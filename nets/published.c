@@ -5,7 +5,7 @@
 
 /* These follow a layer's name. Filters are size x size over that many channels. */
 #define CONV(units, channels, size)   CRUMB_CONV, units, (channels) * (size) * (size), THEN_BIAS
-#define NORMED(units, channels, size) CRUMB_CONV, units, (channels) * (size) * (size), THEN_BATCHNORM
+#define NORMED(units, channels, size) CRUMB_CONV, units, (channels) * (size) * (size), THEN_NORM
 #define FC(units, inputs)             CRUMB_FC, units, inputs, THEN_BIAS
 #define LAST(units, inputs)           CRUMB_KIND_LAST, units, inputs, THEN_BIAS
 #define LAYER(...)          \
@@ -77,6 +77,31 @@ static const struct published_layer resnet50[] = {
         {"fc", LAST(1000, 2048)},
 };
 
+/* Radford et al. 2019, the smallest; the head is tied to the token embedding. */
+#define NORM(channels) CRUMB_BATCHNORM, channels, 0, THEN_NORM
+#define TRANSFORMER(name, channels)                                                                      \
+	LAYER(name ".norm1", NORM(channels)), LAYER(name ".attention", FC(3 * (channels), channels)),    \
+	        LAYER(name ".projection", FC(channels, channels)), LAYER(name ".norm2", NORM(channels)), \
+	        LAYER(name ".fc1", FC(4 * (channels), channels)),                                        \
+	        LAYER(name ".fc2", FC(channels, 4 * (channels)))
+static const struct published_layer gpt2[] = {
+        {"tokens", CRUMB_EMBEDDING, 50257, 768, THEN_NOTHING},
+        {"positions", CRUMB_EMBEDDING, 1024, 768, THEN_NOTHING},
+        TRANSFORMER("block1", 768),
+        TRANSFORMER("block2", 768),
+        TRANSFORMER("block3", 768),
+        TRANSFORMER("block4", 768),
+        TRANSFORMER("block5", 768),
+        TRANSFORMER("block6", 768),
+        TRANSFORMER("block7", 768),
+        TRANSFORMER("block8", 768),
+        TRANSFORMER("block9", 768),
+        TRANSFORMER("block10", 768),
+        TRANSFORMER("block11", 768),
+        TRANSFORMER("block12", 768),
+        {"norm", NORM(768)},
+};
+
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])
 
 static const struct published networks[] = {
@@ -85,6 +110,7 @@ static const struct published networks[] = {
         {"googlenet", "GoogLeNet without its auxiliary classifiers", LAYERS(googlenet)},
         {"resnet18", "ResNet of 18 layers", LAYERS(resnet18)},
         {"resnet50", "ResNet of 50 layers", LAYERS(resnet50)},
+        {"gpt2", "GPT-2's smallest, 12 blocks of 768 channels", LAYERS(gpt2)},
 };
 
 const struct published *published_list(size_t i)

@@ -1,5 +1,5 @@
 /* Networks that are not trained here, only weighed: their layers with parameters, as published for ImageNet's
- * 1000 classes.
+ * 1000 classes, or for GPT-2's 50257 tokens.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PUBLISHED_H
@@ -8,12 +8,12 @@
 #include "exchange/exchange.h"
 #include <stddef.h>
 
-/* Weights [units][run], and then a bias or batch normalisation. */
+/* Weights [units][run], none if run is 0, and then a bias or a normalisation. */
 struct published_layer {
 	const char *name;
 	enum crumb_kind kind;
 	int units, run;
-	enum { THEN_BIAS, THEN_BATCHNORM } then; /* [units]; scale [units] and shift [units] */
+	enum { THEN_BIAS, THEN_NORM, THEN_NOTHING } then; /* [units]; scale [units] and shift [units] */
 };
 
 struct published {

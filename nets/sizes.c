@@ -34,33 +34,50 @@ static void add(struct sizes *sizes, const char *layer, const char *part, struct
 static void add_published(struct sizes *sizes, const struct published_layer *l)
 {
 	const size_t units = (size_t)l->units, run = (size_t)l->run;
-	add(sizes, l->name, "", (struct crumb_slice){.n = units * run, .run = run, .kind = l->kind});
+	if (run > 0)
+		add(sizes, l->name, "", (struct crumb_slice){.n = units * run, .run = run, .kind = l->kind});
 	if (l->then == THEN_BIAS) {
 		add(sizes, l->name, ".bias", (struct crumb_slice){.n = units, .kind = CRUMB_BIAS});
-	} else {
+	} else if (l->then == THEN_NORM) {
 		add(sizes, l->name, ".scale", (struct crumb_slice){.n = units, .kind = CRUMB_BATCHNORM});
 		add(sizes, l->name, ".shift", (struct crumb_slice){.n = units, .kind = CRUMB_BATCHNORM});
 	}
 }
 
-/* Layers with parameters are numbered in order, whatever their type. */
+static const char *type_name(enum layer_type type)
+{
+	switch (type) {
+	case LAYER_CONV:
+		return "conv";
+	case LAYER_LSTM:
+		return "lstm";
+	case LAYER_EMBEDDING:
+		return "embedding";
+	case LAYER_POSITION:
+		return "position";
+	case LAYER_BATCHNORM:
+	case LAYER_LAYERNORM:
+		return "norm";
+	default:
+		return "fc";
+	}
+}
+
+/* Layers with parameters of their own are numbered in order, whatever their type. */
 static void add_net(struct sizes *sizes, const struct net *net)
 {
 	int number = 0;
 	size_t s = 0;
 	for (size_t i = 0; i < net->layer_count; i++) {
 		const struct net_layer *l = &net->layer[i];
-		const bool norm = l->layer.type == LAYER_BATCHNORM, lstm = l->layer.type == LAYER_LSTM;
-		char name[SIZES_NAME / 2];
-		if (l->weights == 0)
+		const bool batchnorm = l->layer.type == LAYER_BATCHNORM;
+		const bool norm = batchnorm || l->layer.type == LAYER_LAYERNORM;
+		const bool lstm = l->layer.type == LAYER_LSTM;
+		char name[SIZES_NAME - sizeof ".recurrent"];
+		if (l->weights == 0 || l->layer.tied)
 			continue;
-		number += !norm; /* it has the number of the layer that it normalises */
-		snprintf(name, sizeof name, "%s%d",
-		         norm                          ? "norm"
-		         : lstm                        ? "lstm"
-		         : l->layer.type == LAYER_CONV ? "conv"
-		                                       : "fc",
-		         number);
+		number += !batchnorm; /* it has the number of the layer that it normalises */
+		snprintf(name, sizeof name, "%s%d", type_name(l->layer.type), number);
 		add(sizes, name, norm ? ".scale" : "", net->slice[s++]);
 		if (lstm)
 			add(sizes, name, ".recurrent", net->slice[s++]);

@@ -153,7 +153,7 @@ static void a_network_sees_mean_0_variance_1(void **state)
 	struct data data;
 	uint32_t index[N];
 	double sum = 0, squares = 0;
-	assert_int_equal(data_open(&data, "digits", why, sizeof why), 0);
+	assert_int_equal(data_open(&data, "digits", 1, why, sizeof why), 0);
 	assert_int_equal(data.train.count, DIGITS_TRAIN);
 	assert_int_equal(data.test.count, DIGITS_TEST);
 	for (uint32_t i = 0; i < N; i++)
@@ -174,8 +174,8 @@ static void so_many_are_the_first(void **state)
 	(void)state;
 	struct data all, some;
 	char why[256];
-	assert_int_equal(data_open(&all, "digits", why, sizeof why), 0);
-	assert_int_equal(data_open(&some, "digits:400", why, sizeof why), 0);
+	assert_int_equal(data_open(&all, "digits", 1, why, sizeof why), 0);
+	assert_int_equal(data_open(&some, "digits:400", 1, why, sizeof why), 0);
 	assert_int_equal(some.train.count, 400);
 	assert_int_equal(some.test.count, 100);
 	assert_memory_equal(some.train.pixel, all.train.pixel, 400 * PIXELS);
@@ -190,7 +190,7 @@ static void other_names_are_refused(void **state)
 	(void)state;
 	struct data data;
 	char why[256] = "";
-	assert_int_equal(data_open(&data, "letters", why, sizeof why), -1);
+	assert_int_equal(data_open(&data, "letters", 1, why, sizeof why), -1);
 	assert_non_null(strstr(why, "letters"));
 	data_close(&data);
 }

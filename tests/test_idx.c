@@ -84,7 +84,7 @@ static int load(struct data *data, char *why, size_t cap)
 {
 	char source[128];
 	snprintf(source, sizeof source, "mnist:%s", folder);
-	return data_open(data, source, why, cap);
+	return data_open(data, source, 1, why, cap);
 }
 
 static void plain_and_gzipped(void **state)
@@ -225,7 +225,7 @@ static void the_real_thing(void **state)
 	char source[512], why[512] = "";
 	struct data data;
 	snprintf(source, sizeof source, "mnist:%s/mnist", where);
-	if (data_open(&data, source, why, sizeof why) < 0)
+	if (data_open(&data, source, 1, why, sizeof why) < 0)
 		fail_msg("%s", why);
 	assert_int_equal(data.train.count, 60000);
 	assert_int_equal(data.test.count, 10000);
@@ -257,7 +257,7 @@ static int load_any(struct data *data, char *why, size_t cap)
 {
 	char source[80];
 	snprintf(source, sizeof source, "idx:%s", folder);
-	return data_open(data, source, why, cap);
+	return data_open(data, source, 1, why, cap);
 }
 
 static void any_shape(void **state)
@@ -354,7 +354,7 @@ static int load_cifar(struct data *data, char *why, size_t cap)
 {
 	char source[80];
 	snprintf(source, sizeof source, "cifar10:%s", folder);
-	return data_open(data, source, why, cap);
+	return data_open(data, source, 1, why, cap);
 }
 
 static void cifar_rows(void **state)

@@ -91,10 +91,17 @@ static void networks_are_as_large_as_the_papers(void **state)
 	static const struct {
 		const char *name;
 		size_t parameters, pixels_at_last; /* inputs of the last layer */
-	} want[] = {
-	        {"lenet", 431080, 500},     {"mlp", 10020874, 2048},          {"cifar-cnn", 89578, 1024},
-	        {"cifarnet", 1068298, 192}, {"bn50-dnn", 4680734, 1024},      {"resnet20", 269722, 64},
-	        {"resnet32", 464154, 64},   {"char-lstm", 3321411, 512 * 50}, {"lenet-relu", 431080, 500}};
+	} want[] = {{"lenet", 431080, 500},
+	            {"mlp", 10020874, 2048},
+	            {"cifar-cnn", 89578, 1024},
+	            {"cifarnet", 1068298, 192},
+	            {"bn50-dnn", 4680734, 1024},
+	            {"resnet20", 269722, 64},
+	            {"resnet32", 464154, 64},
+	            {"char-lstm", 3321411, 512 * 50},
+	            {"lenet-relu", 431080, 500},
+	            {"gpt-mini", 1017027, 128 * 64},
+	            {"gpt-small", 10771584, 384 * 256}};
 	for (size_t i = 0; i < COUNT(want); i++) {
 		struct net net;
 		const struct model *model = model_find(want[i].name);
@@ -133,6 +140,30 @@ static void too_small_an_input_is_refused(void **state)
 	assert_non_null(strstr(why, "does not suit"));
 	assert_int_equal(net_open(&net, model_find("char-lstm"), (struct shape){67, 50, 2}, why, sizeof why),
 	                 -1);
+	assert_int_equal(net_open(&net, model_find("gpt-mini"), (struct shape){67, 50, 2}, why, sizeof why),
+	                 -1);
+	assert_int_equal(net_open(&net, model_find("gpt-small"), (struct shape){66, 50, 1}, why, sizeof why),
+	                 -1);
+	assert_non_null(strstr(why, "does not suit"));
+}
+
+/* Every parameter is in one tensor, and a matrix is what a policy compresses. */
+static void tensors_are_the_slices(void **state)
+{
+	(void)state;
+	const struct model *model;
+	for (size_t i = 0; (model = model_list(i)); i++) {
+		struct net net;
+		open_net(&net, model, model->input);
+		for (size_t s = 0; s < net.slice_count; s++) {
+			const struct crumb_slice *slice = &net.slice[s];
+			bool matrix = slice->run == 0;
+			assert_int_equal(net_tensor_end(&net, slice->at, &matrix), slice->at + slice->n);
+			assert_int_equal(matrix, slice->run != 0);
+			assert_int_equal(net_tensor_end(&net, slice->at + slice->n - 1, &matrix),
+			                 slice->at + slice->n);
+		}
+	}
 }
 
 static void initial_values_follow_the_seed(void **state)
@@ -204,6 +235,21 @@ static const struct layer recurrent[] = {
         {.type = LAYER_LSTM, .units = 3},
         {.type = LAYER_CONV, .units = 4, .size = 1},
 };
+
+/* Tokens at five places; a block of a transformer of two heads; a head of its own, and one tied to the
+ * embedding. */
+#define TRANSFORMER                                                                                  \
+	{.type = LAYER_EMBEDDING, .units = 6}, {.type = LAYER_POSITION}, {.type = LAYER_LAYERNORM},  \
+	        {.type = LAYER_LINEAR, .units = 18}, {.type = LAYER_ATTENTION, .size = 2},           \
+	        {.type = LAYER_LINEAR, .units = 6}, {.type = LAYER_SHORTCUT, .back = 5},             \
+	        {.type = LAYER_LAYERNORM}, {.type = LAYER_LINEAR, .units = 9}, {.type = LAYER_GELU}, \
+	        {.type = LAYER_LINEAR, .units = 6}, {.type = LAYER_SHORTCUT, .back = 5},             \
+	{                                                                                            \
+		.type = LAYER_LAYERNORM                                                              \
+	}
+static const struct layer transformer[] = {TRANSFORMER, {.type = LAYER_LINEAR, .units = 4}};
+static const struct layer tied_transformer[] = {TRANSFORMER,
+                                                {.type = LAYER_LINEAR, .units = 7, .tied = true}};
 
 static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
 
@@ -285,10 +331,92 @@ static double *pool_by_hand(const struct net_layer *l, const double *x, double *
 	return y;
 }
 
+/* Returns the product of weights, [units][channels] or by_column [channels][units], and a place's channels.
+ */
+static double product(const struct net_layer *l, const float *w, bool by_column, const double *x, size_t u,
+                      size_t t)
+{
+	const size_t channels = (size_t)l->in.channels, units = (size_t)l->layer.units;
+	double sum = 0;
+	for (size_t c = 0; c < channels; c++)
+		sum += (double)w[by_column ? c * units + u : u * channels + c] *
+		       x[c * (size_t)l->in.height + t];
+	return sum;
+}
+
+static double *linear_by_hand(const struct net_layer *l, const float *param, const double *x, double *y)
+{
+	const size_t places = (size_t)l->in.height;
+	for (size_t u = 0; u < (size_t)l->layer.units; u++)
+		for (size_t t = 0; t < places; t++)
+			y[u * places + t] =
+			        product(l, param + l->weights_at, l->layer.type == LAYER_EMBEDDING, x, u, t) +
+			        (l->bias ? (double)param[l->bias_at + u] : 0);
+	return y;
+}
+
+static double *layernorm_by_hand(const struct net_layer *l, const float *param, const double *x, double *y)
+{
+	const size_t channels = (size_t)l->in.channels, places = (size_t)l->in.height;
+	for (size_t t = 0; t < places; t++) {
+		double mean = 0, variance = 0;
+		for (size_t c = 0; c < channels; c++)
+			mean += x[c * places + t] / (double)channels;
+		for (size_t c = 0; c < channels; c++)
+			variance += pow(x[c * places + t] - mean, 2) / (double)channels;
+		for (size_t c = 0; c < channels; c++)
+			y[c * places + t] = (x[c * places + t] - mean) / sqrt(variance + 1e-5) *
+			                            (double)param[l->weights_at + c] +
+			                    (double)param[l->bias_at + c];
+	}
+	return y;
+}
+
+static double *attention_by_hand(const struct net_layer *l, const double *x, double *y)
+{
+	enum { MOST_PLACES = 8 };
+	const size_t all = (size_t)l->out.channels, places = (size_t)l->in.height,
+	             head = all / (size_t)l->layer.size;
+	for (size_t first = 0; first < all; first += head)
+		for (size_t t = 0; t < places; t++) {
+			double weight[MOST_PLACES], total = 0;
+			for (size_t s = 0; s <= t; s++) {
+				double score = 0;
+				for (size_t c = first; c < first + head; c++)
+					score += x[c * places + t] * x[(all + c) * places + s];
+				total += weight[s] = exp(score / sqrt((double)head));
+			}
+			for (size_t c = first; c < first + head; c++) {
+				y[c * places + t] = 0;
+				for (size_t s = 0; s <= t; s++)
+					y[c * places + t] +=
+					        weight[s] / total * x[(2 * all + c) * places + s];
+			}
+		}
+	return y;
+}
+
 static double *layer_by_hand(const struct net_layer *l, const float *param, const double *x, double *y)
 {
 	const size_t inputs = shape_count(l->in);
 	switch (l->layer.type) {
+	case LAYER_EMBEDDING:
+	case LAYER_LINEAR:
+		return linear_by_hand(l, param, x, y);
+	case LAYER_POSITION:
+		for (size_t i = 0; i < inputs; i++) {
+			const size_t places = (size_t)l->in.height, channels = (size_t)l->in.channels;
+			y[i] = x[i] + (double)param[l->weights_at + i % places * channels + i / places];
+		}
+		return y;
+	case LAYER_LAYERNORM:
+		return layernorm_by_hand(l, param, x, y);
+	case LAYER_ATTENTION:
+		return attention_by_hand(l, x, y);
+	case LAYER_GELU:
+		for (size_t i = 0; i < inputs; i++)
+			y[i] = x[i] / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x[i] + 0.044715 * pow(x[i], 3))));
+		return y;
 	case LAYER_CONV:
 		return conv_by_hand(l, param, x, y);
 	case LAYER_MAX_POOL:
@@ -399,6 +527,8 @@ static void forward_is_the_definition(void **state)
 		check_forward(every_window, COUNT(every_window), (struct shape){2, height, 8});
 	check_forward(blocks, COUNT(blocks), (struct shape){2, 8, 6});
 	check_forward(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
+	check_forward(transformer, COUNT(transformer), (struct shape){7, 5, 1});
+	check_forward(tied_transformer, COUNT(tied_transformer), (struct shape){7, 5, 1});
 }
 
 /* Tests a batch with its own statistics: the outputs equal those of its training. */
@@ -518,6 +648,8 @@ static void gradients_are_differences(void **state)
 		check_gradient(every_window, COUNT(every_window), (struct shape){2, height, 8});
 	check_gradient(blocks, COUNT(blocks), (struct shape){2, 8, 6});
 	check_gradient(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
+	check_gradient(transformer, COUNT(transformer), (struct shape){7, 5, 1});
+	check_gradient(tied_transformer, COUNT(tied_transformer), (struct shape){7, 5, 1});
 }
 
 /* Passes inputs of 1 through a layer that changes nothing: the logits are dropout's factors. */
@@ -782,6 +914,8 @@ int main(void)
 	        cmocka_unit_test(lenet_relu_is_lenet_with_two_more),
 	        cmocka_unit_test(networks_are_as_large_as_the_papers),
 	        cmocka_unit_test(too_small_an_input_is_refused),
+
+	        cmocka_unit_test(tensors_are_the_slices),
 	        cmocka_unit_test(initial_values_follow_the_seed),
 	        cmocka_unit_test(forward_is_the_definition),
 	        cmocka_unit_test(a_test_takes_given_statistics),

@@ -43,6 +43,8 @@ static void networks_have_the_published_sizes(void **state)
 	        {"googlenet", 6998552, 58, 1024000, 0},
 	        {"resnet18", 11689512, 21, 512000, 9600},
 	        {"resnet50", 25557032, 54, 2048000, 53120},
+	        {"gpt2", 124439808, 50, 0, 38400},
+	        {"gpt-mini", 1017027, 23, 8576, 2816},
 	};
 	(void)state;
 	for (size_t i = 0; i < COUNT(want); i++) {

@@ -16,6 +16,7 @@
 
 #include "train/data/text.h"
 
+enum { PIECE = 50 };
 static char path[] = "/tmp/crumb-text-XXXXXX";
 
 static void write_file(const char *text, size_t n)
@@ -30,14 +31,14 @@ static int load(struct data *data, char *why, size_t cap)
 {
 	char source[64];
 	snprintf(source, sizeof source, "text:%s", path);
-	return data_open(data, source, why, cap);
+	return data_open(data, source, PIECE, why, cap);
 }
 
 /* "zyxzyx...": 2 1 0 2 1 0 ..., so that a label is always the character before its own in the alphabet. */
 static void a_label_is_the_next_character(void **state)
 {
 	(void)state;
-	enum { PIECES = 45, N = PIECES * TEXT_LENGTH + 2 };
+	enum { PIECES = 45, N = PIECES * PIECE + 2 };
 	struct data data;
 	char why[256] = "", text[N];
 	for (size_t i = 0; i < N; i++)
@@ -46,22 +47,22 @@ static void a_label_is_the_next_character(void **state)
 	assert_int_equal(load(&data, why, sizeof why), 0);
 	assert_int_equal(data.train.count, 41);
 	assert_int_equal(data.test.count, 4);
-	assert_int_equal(data.places, TEXT_LENGTH);
+	assert_int_equal(data.places, PIECE);
 	assert_int_equal(data.classes, TEXT_CLASSES);
-	for (size_t i = 0; i < 41 * TEXT_LENGTH; i++) {
+	for (size_t i = 0; i < 41 * PIECE; i++) {
 		assert_int_equal(data.train.pixel[i], 2 - i % 3);
 		assert_int_equal(data.train.label[i], 2 - (i + 1) % 3);
 	}
-	for (size_t i = 0; i < 4 * TEXT_LENGTH; i++)
-		assert_int_equal(data.test.pixel[i], 2 - (i + 41 * TEXT_LENGTH) % 3);
+	for (size_t i = 0; i < 4 * PIECE; i++)
+		assert_int_equal(data.test.pixel[i], 2 - (i + 41 * PIECE) % 3);
 	const uint32_t index[2] = {40, 3};
-	static float input[2 * TEXT_CLASSES * TEXT_LENGTH];
+	static float input[2 * TEXT_CLASSES * PIECE];
 	data_train_batch(&data, index, 2, 1, 1, input);
 	for (size_t i = 0; i < 2; i++)
 		for (size_t c = 0; c < TEXT_CLASSES; c++)
-			for (size_t t = 0; t < TEXT_LENGTH; t++)
-				assert_true(input[(i * TEXT_CLASSES + c) * TEXT_LENGTH + t] ==
-				            (data.train.pixel[index[i] * TEXT_LENGTH + t] == c));
+			for (size_t t = 0; t < PIECE; t++)
+				assert_true(input[(i * TEXT_CLASSES + c) * PIECE + t] ==
+				            (data.train.pixel[index[i] * PIECE + t] == c));
 	data_close(&data);
 }
 
@@ -86,9 +87,9 @@ static void other_files_are_refused(void **state)
 		assert_non_null(strstr(why, "fewer than 1001"));
 		data_close(&data);
 	}
-	assert_int_equal(data_open(&data, "text:/nowhere/text", why, sizeof why), -1);
+	assert_int_equal(data_open(&data, "text:/nowhere/text", PIECE, why, sizeof why), -1);
 	assert_non_null(strstr(why, "/nowhere/text: No such file"));
-	assert_int_equal(data_open(&data, "text:/", why, sizeof why), -1);
+	assert_int_equal(data_open(&data, "text:/", PIECE, why, sizeof why), -1);
 	assert_non_null(strstr(why, "/: Is a directory"));
 }
 
@@ -98,8 +99,8 @@ static void the_programs_own(void **state)
 	struct data data;
 	char why[256];
 	uint64_t sum = 14695981039346656037u;
-	assert_int_equal(data_open(&data, "text", why, sizeof why), 0);
-	for (size_t i = 0; i < data.train.count * TEXT_LENGTH; i++)
+	assert_int_equal(data_open(&data, "text", PIECE, why, sizeof why), 0);
+	for (size_t i = 0; i < data.train.count * PIECE; i++)
 		sum = (sum ^ data.train.pixel[i]) * 1099511628211u;
 	assert_true(data.train.count >= 300);
 	assert_int_equal(sum, 0xb8b58dc783ee6d41u);

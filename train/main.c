@@ -30,7 +30,8 @@ static bool drops(const struct net *net)
 
 static int load(const struct options *o, struct data *data, struct net *net, char *why, size_t cap)
 {
-	if (data_open(data, o->data, why, cap) < 0 || data_augment(data, &o->augment, why, cap) < 0 ||
+	if (data_open(data, o->data, o->model->input.height, why, cap) < 0 ||
+	    data_augment(data, &o->augment, why, cap) < 0 ||
 	    net_open(net, o->model, data->shape, why, cap) < 0)
 		return -1;
 	if (net->classes != data->classes) {

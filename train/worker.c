@@ -12,7 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST WORKER_MOST /* samples a micro-batch */
+#define MOST        WORKER_MOST /* samples a micro-batch */
+#define MOST_PLACES 2048        /* of a micro-batch of more than one sample */
 
 struct worker {
 	const struct net *net;
@@ -20,6 +21,7 @@ struct worker {
 	struct pass *pass[2][MOST + 1]; /* by use and batch size, made when first needed */
 	float *part;                    /* the gradient of the second and later micro-batches */
 	uint8_t *label;                 /* of a micro-batch, [MOST][net->places] */
+	size_t most;                    /* samples a micro-batch */
 	uint64_t seed, epoch;
 	char why[160];
 };
@@ -31,6 +33,8 @@ struct worker *worker_open(const struct net *net, const struct data *data)
 		return NULL;
 	worker->net = net;
 	worker->data = data;
+	const size_t most = MOST_PLACES / (size_t)net->places;
+	worker->most = most < 1 ? 1 : most < MOST ? most : MOST;
 	worker->part = malloc(net->parameters * sizeof *worker->part);
 	worker->label = malloc(MOST * (size_t)net->places);
 	if (!worker->part || !worker->label) {
@@ -106,7 +110,7 @@ int worker_gradient(struct worker *worker, const float *param, const uint32_t *i
                     double *loss)
 {
 	const size_t classes = (size_t)worker->net->classes, places = (size_t)worker->net->places;
-	const size_t parts = (n + MOST - 1) / MOST;
+	const size_t parts = (n + worker->most - 1) / worker->most;
 	double sum = 0;
 	for (size_t p = 0; p < parts; p++) {
 		const size_t first = split_first(n, parts, p), size = split_size(n, parts, p);
@@ -130,7 +134,7 @@ int worker_gradient(struct worker *worker, const float *param, const uint32_t *i
 int worker_statistics(struct worker *worker, const float *param, const uint32_t *index, size_t n,
                       float *statistics)
 {
-	const size_t parts = (n + MOST - 1) / MOST, floats = worker->net->statistics;
+	const size_t parts = (n + worker->most - 1) / worker->most, floats = worker->net->statistics;
 	memset(statistics, 0, floats * sizeof *statistics);
 	for (size_t p = 0; p < parts; p++) {
 		struct pass *pass = forward(worker, PASS_TRAIN, param, &worker->data->train,
@@ -149,7 +153,7 @@ int worker_test(struct worker *worker, const float *param, size_t first, size_t 
 	uint32_t index[MOST];
 	*score = (struct worker_score){0};
 	for (size_t done = 0, size; done < n; done += size) {
-		size = n - done < MOST ? n - done : MOST;
+		size = n - done < worker->most ? n - done : worker->most;
 		for (size_t i = 0; i < size; i++)
 			index[i] = (uint32_t)(first + done + i);
 		struct pass *pass = forward(worker, PASS_TEST, param, &worker->data->test, index, size);

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-BATCH, PIECE, MOST_CHARACTERS = 18, 50, 67
+BATCH, MOST_CHARACTERS = 18, 67
 
 
 class Parameters:
@@ -64,6 +64,25 @@ def char_lstm(p, x):
     return F.linear(x, p(MOST_CHARACTERS, 512), p(MOST_CHARACTERS)).transpose(1, 2)
 
 
+def gpt_mini(p, x):
+    """x: the characters' numbers, [batch][time]. Returns logits, [batch][characters][time]."""
+    def linear(x, units):
+        return F.linear(x, p(units, x.shape[-1]), p(units))
+
+    def norm(x):
+        return F.layer_norm(x, (128,), p(128), p(128))
+
+    batch, time = x.shape
+    later = torch.ones(time, time, dtype=torch.bool).triu(1)
+    x = F.embedding(x, p(MOST_CHARACTERS, 128)) + p(time, 128)
+    for _ in range(5):
+        q, k, v = (part.view(batch, time, 4, 32).transpose(1, 2) for part in linear(norm(x), 3 * 128).split(128, 2))
+        weights = (q @ k.transpose(2, 3) / 32 ** 0.5).masked_fill(later, -torch.inf).softmax(3)
+        x = x + linear((weights @ v).transpose(1, 2).reshape(batch, time, 128), 128)
+        x = x + linear(F.gelu(linear(norm(x), 4 * 128), approximate="tanh"), 128)
+    return linear(norm(x), MOST_CHARACTERS).transpose(1, 2)
+
+
 def images(folder, side):
     """Writes an MNIST of noise. Returns its --data, the standardized training images and their labels."""
     random = np.random.default_rng(1)
@@ -79,13 +98,13 @@ def images(folder, side):
     return f"idx:{folder}", *seen
 
 
-def text(folder, _):
+def text(folder, piece):
     random = np.random.default_rng(1)
-    letters = random.integers(0, 26, BATCH // 9 * 10 * PIECE + 1)
+    letters = random.integers(0, 26, BATCH // 9 * 10 * piece + 1)
     with open(f"{folder}/text", "wb") as file:
         file.write(bytes(97 + int(i) for i in letters))
-    letters = torch.tensor(letters[:BATCH * PIECE + 1])
-    return f"text:{folder}/text", letters[:-1].view(BATCH, PIECE), letters[1:].view(BATCH, PIECE)
+    letters = torch.tensor(letters[:BATCH * piece + 1])
+    return f"text:{folder}/text", letters[:-1].view(BATCH, piece), letters[1:].view(BATCH, piece)
 
 
 def weights_of(path):
@@ -150,7 +169,10 @@ class Step(unittest.TestCase):
         self.check(cifar_cnn, images, 32)
 
     def test_char_lstm(self):
-        self.check(char_lstm, text)
+        self.check(char_lstm, text, 50)
+
+    def test_gpt_mini(self):
+        self.check(gpt_mini, text, 64)
 
 
 if __name__ == "__main__":

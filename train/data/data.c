@@ -89,10 +89,10 @@ static size_t find(const char *source)
 
 bool data_is_source(const char *source) { return find(source) < SOURCES; }
 
-int data_open(struct data *data, const char *source, char *why, size_t cap)
+int data_open(struct data *data, const char *source, int piece, char *why, size_t cap)
 {
 	const size_t i = find(source);
-	*data = (struct data){0};
+	*data = (struct data){.image = {1, piece, 1}};
 	if (i == SOURCES) {
 		snprintf(why, cap, "no data \"%s\"", source);
 		return -1;

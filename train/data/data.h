@@ -31,8 +31,9 @@ struct data {
  * "mnist:DIR", "idx:DIR", "cifar10:DIR", "text" or "text:FILE". */
 bool data_is_source(const char *source);
 
-/* Loads a source. 0, or -1 with a line in why. On any outcome data_close may follow. */
-int data_open(struct data *data, const char *source, char *why, size_t cap);
+/* Loads a source; text in samples of `piece` characters, at least 1. 0, or -1 with a line in why. On any
+ * outcome data_close may follow. */
+int data_open(struct data *data, const char *source, int piece, char *why, size_t cap);
 void data_close(struct data *data);
 
 /* Augments training samples from here on. 0, or -1 with a line in why if they are too small for it. */

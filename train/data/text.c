@@ -26,14 +26,15 @@ static int number_bytes(const uint8_t *text, size_t n, uint8_t number[256])
 	return count;
 }
 
-static int cut(struct samples *to, const uint8_t *text, size_t pieces, const uint8_t number[256])
+static int cut(struct samples *to, const uint8_t *text, size_t pieces, size_t piece,
+               const uint8_t number[256])
 {
 	to->count = pieces;
-	to->pixel = malloc(pieces * TEXT_LENGTH);
-	to->label = malloc(pieces * TEXT_LENGTH);
+	to->pixel = malloc(pieces * piece);
+	to->label = malloc(pieces * piece);
 	if (!to->pixel || !to->label)
 		return -1;
-	for (size_t i = 0; i < pieces * TEXT_LENGTH; i++) {
+	for (size_t i = 0; i < pieces * piece; i++) {
 		to->pixel[i] = number[text[i]];
 		to->label[i] = number[text[i + 1]];
 	}
@@ -44,23 +45,23 @@ static int from_text(struct data *data, const char *name, const uint8_t *text, s
                      size_t cap)
 {
 	uint8_t number[256] = {0};
-	const size_t pieces = n > 0 ? (n - 1) / TEXT_LENGTH : 0, test = pieces / 10, train = pieces - test;
+	const size_t piece = (size_t)data->image.height;
+	const size_t pieces = n > 0 ? (n - 1) / piece : 0, test = pieces / 10, train = pieces - test;
 	const int classes = number_bytes(text, n, number);
 	if (classes > TEXT_CLASSES) {
 		snprintf(why, cap, "%s: %d different characters, more than %d", name, classes, TEXT_CLASSES);
 		return -1;
 	}
 	if (pieces < PIECES_AT_LEAST) {
-		snprintf(why, cap, "%s: %zu characters, fewer than %d", name, n,
-		         PIECES_AT_LEAST * TEXT_LENGTH + 1);
+		snprintf(why, cap, "%s: %zu characters, fewer than %zu", name, n,
+		         PIECES_AT_LEAST * piece + 1);
 		return -1;
 	}
-	data->image = (struct shape){1, TEXT_LENGTH, 1};
 	data->classes = TEXT_CLASSES;
-	data->places = TEXT_LENGTH;
+	data->places = data->image.height;
 	data->text = true;
-	if (cut(&data->train, text, train, number) == 0 &&
-	    cut(&data->test, text + train * TEXT_LENGTH, test, number) == 0)
+	if (cut(&data->train, text, train, piece, number) == 0 &&
+	    cut(&data->test, text + train * piece, test, piece, number) == 0)
 		return 0;
 	snprintf(why, cap, "%s: out of memory", name);
 	return -1;

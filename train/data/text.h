@@ -1,4 +1,5 @@
-/* Text, cut into pieces of TEXT_LENGTH characters; the labels of a piece are the characters that follow each.
+/* Text, cut into pieces of data->image.height characters; the labels of a piece are the characters that
+ * follow each.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TEXT_H
@@ -6,8 +7,7 @@
 
 #include "train/data/data.h"
 
-#define TEXT_LENGTH  50
-#define TEXT_CLASSES 67 /* different characters at most: as many as char-lstm has inputs */
+#define TEXT_CLASSES 67 /* different characters at most: as many as the networks have inputs */
 
 /* Loads the first nine tenths of the file's pieces to train on, the rest to test. 0, or -1 with a line in
  * why; data_close frees a part that was loaded. */

@@ -1,5 +1,5 @@
-/* Fully connected layer on plain matrices, which oneDNN hands to its gemm: weights [units][inputs], where the
- * inputs of an image are [channels][height][width].
+/* Fully connected layer, of a whole image or at each of its places, on plain matrices, which oneDNN hands to
+ * its gemm: weights [units][inputs], where the inputs of an image are [channels][height][width].
  *
  * SPDX-License-Identifier: MIT */
 #include "train/layers/layers.h"
@@ -7,22 +7,24 @@
 struct layouts {
 	tape_layout tensor_x, tensor_y; /* outside */
 	tape_layout image_x;            /* the input, as images in plain layout */
-	tape_layout x, w, b, y;         /* inside: matrices */
+	tape_layout x, w, b, y;         /* inside: matrices; b is NULL without bias */
 };
 
 static struct layouts layouts(struct tape *tape, const struct stage *stage)
 {
 	const int units = stage->l->layer.units, batch = stage->batch;
 	const struct shape in = stage->l->in;
-	const int inputs = (int)shape_count(in);
+	const bool each = stage->l->layer.type == LAYER_LINEAR;
+	const int inputs = each ? in.channels : (int)shape_count(in), rows = each ? batch * in.height : batch;
 	return (struct layouts){
 	        .tensor_x = tape_tensor(tape, batch, in),
 	        .tensor_y = tape_tensor(tape, batch, stage->l->out),
-	        .image_x = tape_plain(tape, 4, (const int[]){batch, in.channels, in.height, in.width}),
-	        .x = tape_plain(tape, 2, (const int[]){batch, inputs}),
+	        .image_x = each ? tape_tensor(tape, batch, in)
+	                        : tape_plain(tape, 4, (const int[]){batch, in.channels, in.height, in.width}),
+	        .x = tape_plain(tape, 2, (const int[]){rows, inputs}),
 	        .w = tape_plain(tape, 2, (const int[]){units, inputs}),
-	        .b = tape_plain(tape, 1, &units),
-	        .y = tape_plain(tape, 2, (const int[]){batch, units}),
+	        .b = stage->l->bias > 0 ? tape_plain(tape, 1, &units) : NULL,
+	        .y = tape_plain(tape, 2, (const int[]){rows, units}),
 	};
 }
 
@@ -39,10 +41,10 @@ void fc_forward(struct tape *tape, struct stage *stage)
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_WEIGHTS, tape_bound(tape, TAPE_PARAM, l->weights_at, m.w)},
-	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, m.b)},
 	        {DNNL_ARG_DST, tape_view(tape, stage->y, m.y)},
+	        {DNNL_ARG_BIAS, m.b ? tape_bound(tape, TAPE_PARAM, l->bias_at, m.b) : NULL},
 	};
-	tape_record(tape, stage->forward, 4, arg);
+	tape_record(tape, stage->forward, m.b ? 4 : 3, arg);
 }
 
 static void by_weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
@@ -56,9 +58,9 @@ static void by_weights(struct tape *tape, const struct stage *stage, const struc
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_DIFF_DST, dy},
 	        {DNNL_ARG_DIFF_WEIGHTS, tape_bound(tape, TAPE_GRAD, l->weights_at, m->w)},
-	        {DNNL_ARG_DIFF_BIAS, tape_bound(tape, TAPE_GRAD, l->bias_at, m->b)},
+	        {DNNL_ARG_DIFF_BIAS, m->b ? tape_bound(tape, TAPE_GRAD, l->bias_at, m->b) : NULL},
 	};
-	tape_record(tape, tape_described(tape, status, described), 4, arg);
+	tape_record(tape, tape_described(tape, status, described), m->b ? 4 : 3, arg);
 }
 
 static dnnl_memory_t by_data(struct tape *tape, const struct stage *stage, const struct layouts *m,

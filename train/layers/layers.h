@@ -16,32 +16,47 @@ struct stage {
 	dnnl_memory_t x, y;            /* in and out */
 	dnnl_primitive_desc_t forward; /* of the layer, for its backward */
 	dnnl_memory_t workspace;
-	dnnl_memory_t out, state; /* LSTM: y as oneDNN wrote it, and its first state */
-	bool test; /* batch normalisation takes given statistics, which follow the parameters */
-	dnnl_memory_t mean, variance; /* batch normalisation's */
+	dnnl_memory_t out,
+	        state; /* LSTM: y as oneDNN wrote it, and its first state; attention: state is its weights */
+	bool test;     /* batch normalisation takes given statistics, which follow the parameters */
+	dnnl_memory_t mean,
+	        variance; /* batch normalisation's; layer normalisation: variance is 1 / its root */
 	const struct stage *shortcut; /* a shortcut's source */
 	dnnl_memory_t mask;           /* factor of each input; NULL without dropout */
+	bool shared;                  /* an embedding whose weights a tied head has, too */
 };
 
 /* Fill in the rest of a stage from its l, batch and x. */
 void conv_forward(struct tape *tape, struct stage *stage);
 void pool_forward(struct tape *tape, struct stage *stage);
 void fc_forward(struct tape *tape, struct stage *stage);
-void relu_forward(struct tape *tape, struct stage *stage);
+void activation_forward(struct tape *tape, struct stage *stage);
 void lstm_forward(struct tape *tape, struct stage *stage);
 void batchnorm_forward(struct tape *tape, struct stage *stage);
 void shortcut_forward(struct tape *tape, struct stage *stage);
+void embedding_forward(struct tape *tape, struct stage *stage);
+void position_forward(struct tape *tape, struct stage *stage);
+void layernorm_forward(struct tape *tape, struct stage *stage);
+void attention_forward(struct tape *tape, struct stage *stage);
 
 /* Record the parameters' gradient from dy, the loss's gradient by y. Return its gradient by x, or NULL
  * without want_dx. */
 dnnl_memory_t conv_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t pool_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t fc_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
-dnnl_memory_t relu_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t activation_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
+                                  bool want_dx);
 dnnl_memory_t lstm_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
 dnnl_memory_t batchnorm_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
                                  bool want_dx);
 dnnl_memory_t shortcut_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t embedding_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
+                                 bool want_dx);
+dnnl_memory_t position_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx);
+dnnl_memory_t layernorm_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
+                                 bool want_dx);
+dnnl_memory_t attention_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy,
+                                 bool want_dx);
 
 /* Returns the whole gradient by the output at which a shortcut starts: dy_of_input through the block plus dy
  * through the shortcut. */

@@ -25,9 +25,15 @@ static const struct {
         [LAYER_AVERAGE_POOL] = {pool_forward, pool_backward},
         [LAYER_FC] = {fc_forward, fc_backward},
         [LAYER_LSTM] = {lstm_forward, lstm_backward},
-        [LAYER_RELU] = {relu_forward, relu_backward},
+        [LAYER_RELU] = {activation_forward, activation_backward},
         [LAYER_BATCHNORM] = {batchnorm_forward, batchnorm_backward},
         [LAYER_SHORTCUT] = {shortcut_forward, shortcut_backward},
+        [LAYER_EMBEDDING] = {embedding_forward, embedding_backward},
+        [LAYER_POSITION] = {position_forward, position_backward},
+        [LAYER_LAYERNORM] = {layernorm_forward, layernorm_backward},
+        [LAYER_LINEAR] = {fc_forward, fc_backward},
+        [LAYER_ATTENTION] = {attention_forward, attention_backward},
+        [LAYER_GELU] = {activation_forward, activation_backward},
 };
 
 /* Returns the plain layout, that of pass_input. */
@@ -50,6 +56,8 @@ static void record_forward(struct pass *pass, size_t batch, enum pass_use use)
 		        .l = &net->layer[i], .batch = (int)batch, .x = x, .test = use == PASS_TEST};
 		if (stage->l->layer.type == LAYER_SHORTCUT)
 			stage->shortcut = stage - stage->l->layer.back;
+		if (stage->l->layer.tied)
+			pass->stage[0].shared = true;
 		if (use == PASS_TRAIN && i > 0 && net->dropout > 0 && stage->l->layer.type == LAYER_FC)
 			dropout_forward(tape, stage);
 		layer_types[stage->l->layer.type].forward(tape, stage);

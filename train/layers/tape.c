@@ -17,7 +17,9 @@ void omp_set_num_threads(int threads);
 #define MOST_BOUND      1024
 
 struct step {
-	dnnl_primitive_t primitive; /* NULL: arg[0] becomes zeros */
+	dnnl_primitive_t primitive;
+	tape_function *function; /* without a primitive; NULL: arg[0] becomes zeros */
+	const void *of;          /* the function's argument */
 	int args;
 	dnnl_exec_arg_t arg[TAPE_ARGS + 1];
 };
@@ -293,6 +295,17 @@ void tape_clear(struct tape *tape, dnnl_memory_t memory)
 		tape->step[tape->steps++] = (struct step){.args = 1, .arg = {{.memory = memory}}};
 }
 
+void tape_call(struct tape *tape, tape_function *function, const void *of, int count,
+               const dnnl_memory_t *memory)
+{
+	if (tape->status != dnnl_success || !room(tape, tape->steps, MOST_PRIMITIVES))
+		return;
+	struct step *step = &tape->step[tape->steps++];
+	*step = (struct step){.function = function, .of = of, .args = count};
+	for (int i = 0; i < count; i++)
+		step->arg[i].memory = memory[i];
+}
+
 static void reorder(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to, const_dnnl_primitive_attr_t attr)
 {
 	if (tape->status != dnnl_success)
@@ -357,6 +370,14 @@ static void bind(struct tape *tape, enum tape_base base, float *data)
 			     "oneDNN refuses the parameters");
 }
 
+static void call(const struct step *step)
+{
+	float *data[TAPE_ARGS];
+	for (int i = 0; i < step->args; i++)
+		data[i] = tape_data(step->arg[i].memory);
+	step->function(step->of, data);
+}
+
 static int run(struct tape *tape, size_t from, size_t to)
 {
 	stay_one_thread();
@@ -366,6 +387,8 @@ static int run(struct tape *tape, size_t from, size_t to)
 			well(tape,
 			     dnnl_primitive_execute(step->primitive, tape->stream, step->args, step->arg),
 			     "oneDNN fails in a layer");
+		else if (step->function)
+			call(step);
 		else
 			clear(step->arg[0].memory);
 	}

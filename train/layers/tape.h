@@ -1,4 +1,5 @@
-/* A tape: oneDNN primitives with their memory, recorded once and run many times by one thread.
+/* A tape: oneDNN primitives and plain functions with their memory, recorded once and run many times by one
+ * thread.
  *
  * The first failure sticks: recording functions then do nothing, and tape_ready reports it, so that callers
  * need not check every call.
@@ -79,6 +80,12 @@ dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, tape_layout 
 /* Records the operation on up to TAPE_ARGS arguments. */
 #define TAPE_ARGS 15
 void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, const dnnl_exec_arg_t *arg);
+
+/* Records a call of a function with this argument, which outlives the tape, and the data of up to TAPE_ARGS
+ * memories. */
+typedef void tape_function(const void *of, float *const *data);
+void tape_call(struct tape *tape, tape_function *function, const void *of, int count,
+               const dnnl_memory_t *memory);
 
 /* Ends the forward part: tape_backward runs the steps recorded from here on. */
 void tape_turn(struct tape *tape);
