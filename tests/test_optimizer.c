@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "train/update/optimizer.h"
@@ -37,6 +38,12 @@ static void adam(struct by_hand *x, double g, double t)
 	x->p -= 0.01 * mean / (sqrt(square) + 1e-8);
 }
 
+static void adamw(struct by_hand *x, double g, double t)
+{
+	x->p -= 0.01 * 0.1 * x->p;
+	adam(x, g, t);
+}
+
 static void other_adam(struct by_hand *x, double g, double t)
 {
 	x->a = 0.5 * x->a + 0.5 * g;
@@ -63,12 +70,14 @@ static const struct {
 	const char *text;
 	size_t moments;
 	void (*step)(struct by_hand *x, double g, double t);
+	bool apart; /* the decay is no part of g */
 } optimizers[] = {
-        {"sgd", 1, sgd},
-        {"adam", 2, adam},
-        {"adam:epsilon=0.25,beta2=0.9,beta1=0.5", 2, other_adam},
-        {"rmsprop", 1, rmsprop},
-        {"rmsprop:decay=0.5,epsilon=0.25", 1, other_rmsprop},
+        {"sgd", 1, sgd, false},
+        {"adam", 2, adam, false},
+        {"adam:epsilon=0.25,beta2=0.9,beta1=0.5", 2, other_adam, false},
+        {"adamw", 2, adamw, true},
+        {"rmsprop", 1, rmsprop, false},
+        {"rmsprop:decay=0.5,epsilon=0.25", 1, other_rmsprop, false},
 };
 
 /* Steps in two parts, as threads do. */
@@ -89,7 +98,8 @@ static void steps_are_the_papers(void **state)
 		for (step.number = 1; step.number <= STEPS; step.number++) {
 			for (size_t i = 0; i < N; i++) {
 				gradient[i] = random_between(&random, -2, 2);
-				optimizers[k].step(&x[i], gradient[i] + 0.1 * x[i].p, (double)step.number);
+				const double decay = optimizers[k].apart ? 0 : 0.1 * x[i].p;
+				optimizers[k].step(&x[i], gradient[i] + decay, (double)step.number);
 			}
 			optimizer_move(&optimizer, &step, param, moment, gradient, 0, 16);
 			optimizer_move(&optimizer, &step, param, moment, gradient, 16, N - 16);
@@ -106,6 +116,21 @@ static void averages_forget(void **state)
 	const float param[] = {2, 5};
 	optimizer_average(mean, param, 2, 0.75f);
 	assert_true(mean[0] == 1.25f && mean[1] == -1.0f);
+}
+
+static void clipping_keeps_the_direction(void **state)
+{
+	(void)state;
+	const float wanted[] = {3e-20f, -4e-20f, 0};
+	for (double norm = 1e-20; norm < 1e-18; norm *= 1.5) {
+		float gradient[] = {3e-20f, -4e-20f, 0};
+		optimizer_clip(gradient, 3, norm);
+		for (size_t i = 0; i < 3; i++)
+			assert_float_equal(gradient[i], wanted[i] * fmin(1, norm / 5e-20), 1e-26);
+	}
+	float infinite[] = {1, INFINITY, 2};
+	optimizer_clip(infinite, 3, 0.1);
+	assert_true(infinite[0] == 1 && isinf(infinite[1]) && infinite[2] == 2);
 }
 
 static void wrong_texts(void **state)
@@ -139,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(steps_are_the_papers),
 	        cmocka_unit_test(averages_forget),
+	        cmocka_unit_test(clipping_keeps_the_direction),
 	        cmocka_unit_test(wrong_texts),
 	};
 	return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);

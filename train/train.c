@@ -38,6 +38,23 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 		t->failed[thread] = true;
 	if (o->decay_first)
 		optimizer_decay(t->grad[l], t->param, t->setting->net->parameters, (float)o->weight_decay);
+	if (o->clip_norm > 0)
+		optimizer_clip(t->grad[l], t->setting->net->parameters, o->clip_norm);
+}
+
+/* Moves the parameters [at, at + n); adamw decays matrices alone. */
+static void move(const struct train *t, struct optimizer_step step, float *param, float *const *moment,
+                 const float *gradient, size_t at, size_t n)
+{
+	const struct optimizer *optimizer = &t->setting->options->optimizer;
+	const double decay = step.decay;
+	for (size_t end = at + n, next; at < end; at = next) {
+		bool matrix;
+		next = net_tensor_end(t->setting->net, at, &matrix);
+		next = next < end ? next : end;
+		step.decay = matrix || optimizer->type != OPTIMIZER_ADAMW ? decay : 0;
+		optimizer_move(optimizer, &step, param, moment, gradient, at, next - at);
+	}
 }
 
 static void optimizer_task(void *arg, size_t chunk, unsigned thread)
@@ -49,7 +66,7 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 	const size_t n = left < OPTIMIZER_CHUNK ? left : OPTIMIZER_CHUNK;
 	const double decay = o->decay_first ? 0 : o->weight_decay;
 	const struct optimizer_step step = {t->rate, o->momentum, decay, t->moves};
-	optimizer_move(&o->optimizer, &step, t->param, t->moment, t->mean, at, n);
+	move(t, step, t->param, t->moment, t->mean, at, n);
 	if (t->average)
 		optimizer_average(t->average + at, t->param + at, n, (float)o->average);
 }

@@ -17,16 +17,18 @@ import torch
 import torch.nn.functional as F
 
 BATCH, MOST_CHARACTERS = 18, 67
+CLIP = 0.1  # --clip-norm
 
 
 class Parameters:
     """Cuts a flat array into parameters: each call returns the next one, of the given shape."""
 
     def __init__(self, flat):
-        self.flat, self.at = flat, 0
+        self.flat, self.at, self.shapes = flat, 0, []
 
     def __call__(self, *shape):
         count = int(np.prod(shape))
+        self.shapes.append(shape)
         self.at += count
         return self.flat[self.at - count:self.at].view(shape)
 
@@ -118,13 +120,22 @@ def weights_of(path):
     return np.frombuffer(block, np.float32)
 
 
+def adamw(tensors):
+    """Decays matrices alone, as the trainer does."""
+    groups = [{"params": [it for it in tensors if (it.dim() > 1) == matrix], "weight_decay": decay}
+              for matrix, decay in ((True, 1), (False, 0))]
+    return torch.optim.AdamW(groups, lr=0.01, betas=(0.9, 0.95), eps=0.01)
+
+
 # The trainer's options, and the same optimizer in PyTorch. Epsilon is so large that a gradient of nothing but
 # rounding errors moves no parameter.
 OPTIMIZERS = [(["--optimizer", "sgd", "--momentum", "0.9", "--weight-decay", "0.01"],
-               lambda flat: torch.optim.SGD([flat], lr=0.01, momentum=0.9, weight_decay=0.01)),
-              (["--optimizer", "adam:epsilon=0.01"], lambda flat: torch.optim.Adam([flat], lr=0.01, eps=0.01)),
+               lambda tensors: torch.optim.SGD(tensors, lr=0.01, momentum=0.9, weight_decay=0.01)),
+              (["--optimizer", "adam:epsilon=0.01"], lambda tensors: torch.optim.Adam(tensors, lr=0.01, eps=0.01)),
               (["--optimizer", "rmsprop:decay=0.9,epsilon=0.01"],
-               lambda flat: torch.optim.RMSprop([flat], lr=0.01, alpha=0.9, eps=0.01))]
+               lambda tensors: torch.optim.RMSprop(tensors, lr=0.01, alpha=0.9, eps=0.01)),
+              (["--optimizer", "adamw:beta2=0.95,epsilon=0.01", "--weight-decay", "1", "--clip-norm", str(CLIP)],
+               adamw)]
 
 
 class Step(unittest.TestCase):
@@ -141,25 +152,31 @@ class Step(unittest.TestCase):
             source, x, labels = data(folder, side)
 
             def differentiate(flat):
+                """Returns the parameters' shapes."""
                 parameters = Parameters(flat)
                 F.cross_entropy(model(parameters, x), labels).backward()
                 self.assertEqual(parameters.at, flat.numel())
+                return parameters.shapes
 
             start = self.train(folder + "/start", model, source, 0, 1, "--dump-gradients", folder + "/dump")
             ours = np.load(folder + "/dump/step0000001-flat.npy")
             flat = torch.tensor(start, dtype=torch.float64, requires_grad=True)
-            differentiate(flat)
+            shapes = differentiate(flat)
             theirs = flat.grad.numpy()
             self.assertLess(np.linalg.norm(ours - theirs), 1e-4 * np.linalg.norm(theirs))
             for number, (options, optimizer) in enumerate(optimizers):
                 ours = self.train(f"{folder}/{number}", model, source, 0.01, 2, *options)
-                flat = torch.tensor(start, dtype=torch.float64, requires_grad=True)
-                optimizer = optimizer(flat)
+                parameters = Parameters(torch.tensor(start, dtype=torch.float64))
+                tensors = [parameters(*shape).clone().requires_grad_() for shape in shapes]
+                optimizer = optimizer(tensors)
                 for _ in range(2):
                     optimizer.zero_grad()
-                    differentiate(flat)
+                    differentiate(torch.cat([it.flatten() for it in tensors]))
+                    if "--clip-norm" in options:
+                        norm = torch.nn.utils.clip_grad_norm_(tensors, CLIP)
+                        self.assertGreater(norm, 2 * CLIP)
                     optimizer.step()
-                theirs = flat.detach().numpy()
+                theirs = torch.cat([it.detach().flatten() for it in tensors]).numpy()
                 self.assertLess(np.linalg.norm(ours - theirs), 1e-3 * np.linalg.norm(theirs - start), options)
 
     def test_lenet(self):
@@ -172,7 +189,7 @@ class Step(unittest.TestCase):
         self.check(char_lstm, text, 50)
 
     def test_gpt_mini(self):
-        self.check(gpt_mini, text, 64)
+        self.check(gpt_mini, text, 64, OPTIMIZERS[-1:])
 
 
 if __name__ == "__main__":

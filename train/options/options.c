@@ -61,14 +61,18 @@ static const struct option table[] = {
         {"epochs", "N", "how often to go through the training set", "5", COUNT, FIELD(epochs), 1, 1e6},
         {"lr", "X", "initial learning rate", "0.02", REAL, FIELD(lr), 0, 1e6},
         {"optimizer", "TEXT",
-         "sgd, adam:beta1=0.9,beta2=0.999,epsilon=1e-8 or rmsprop:decay=0.9,epsilon=1e-8", "sgd", OPTIMIZER,
-         FIELD(optimizer), 0, 0},
+         "sgd, adam:beta1=0.9,beta2=0.999,epsilon=1e-8, adamw (the same keys) or rmsprop:decay=0.9,epsilon=1e-8",
+         "sgd", OPTIMIZER, FIELD(optimizer), 0, 0},
         {"momentum", "X", "of stochastic gradient descent", "0.9", REAL, FIELD(momentum), 0, 0.999999},
-        {"weight-decay", "X", "times the parameters is added to the gradient", "0", REAL, FIELD(weight_decay),
-         0, 1e6},
+        {"weight-decay", "X",
+         "times the parameters is added to the gradient; adamw takes it off the matrices, times the rate",
+         "0", REAL, FIELD(weight_decay), 0, 1e6},
         {"decay-first", NULL,
          "adds weight decay to each learner's gradient before it is compressed, not to the mean", NULL, FLAG,
          FIELD(decay_first), 0, 0},
+        {"clip-norm", "X",
+         "a learner's gradient is scaled down to this norm if it is longer, before it is compressed; 0: never",
+         "0", REAL, FIELD(clip_norm), 0, 1e30},
         {"average", "X",
          "tests a mean of the parameters whose weights fall by this factor a step; 0: the last", "0", REAL,
          FIELD(average), 0, 0.999999},
@@ -434,6 +438,11 @@ static int complete(struct options *options)
 			        "--checkpoint or --probe\n");
 			return -1;
 		}
+	if (options->decay_first && options->optimizer.type == OPTIMIZER_ADAMW) {
+		fprintf(stderr,
+		        "crumb-train: adamw's decay is no part of the gradient: it takes no --decay-first\n");
+		return -1;
+	}
 	if (options->probe && !options->log) {
 		fprintf(stderr, "crumb-train: --probe wants --log FILE.jsonl\n");
 		return -1;

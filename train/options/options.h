@@ -27,6 +27,7 @@ struct options {
 	size_t epochs;
 	struct optimizer optimizer;
 	double lr, momentum, weight_decay, average, dropout;
+	double clip_norm; /* of a learner's gradient; 0: none */
 	bool decay_first; /* before the exchange */
 	struct schedule schedule;
 	double warmup; /* epochs */

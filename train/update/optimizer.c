@@ -5,15 +5,22 @@
 #include "train/data/choice.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #define FIELD(name) offsetof(struct optimizer, name)
 
+#define ADAM                                                                                            \
+	{                                                                                               \
+		{"beta1", FIELD(beta1), 0.9, 0, 0.999999}, {"beta2", FIELD(beta2), 0.999, 0, 0.999999}, \
+		{                                                                                       \
+			"epsilon", FIELD(epsilon), 1e-8, 1e-30, 1                                       \
+		}                                                                                       \
+	}
+
 static const struct choice types[] = {
         [OPTIMIZER_SGD] = {"sgd", {{0}}},
-        [OPTIMIZER_ADAM] = {"adam",
-                            {{"beta1", FIELD(beta1), 0.9, 0, 0.999999},
-                             {"beta2", FIELD(beta2), 0.999, 0, 0.999999},
-                             {"epsilon", FIELD(epsilon), 1e-8, 1e-30, 1}}},
+        [OPTIMIZER_ADAM] = {"adam", ADAM},
+        [OPTIMIZER_ADAMW] = {"adamw", ADAM},
         [OPTIMIZER_RMSPROP] = {"rmsprop",
                                {{"decay", FIELD(beta2), 0.9, 0, 0.999999},
                                 {"epsilon", FIELD(epsilon), 1e-8, 1e-30, 1}}},
@@ -37,7 +44,7 @@ void optimizer_write(const struct optimizer *optimizer, char *text, size_t cap)
 
 size_t optimizer_moments(const struct optimizer *optimizer)
 {
-	return optimizer->type == OPTIMIZER_ADAM ? 2 : 1;
+	return optimizer->type == OPTIMIZER_ADAM || optimizer->type == OPTIMIZER_ADAMW ? 2 : 1;
 }
 
 static void sgd(float *restrict param, float *restrict velocity, const float *restrict gradient, size_t n,
@@ -52,7 +59,10 @@ static void sgd(float *restrict param, float *restrict velocity, const float *re
 static void adam(const struct optimizer *o, const struct optimizer_step *step, float *restrict param,
                  float *restrict mean, float *restrict square, const float *restrict gradient, size_t n)
 {
-	const float beta1 = (float)o->beta1, beta2 = (float)o->beta2, decay = (float)step->decay;
+	const float beta1 = (float)o->beta1, beta2 = (float)o->beta2;
+	const bool apart = o->type == OPTIMIZER_ADAMW;
+	const float decay = apart ? 0 : (float)step->decay;
+	const float keep = apart ? (float)(1 - step->rate * step->decay) : 1;
 	const double unbiased1 = 1 - pow(o->beta1, (double)step->number);
 	const double unbiased2 = 1 - pow(o->beta2, (double)step->number);
 	const float rate = (float)(step->rate / unbiased1), root = (float)(1 / sqrt(unbiased2));
@@ -61,7 +71,7 @@ static void adam(const struct optimizer *o, const struct optimizer_step *step, f
 		const float g = gradient[i] + decay * param[i];
 		mean[i] = beta1 * mean[i] + (1 - beta1) * g;
 		square[i] = beta2 * square[i] + (1 - beta2) * (g * g);
-		param[i] -= rate * mean[i] / (sqrtf(square[i]) * root + epsilon);
+		param[i] = keep * param[i] - rate * mean[i] / (sqrtf(square[i]) * root + epsilon);
 	}
 }
 
@@ -86,6 +96,7 @@ void optimizer_move(const struct optimizer *optimizer, const struct optimizer_st
 		    (float)step->decay);
 		break;
 	case OPTIMIZER_ADAM:
+	case OPTIMIZER_ADAMW:
 		adam(optimizer, step, param + at, moment[0] + at, moment[1] + at, gradient + at, n);
 		break;
 	case OPTIMIZER_RMSPROP:
@@ -98,6 +109,16 @@ void optimizer_decay(float *restrict gradient, const float *restrict param, size
 {
 	for (size_t i = 0; i < n; i++)
 		gradient[i] += decay * param[i];
+}
+
+void optimizer_clip(float *gradient, size_t n, double norm)
+{
+	double squares = 0;
+	for (size_t i = 0; i < n; i++)
+		squares += (double)gradient[i] * (double)gradient[i];
+	const float factor = (float)(norm / sqrt(squares));
+	for (size_t i = 0; i < n && squares > norm * norm && isfinite(squares); i++)
+		gradient[i] *= factor;
 }
 
 void optimizer_average(float *restrict mean, const float *restrict param, size_t n, float keep)
