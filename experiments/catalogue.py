@@ -2,6 +2,7 @@
 experiments/claims.py judges them and experiments/tables writes them down. SPDX-License-Identifier: MIT"""
 import adacomp
 import alq
+import gpt
 import mxnet
 import terngrad
 from claims import at_least, mean_of, near
@@ -40,5 +41,6 @@ PAPERS = [
     Paper("TernGrad (Wen et al., NeurIPS 2017)", terngrad.TEXT, terngrad.EXPERIMENTS, "terngrad-fig3"),
     Paper("ALQ and AMQ (Faghri et al., NeurIPS 2020)", alq.TEXT, alq.EXPERIMENTS, "alq-table"),
     Paper("MXNet's page on gradient compression", mxnet.TEXT, mxnet.EXPERIMENTS, "mxnet-2bit"),
+    Paper("A transformer under AdamW", gpt.TEXT, gpt.EXPERIMENTS, "gpt"),
 ]
 EXPERIMENTS = OWN | {name: it for paper in PAPERS for name, it in paper.experiments.items()}

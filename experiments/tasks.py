@@ -96,6 +96,11 @@ TASKS = {
     "demo": Task("--model lenet --data digits --epochs 5 --schedule cosine", QUICK_MNIST),
     "digits-cnn": Task("--data digits --model lenet --batch 100 --epochs 2 --lr 0.01 --momentum 0.9", QUICK_MNIST),
 }
+GPT = ("--data text:$CRUMB_DATA/shakespeare/input.txt --model gpt-mini --batch 32 --epochs 3 --optimizer "
+       "adamw:beta2=0.99 --lr 0.001 --weight-decay 0.1 --clip-norm 1 --warmup 0.2 --schedule cosine")
+TASKS["gpt-mini"] = Task(GPT, QUICK_MNIST)
+TASKS |= {f"gpt-mini, outer steps of {steps}": Task(f"{GPT} --local-steps {steps}", QUICK_MNIST)
+          for steps in (10, 30, 100)}
 BATCHES = (2048, 512, 128)
 ONE_EPOCH = {batch: f"cifar10-cnn, batch {batch}, 1 epoch" for batch in BATCHES}
 TWENTY_EPOCHS = {batch: f"cifar10-cnn, batch {batch}, 20 epochs" for batch in BATCHES}
@@ -104,4 +109,5 @@ for batch in BATCHES:
     TASKS[TWENTY_EPOCHS[batch]] = Task(cifar(batch, 20), QUICK_CIFAR.replace("--batch 30", "--batch 64"), hours=1)
 
 # A loss in nats is a language model's figure; a test error is the others'.
-LANGUAGE = {"char-lstm", "char-lstm, 3 epochs", "char-lstm, 45 epochs"}
+LANGUAGE = {"char-lstm", "char-lstm, 3 epochs", "char-lstm, 45 epochs", "gpt-mini",
+            *(f"gpt-mini, outer steps of {steps}" for steps in (10, 30, 100))}

@@ -133,6 +133,21 @@ static void clipping_keeps_the_direction(void **state)
 	assert_true(infinite[0] == 1 && isinf(infinite[1]) && infinite[2] == 2);
 }
 
+/* Nesterov's momentum is a step from where the momentum alone would lead: with v' = momentum v + g, as
+ * PyTorch has it, p falls by rate (g + momentum v'). */
+static void outer_steps_look_ahead(void **state)
+{
+	(void)state;
+	float param[] = {1, -3}, velocity[] = {0, 0};
+	const float gradient[] = {2, -4};
+	optimizer_nesterov(param, velocity, gradient, 2, 0.5f, 0.25f);
+	assert_true(velocity[0] == 2 && velocity[1] == -4);
+	assert_true(param[0] == 1 - 0.5f * 2.5f && param[1] == -3 + 0.5f * 5);
+	optimizer_nesterov(param, velocity, gradient, 2, 0.5f, 0.25f);
+	assert_true(velocity[0] == 2.5f && velocity[1] == -5);
+	assert_true(param[0] == -0.25f - 0.5f * 2.625f && param[1] == -0.5f + 0.5f * 5.25f);
+}
+
 static void wrong_texts(void **state)
 {
 	(void)state;
@@ -165,6 +180,7 @@ int main(void)
 	        cmocka_unit_test(steps_are_the_papers),
 	        cmocka_unit_test(averages_forget),
 	        cmocka_unit_test(clipping_keeps_the_direction),
+	        cmocka_unit_test(outer_steps_look_ahead),
 	        cmocka_unit_test(wrong_texts),
 	};
 	return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);

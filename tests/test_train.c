@@ -37,9 +37,9 @@ static void problem_open(struct problem *p, size_t samples)
 	assert_int_equal(net_open(&p->net, &model, p->data.shape, why, sizeof why), 0);
 }
 
-/* Trains, with raw gradients unless the options name a codec. Returns the last epoch's loss, before its
- * steps. */
-static double train(const struct problem *p, struct options *options)
+/* Trains, with raw gradients unless the options name a codec. The report's loss is the last epoch's, before
+ * its steps. */
+static struct report train_report(const struct problem *p, struct options *options)
 {
 	char why[256] = "";
 	struct report run;
@@ -54,7 +54,12 @@ static double train(const struct problem *p, struct options *options)
 	const struct train_setting setting = {options, &p->data, &p->net, NULL, NULL, &log};
 	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
 		fail_msg("%s", why);
-	return run.loss;
+	return run;
+}
+
+static double train(const struct problem *p, struct options *options)
+{
+	return train_report(p, options).loss;
 }
 
 /* Descends by all samples at once, an epoch a step. Returns the last loss. */
@@ -134,6 +139,69 @@ static void decay_first_is_compressed(void **state)
 			loss[i] = train(&p, &options);
 		}
 		assert_int_equal(fabs(loss[1] - loss[0]) < 1e-6, first);
+	}
+	data_close(&p.data);
+}
+
+/* Outer steps that take over what the learners' weights have moved by are ordinary training: of one learner
+ * with any optimizer, however many steps it takes alone, and of several that take one, with an optimizer that
+ * is linear. */
+static void outer_steps_can_be_ordinary(void **state)
+{
+	(void)state;
+	static struct options options;
+	static const struct {
+		const char *optimizer;
+		size_t learners, local_steps;
+	} cases[] = {{"sgd", 1, 1},  {"sgd", 1, 3},   {"sgd", 1, 100}, {"adam", 1, 1},
+	             {"adam", 1, 4}, {"adamw", 1, 3}, {"sgd", 3, 1},   {"rmsprop:epsilon=0.1", 1, 2}};
+	struct problem p;
+	problem_open(&p, 24);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		double loss[2];
+		for (size_t local = 0; local < 2; local++) {
+			options = (struct options){.learners = cases[i].learners,
+			                           .batch = 6,
+			                           .epochs = 4,
+			                           .lr = 0.002,
+			                           .momentum = 0.9,
+			                           .weight_decay = 0.1,
+			                           .clip_norm = cases[i].learners == 1 ? 5 : 0,
+			                           .seed = 1,
+			                           .local_steps = local ? cases[i].local_steps : 0,
+			                           .outer_lr = 1};
+			assert_int_equal(optimizer_parse(&options.optimizer, cases[i].optimizer, NULL), 0);
+			loss[local] = train(&p, &options);
+		}
+		assert_true(loss[0] < 2.5);
+		assert_float_equal(loss[0], loss[1], 1e-5);
+	}
+	data_close(&p.data);
+}
+
+/* An epoch of seven steps, three of them taken alone: three exchanges, after the third, the sixth and the
+ * last. */
+static void exchanges_are_counted(void **state)
+{
+	(void)state;
+	static struct options options;
+	static const char *const codecs[] = {"raw", "half"};
+	struct problem p;
+	problem_open(&p, 42);
+	net_flatten(&p.net);
+	for (size_t i = 0; i < 2; i++) {
+		options = (struct options){
+		        .learners = 3, .batch = 6, .epochs = 3, .lr = 0.002, .momentum = 0.9};
+		options.codec[0].text = codecs[i];
+		options.local_steps = 3;
+		options.outer_lr = 0.7;
+		options.outer_momentum = 0.5;
+		const struct report run = train_report(&p, &options);
+		const double floats = 9.0 * (double)p.net.parameters * sizeof(float) / (double)(1 + i);
+		assert_int_equal(run.stats.steps, 9);
+		assert_int_equal(run.stats.skipped, 0);
+		assert_true((double)run.bytes > floats && (double)run.bytes < 1.01 * floats);
+		assert_true(run.loss < 2.5);
 	}
 	data_close(&p.data);
 }
@@ -279,6 +347,8 @@ int main(void)
 	        cmocka_unit_test(training_is_descent),
 	        cmocka_unit_test(decay_before_the_exchange_is_decay_after_it),
 	        cmocka_unit_test(decay_first_is_compressed),
+	        cmocka_unit_test(outer_steps_can_be_ordinary),
+	        cmocka_unit_test(exchanges_are_counted),
 	        cmocka_unit_test(epochs_are_shuffled),
 	        cmocka_unit_test(a_samples_dropout_is_its_own),
 	        cmocka_unit_test(micro_batches_are_added_up),

@@ -5,6 +5,7 @@
 #include "exchange/transport.h"
 #include "measure/program.h"
 #include "train/checkpoint.h"
+#include "train/outer.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,8 @@ static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_pac
 		          crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer)));
 }
 
-/* Lists the blocks on which the next epoch depends: weights, optimizer, and, from *packers on, this rank's
- * packers; block may be NULL, to count. */
+/* Lists the blocks on which the next epoch depends, before which all learners have the same weights: these,
+ * the optimizers, and, from *packers on, this rank's packers; block may be NULL, to count. */
 static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block,
                           size_t *packers)
 {
@@ -45,6 +46,11 @@ static size_t list_blocks(const struct train *t, struct past *past, struct check
 	add_block(block, &blocks, t->average, bytes);
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
 		add_block(block, &blocks, t->moment[i], bytes);
+	for (size_t l = 0; t->outer && l < t->own; l++) {
+		add_block(block, &blocks, &t->outer[l].moves, sizeof t->outer[l].moves);
+		for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
+			add_block(block, &blocks, t->outer[l].moment[i], bytes);
+	}
 	*packers = blocks;
 	for (size_t s = 0; s < t->slices; s++) {
 		for (size_t l = 0; l < t->own; l++)
@@ -175,5 +181,7 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 	*run = past.run;
 	t->step = t->progress.done = past.step;
 	t->moves = past.moves;
+	for (size_t l = 0; t->outer && l < t->own; l++)
+		outer_share(t, l);
 	return log_resume(t->setting->log, past.log_end, why, cap);
 }

@@ -4,6 +4,7 @@
 #include "train/state.h"
 #include "train/data/random.h"
 #include "train/layers/init.h"
+#include "train/outer.h"
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
 #include "train/split.h"
@@ -49,6 +50,7 @@ void train_close(struct train *t)
 	free(t->param);
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
 		free(t->moment[i]);
+	outer_close(t);
 	free(t->average);
 	free(t->tested);
 	free(t->statistics);
@@ -83,12 +85,15 @@ static bool allocate(struct train *t)
 	if (!t->worker || !t->failed || !t->grad || !t->share || !t->loss || !t->mine || !t->all ||
 	    !t->order || !t->score || !t->param || !t->mean)
 		return false;
-	for (size_t i = 0; i < optimizer_moments(&s->options->optimizer); i++)
+	const size_t moments = s->options->local_steps ? 1 : optimizer_moments(&s->options->optimizer);
+	for (size_t i = 0; i < moments; i++)
 		if (!(t->moment[i] = floats(n)))
 			return false;
 	t->tested = floats(n + s->net->statistics);
 	t->statistics = floats(STATISTICS_CHUNKS * s->net->statistics);
 	if (!t->tested || !t->statistics)
+		return false;
+	if (s->options->local_steps && !outer_open(t))
 		return false;
 	if (s->options->average > 0 && !(t->average = floats(n)))
 		return false;
@@ -161,6 +166,8 @@ int train_open(struct train *t, const struct train_setting *s, size_t codec, cha
 	init_parameters(s->net, o->seed, t->param);
 	if (t->average)
 		memcpy(t->average, t->param, s->net->parameters * sizeof *t->param);
+	for (size_t l = 0; t->outer && l < t->own; l++)
+		outer_share(t, l);
 	progress_begin(&t->progress, s->ranks && s->ranks->rank > 0, t->codec, o->batch, o->epochs,
 	               train_steps(s));
 	return 0;

@@ -20,6 +20,8 @@ enum {
  * rank. */
 struct told {
 	double loss, owed; /* loss: sum over its steps; owed: squared norm of its residuals */
+	uint64_t steps;    /* that were not skipped */
+	uint64_t skipped;  /* with --local-steps: those that it left out by itself */
 	double test_loss;  /* sum over its part of the test set */
 	uint64_t errors;
 	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
@@ -38,7 +40,8 @@ struct train {
 	struct crumb_tuner *tuner; /* of the exchange, with --codec auto; NULL otherwise */
 	size_t first, own;         /* this rank's learners */
 	float *param, *mean;
-	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's */
+	float *moment[OPTIMIZER_MOST_MOMENTS]; /* the optimizer's; with --local-steps the outer one's */
+	struct outer *outer;                   /* by own learner; NULL without --local-steps */
 	float *average;                        /* of the parameters; NULL: none is wanted */
 	float *tested;                         /* a test's parameters and statistics */
 	float *statistics;                     /* by chunk */
@@ -56,6 +59,7 @@ struct train {
 	/* for the tasks of one step */
 	const uint32_t *batch;
 	double rate;
+	bool exchanging;            /* after this step */
 	struct worker_score *score; /* by chunk of the test set */
 	bool *failed;               /* by thread */
 };

@@ -10,6 +10,7 @@
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
 #include "train/report/layer_probe.h"
+#include "train/outer.h"
 #include "train/resume.h"
 #include "train/split.h"
 #include "train/state.h"
@@ -34,27 +35,17 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 	const struct options *o = t->setting->options;
 	const uint32_t *index = t->batch + split_first(o->batch, o->learners, t->first + l);
 	const size_t n = split_size(o->batch, o->learners, t->first + l);
-	if (worker_gradient(t->worker[thread], t->param, index, n, t->grad[l], &t->loss[l]) < 0)
+	const float *param = t->outer ? t->outer[l].param : t->param;
+	if (worker_gradient(t->worker[thread], param, index, n, t->grad[l], &t->loss[l]) < 0)
 		t->failed[thread] = true;
 	if (o->decay_first)
-		optimizer_decay(t->grad[l], t->param, t->setting->net->parameters, (float)o->weight_decay);
+		optimizer_decay(t->grad[l], param, t->setting->net->parameters, (float)o->weight_decay);
 	if (o->clip_norm > 0)
 		optimizer_clip(t->grad[l], t->setting->net->parameters, o->clip_norm);
-}
-
-/* Moves the parameters [at, at + n); adamw decays matrices alone. */
-static void move(const struct train *t, struct optimizer_step step, float *param, float *const *moment,
-                 const float *gradient, size_t at, size_t n)
-{
-	const struct optimizer *optimizer = &t->setting->options->optimizer;
-	const double decay = step.decay;
-	for (size_t end = at + n, next; at < end; at = next) {
-		bool matrix;
-		next = net_tensor_end(t->setting->net, at, &matrix);
-		next = next < end ? next : end;
-		step.decay = matrix || optimizer->type != OPTIMIZER_ADAMW ? decay : 0;
-		optimizer_move(optimizer, &step, param, moment, gradient, at, next - at);
-	}
+	if (t->outer)
+		outer_move(t, l);
+	if (t->outer && t->exchanging)
+		outer_gradient(t, l);
 }
 
 static void optimizer_task(void *arg, size_t chunk, unsigned thread)
@@ -66,9 +57,20 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 	const size_t n = left < OPTIMIZER_CHUNK ? left : OPTIMIZER_CHUNK;
 	const double decay = o->decay_first ? 0 : o->weight_decay;
 	const struct optimizer_step step = {t->rate, o->momentum, decay, t->moves};
-	move(t, step, t->param, t->moment, t->mean, at, n);
+	if (t->outer)
+		optimizer_nesterov(t->param + at, t->moment[0] + at, t->mean + at, n, (float)o->outer_lr,
+		                   (float)o->outer_momentum);
+	else
+		optimizer_move_net(&o->optimizer, &step, t->setting->net, t->param, t->moment, t->mean, at,
+		                   n);
 	if (t->average)
 		optimizer_average(t->average + at, t->param + at, n, (float)o->average);
+}
+
+static void share_task(void *arg, size_t l, unsigned thread)
+{
+	(void)thread;
+	outer_share(arg, l);
 }
 
 /* Returns the number of test chunks that belong to learners before this one. */
@@ -124,45 +126,69 @@ static int tune(struct train *t, char *why, size_t cap)
 	return log_choice(t->setting->log, t->codec, crumb_tuner_tell(t->tuner), why, cap);
 }
 
-/* Takes one step on the batch at t->batch. */
-static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
+/* Moves the shared parameters by the mean; learners that stepped alone take them over, also from a skipped
+ * step. */
+static int move(struct train *t, bool skipped, char *why, size_t cap)
 {
-	const struct options *o = t->setting->options;
 	const size_t chunks = (t->setting->net->parameters + OPTIMIZER_CHUNK - 1) / OPTIMIZER_CHUNK;
-	const double begin = crumb_seconds();
-	if (run_tasks(t, gradient_task, t->own, why, cap) < 0 || tune(t, why, cap) < 0)
+	t->moves += !skipped;
+	if (!skipped && run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
-	const double computed = crumb_seconds();
-	const int error = crumb_exchange_mean(t->exchange, (const float *const *)t->grad, t->share, t->mean);
-	const double exchanged = crumb_seconds();
-	report->compute_seconds += computed - begin;
-	if (error == CRUMB_ENONFINITE)
-		return 0;
-	if (error < 0) {
-		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
-		return -1;
-	}
-	if (t->arrival)
-		arrival_step(t->arrival, (const float *const *)t->grad, t->mean);
-	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs) *
-	          schedule_warmup(o->warmup, epoch + 1 / (double)train_steps(t->setting));
-	t->moves++;
-	if (run_tasks(t, optimizer_task, chunks, why, cap) < 0)
-		return -1;
-	report->compute_seconds += crumb_seconds() - exchanged;
-	for (size_t l = 0; l < t->own; l++)
+	if (t->outer)
+		return run_tasks(t, share_task, t->own, why, cap);
+	for (size_t l = 0; l < t->own && !skipped; l++) {
 		t->mine[l].loss += t->loss[l];
+		t->mine[l].steps++;
+	}
 	return 0;
 }
 
-/* Dumps the first learner's gradient, if the options want it: of the first step, and of an epoch's last. */
-static int dump(const struct train *t, size_t step, char *why, size_t cap)
+/* Returns the number of exchanges in the first so many steps of the run. */
+static size_t exchanges(const struct train *t, size_t step)
+{
+	const size_t local = t->setting->options->local_steps;
+	return outer_exchanges(step, train_steps(t->setting), local > 0 ? local : 1);
+}
+
+/* Takes one step on the batch at t->batch, and an exchange if t->exchanging. */
+static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
+{
+	const struct options *o = t->setting->options;
+	const double begin = crumb_seconds();
+	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs) *
+	          schedule_warmup(o->warmup, epoch + 1 / (double)train_steps(t->setting));
+	if (run_tasks(t, gradient_task, t->own, why, cap) < 0 || (t->exchanging && tune(t, why, cap) < 0))
+		return -1;
+	const double computed = crumb_seconds();
+	if (!t->exchanging) {
+		report->compute_seconds += computed - begin;
+		return 0;
+	}
+	const int error = crumb_exchange_mean(t->exchange, (const float *const *)t->grad, t->share, t->mean);
+	const double exchanged = crumb_seconds();
+	report->compute_seconds += computed - begin;
+	const bool skipped = error == CRUMB_ENONFINITE;
+	if (error < 0 && !skipped) {
+		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
+		return -1;
+	}
+	if (t->arrival && !skipped)
+		arrival_step(t->arrival, (const float *const *)t->grad, t->mean);
+	if (move(t, skipped, why, cap) < 0)
+		return -1;
+	report->compute_seconds += crumb_seconds() - exchanged;
+	return 0;
+}
+
+/* Dumps the first learner's gradient, if the options want it: of the first exchange, and of an epoch's last.
+ */
+static int dump(const struct train *t, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	const char *folder = s->options->dump_gradients;
-	if (!folder || t->first > 0 || (step > 1 && step % train_steps(s) > 0))
+	if (!folder || t->first > 0 || (exchanges(t, t->step) > 1 && t->step % train_steps(s) > 0))
 		return 0;
-	return dump_gradient(folder, s->net, t->grad[0], step, why, cap);
+	return dump_gradient(folder, s->net, t->grad[0], t->step, why, cap);
 }
 
 /* Logs the probes of the last steps, and of the layers if the last step was not skipped. */
@@ -171,7 +197,7 @@ static int probe(struct train *t, size_t epoch, bool skipped, char *why, size_t 
 	const struct net *net = t->setting->net;
 	struct arrived arrived;
 	size_t layers = 0;
-	if (!t->probe || t->step % t->setting->options->probe > 0)
+	if (!t->probe || exchanges(t, t->step) % t->setting->options->probe > 0)
 		return 0;
 	for (size_t s = 0; s < net->slice_count && !skipped; s++) {
 		if (!layer_probe_wants(&net->slice[s]))
@@ -242,7 +268,7 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	struct crumb_exchange_stats *stats = &report->stats;
-	uint64_t errors = 0;
+	uint64_t errors = 0, taken = 0;
 	double loss = 0, test_loss = 0, owed = 0;
 	crumb_exchange_stats(t->exchange, stats);
 	if (test(t, why, cap) < 0)
@@ -261,7 +287,10 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		stats->dense[kind] = stats->bytes[kind] = stats->elements[kind] = stats->sent[kind] = 0;
 	for (size_t l = 0; l < s->options->learners; l++) {
 		const struct told *told = &t->all[l];
-		loss += (double)t->share[l] * told->loss;
+		loss += (double)t->share[l] * told->loss /
+		        (double)told->steps; /* 0 / 0 if all were skipped */
+		stats->skipped += told->skipped;
+		taken += told->steps;
 		owed += told->owed;
 		errors += told->errors;
 		test_loss += told->test_loss;
@@ -270,7 +299,9 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		add(stats->elements, told->elements);
 		add(stats->sent, told->sent);
 	}
-	report->loss = loss / (double)stats->steps; /* 0 / 0 if all were skipped */
+	report->loss = loss;
+	if (taken == 0)
+		stats->steps = 0; /* what was exchanged is no step */
 	const double judged = (double)s->data->test.count * s->net->places;
 	report->error = (double)errors / judged;
 	report->test_loss = test_loss / judged;
@@ -292,13 +323,14 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	memset(t->mine, 0, (t->own + 1) * sizeof *t->mine);
 	for (size_t i = 0; i < steps; i++) {
 		const uint64_t moves = t->moves;
+		t->exchanging = exchanges(t, t->step + 1) > exchanges(t, t->step);
 		t->batch = t->order + i * s->options->batch;
 		if (log_step(s->log, t->codec, epoch, t->step, why, cap) < 0 ||
 		    step(t, (double)(epoch - 1) + (double)i / (double)steps, report, why, cap) < 0)
 			return -1;
 		t->step++;
-		if (dump(t, (epoch - 1) * steps + i + 1, why, cap) < 0 ||
-		    probe(t, epoch, t->moves == moves, why, cap) < 0)
+		if (t->exchanging &&
+		    (dump(t, why, cap) < 0 || probe(t, epoch, t->moves == moves, why, cap) < 0))
 			return -1;
 		progress_step(&t->progress);
 	}

@@ -135,7 +135,9 @@ OPTIMIZERS = [(["--optimizer", "sgd", "--momentum", "0.9", "--weight-decay", "0.
               (["--optimizer", "rmsprop:decay=0.9,epsilon=0.01"],
                lambda tensors: torch.optim.RMSprop(tensors, lr=0.01, alpha=0.9, eps=0.01)),
               (["--optimizer", "adamw:beta2=0.95,epsilon=0.01", "--weight-decay", "1", "--clip-norm", str(CLIP)],
-               adamw)]
+               adamw),
+              (["--optimizer", "adam:epsilon=0.01", "--local-steps", "1"],
+               lambda tensors: torch.optim.Adam(tensors, lr=0.01, eps=0.01))]
 
 
 class Step(unittest.TestCase):
@@ -169,6 +171,8 @@ class Step(unittest.TestCase):
                 parameters = Parameters(torch.tensor(start, dtype=torch.float64))
                 tensors = [parameters(*shape).clone().requires_grad_() for shape in shapes]
                 optimizer = optimizer(tensors)
+                shared = [it.detach().clone() for it in tensors]
+                outer = torch.optim.SGD(shared, lr=0.7, momentum=0.9, nesterov=True)
                 for _ in range(2):
                     optimizer.zero_grad()
                     differentiate(torch.cat([it.flatten() for it in tensors]))
@@ -176,6 +180,13 @@ class Step(unittest.TestCase):
                         norm = torch.nn.utils.clip_grad_norm_(tensors, CLIP)
                         self.assertGreater(norm, 2 * CLIP)
                     optimizer.step()
+                    if "--local-steps" in options:
+                        with torch.no_grad():
+                            for it, own in zip(shared, tensors):
+                                it.grad = it - own
+                            outer.step()
+                            for it, own in zip(shared, tensors):
+                                own.copy_(it)
                 theirs = torch.cat([it.detach().flatten() for it in tensors]).numpy()
                 self.assertLess(np.linalg.norm(ours - theirs), 1e-3 * np.linalg.norm(theirs - start), options)
 

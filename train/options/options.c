@@ -73,6 +73,13 @@ static const struct option table[] = {
         {"clip-norm", "X",
          "a learner's gradient is scaled down to this norm if it is longer, before it is compressed; 0: never",
          "0", REAL, FIELD(clip_norm), 0, 1e30},
+        {"local-steps", "N",
+         "steps that each learner takes alone before an exchange (DiLoCo), with weights and optimizer of its own; an "
+         "exchange also ends each epoch; 0: all share each step",
+         "0", COUNT, FIELD(local_steps), 0, 1e9},
+        {"outer-lr", "X", "rate at which, with --local-steps, the shared weights follow the learners'", "0.7",
+         REAL, FIELD(outer_lr), 0, 1e6},
+        {"outer-momentum", "X", "of that, Nesterov's", "0.9", REAL, FIELD(outer_momentum), 0, 0.999999},
         {"average", "X",
          "tests a mean of the parameters whose weights fall by this factor a step; 0: the last", "0", REAL,
          FIELD(average), 0, 0.999999},

@@ -27,7 +27,9 @@ struct options {
 	size_t epochs;
 	struct optimizer optimizer;
 	double lr, momentum, weight_decay, average, dropout;
-	double clip_norm; /* of a learner's gradient; 0: none */
+	double clip_norm;   /* of a learner's gradient; 0: none */
+	size_t local_steps; /* a learner's between two exchanges; 0: an exchange a step */
+	double outer_lr, outer_momentum;
 	bool decay_first; /* before the exchange */
 	struct schedule schedule;
 	double warmup; /* epochs */

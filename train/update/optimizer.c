@@ -105,6 +105,30 @@ void optimizer_move(const struct optimizer *optimizer, const struct optimizer_st
 	}
 }
 
+void optimizer_move_net(const struct optimizer *optimizer, const struct optimizer_step *step,
+                        const struct net *net, float *param, float *const moment[OPTIMIZER_MOST_MOMENTS],
+                        const float *gradient, size_t at, size_t n)
+{
+	for (size_t end = at + n, next; at < end; at = next) {
+		struct optimizer_step own = *step;
+		bool matrix;
+		next = net_tensor_end(net, at, &matrix);
+		next = next < end ? next : end;
+		if (optimizer->type == OPTIMIZER_ADAMW && !matrix)
+			own.decay = 0;
+		optimizer_move(optimizer, &own, param, moment, gradient, at, next - at);
+	}
+}
+
+void optimizer_nesterov(float *restrict param, float *restrict velocity, const float *restrict gradient,
+                        size_t n, float rate, float momentum)
+{
+	for (size_t i = 0; i < n; i++) {
+		velocity[i] = momentum * velocity[i] + gradient[i];
+		param[i] -= rate * (gradient[i] + momentum * velocity[i]);
+	}
+}
+
 void optimizer_decay(float *restrict gradient, const float *restrict param, size_t n, float decay)
 {
 	for (size_t i = 0; i < n; i++)

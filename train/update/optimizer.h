@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "nets/net.h"
 
 /* g is the gradient plus decay times the parameter, with adamw the gradient.
  * - sgd: v = momentum v + g; p -= rate v
@@ -40,6 +41,16 @@ struct optimizer_step {
 /* Moves the parameters [at, at + n). */
 void optimizer_move(const struct optimizer *optimizer, const struct optimizer_step *step, float *param,
                     float *const moment[OPTIMIZER_MOST_MOMENTS], const float *gradient, size_t at, size_t n);
+
+/* The same for a network's parameters, of which adamw decays the matrices alone. */
+void optimizer_move_net(const struct optimizer *optimizer, const struct optimizer_step *step,
+                        const struct net *net, float *param, float *const moment[OPTIMIZER_MOST_MOMENTS],
+                        const float *gradient, size_t at, size_t n);
+
+/* An outer step, by the mean of what n parameters have moved by: v = momentum v + g; p -= rate (g + momentum
+ * v). */
+void optimizer_nesterov(float *param, float *velocity, const float *gradient, size_t n, float rate,
+                        float momentum);
 
 /* Adds decay times the parameters to a gradient of n elements: the gradient of the loss with its L2 term. */
 void optimizer_decay(float *gradient, const float *param, size_t n, float decay);
