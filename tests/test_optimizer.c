@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "train/update/optimizer.h"
@@ -133,6 +134,34 @@ static void clipping_keeps_the_direction(void **state)
 	assert_true(infinite[0] == 1 && isinf(infinite[1]) && infinite[2] == 2);
 }
 
+/* Without a gradient AdamW decays a transformer's weights and embeddings, and neither biases nor norms. */
+static void adamw_decays_matrices(void **state)
+{
+	(void)state;
+	struct net net;
+	struct optimizer optimizer;
+	char why[256] = "";
+	const struct optimizer_step step = {.rate = 0.5, .decay = 0.5, .number = 1};
+	const struct model *model = model_find("gpt-mini");
+	assert_int_equal(net_open(&net, model, model->input, why, sizeof why), 0);
+	float *param = malloc(net.parameters * sizeof *param), *zeros = calloc(net.parameters, sizeof *zeros);
+	float *const moment[] = {calloc(net.parameters, sizeof(float)),
+	                         calloc(net.parameters, sizeof(float))};
+	assert_true(param && zeros && moment[0] && moment[1]);
+	for (size_t i = 0; i < net.parameters; i++)
+		param[i] = 1;
+	assert_int_equal(optimizer_parse(&optimizer, "adamw", NULL), 0);
+	optimizer_move_net(&optimizer, &step, &net, param, moment, zeros, 0, 5000); /* as threads do */
+	optimizer_move_net(&optimizer, &step, &net, param, moment, zeros, 5000, net.parameters - 5000);
+	for (size_t s = 0; s < net.slice_count; s++)
+		for (size_t i = 0; i < net.slice[s].n; i++)
+			assert_true(param[net.slice[s].at + i] == (net.slice[s].run > 0 ? 0.75f : 1));
+	free(param);
+	free(zeros);
+	free(moment[0]);
+	free(moment[1]);
+}
+
 /* Nesterov's momentum is a step from where the momentum alone would lead: with v' = momentum v + g, as
  * PyTorch has it, p falls by rate (g + momentum v'). */
 static void outer_steps_look_ahead(void **state)
@@ -177,11 +206,9 @@ static void wrong_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(steps_are_the_papers),
-	        cmocka_unit_test(averages_forget),
-	        cmocka_unit_test(clipping_keeps_the_direction),
-	        cmocka_unit_test(outer_steps_look_ahead),
-	        cmocka_unit_test(wrong_texts),
+	        cmocka_unit_test(steps_are_the_papers),         cmocka_unit_test(averages_forget),
+	        cmocka_unit_test(clipping_keeps_the_direction), cmocka_unit_test(outer_steps_look_ahead),
+	        cmocka_unit_test(adamw_decays_matrices),        cmocka_unit_test(wrong_texts),
 	};
 	return cmocka_run_group_tests_name("optimizer", tests, NULL, NULL);
 }

@@ -15,8 +15,8 @@ END
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay decay-first \
-	average dropout schedule warmup seed codec flat compression-params plan down timeout \
-	threads log probe dump-gradients checkpoint every resume estimate help version; do
+	clip-norm local-steps outer-lr outer-momentum average dropout schedule warmup seed codec flat \
+	compression-params plan down timeout threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
 mv stdout wanted
@@ -232,8 +232,13 @@ resnet20 colour-digits:160 0.01
 resnet32 colour-digits:160 0.01
 bn50-dnn idx:frames 0.05
 char-lstm text:fox 0.004 --optimizer adam
+gpt-mini text:fox 0.004 --optimizer adamw --local-steps 2
 END
-holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/p' | grep -c '^  ')" = 9
+# gpt-small, the eleventh, is gpt-mini's layers, ten times as long.
+holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/p' | grep -c '^  ')" = 11
+check "gpt-small" "$CRUMB_TRAIN" --model gpt-small --data text --batch 1 --learners 1 --estimate
+refused 1 'fox: 2240 characters, fewer than 5121' "$CRUMB_TRAIN" --model gpt-small --data text:fox
+refused 2 'it takes no --decay-first' "$CRUMB_TRAIN" --optimizer adamw --decay-first
 refused 1 'char-lstm judges 11 places' "$CRUMB_TRAIN" --model char-lstm --data idx:columns
 refused 1 'char-lstm has no layer for --dropout' "$CRUMB_TRAIN" --model char-lstm --data text --dropout 0.5
 refused 1 'text has no --augment' "$CRUMB_TRAIN" --model char-lstm --data text --augment shift
@@ -358,6 +363,7 @@ if [ -e /dev/full ]; then
 fi
 
 # ---- gradients that are not finite ----
+refused 1 'every step of epoch' $small --lr 1e6 --epochs 9 --local-steps 5
 refused 1 'every step of epoch' $small --lr 1e6 --epochs 9 --log log
 holds "one line tells of it" test "$(grep -c 'is not finite' stderr)" = 1
 holds "the log counts" python3 -c '

@@ -83,6 +83,25 @@ for schedule in poly cosine; do
 done
 set -- "$@" --schedule cosine
 
+# ---- learners that step alone have their own optimizers' state ----
+for optimizer in adamw sgd; do
+	outer="--optimizer $optimizer --schedule constant --clip-norm 1 --local-steps 4"
+	# shellcheck disable=SC2086 # a list
+	check "outer steps, $optimizer" "$CRUMB_TRAIN" "$@" $outer --epochs 4 --checkpoint outer-$optimizer --log outer.log
+	# shellcheck disable=SC2086
+	check "two epochs of them" "$CRUMB_TRAIN" "$@" $outer --epochs 2 --checkpoint parts-$optimizer --log part.log
+	# shellcheck disable=SC2086
+	check "and two more" "$CRUMB_TRAIN" "$@" $outer --epochs 4 --checkpoint parts-$optimizer --log part.log --resume \
+		--threads 1
+	check "are the same weights, moments and packers" \
+		python3 blocks.py parts-$optimizer/epoch0000004-rank0 outer-$optimizer/epoch0000004-rank0
+	python3 strip.py outer.log >want
+	python3 strip.py part.log >got
+	holds "and the same log" cmp got want
+	holds "two exchanges an epoch" grep -q "'steps': 2, 'skipped': 0" want
+done
+python3 strip.py whole.log >want
+
 # ---- what is refused ----
 refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
 refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1
@@ -105,6 +124,8 @@ schedule step:every=7,factor=0.5 --schedule cosine
 learners 5 --learners 3
 data digits:300 --data mnist:small
 seed 7 --seed 1
+local-steps 4 --local-steps 0
+clip-norm 1 --clip-norm 0
 flat yes no --flat
 decay-first yes no --decay-first
 END
