@@ -16,7 +16,8 @@ def fewer(says, runs, nats, times):
         there = [run for run in runs if results.of(*run)]
         if raw[0] is None or not there:
             return None
-        points = [(results.mean("test_loss", *run) - raw[0], raw[1] / results.mean("bytes", *run), run) for run in there]
+        points = [(results.mean("test_loss", *run) - raw[0], raw[1] / results.mean("bytes", *run), run)
+                  for run in there]
         return min((point for point in points if point[1] >= times), default=max(points, key=lambda point: point[1]))
 
     def show(point):

@@ -71,12 +71,14 @@ def rows_of(name):
     lines, results = [], claims.Results(read(name + ".csv"), False)
     for at, rows in by_codec(name).items():
         pair = results.beside_raw(*at) if at[2] != "raw" else None
-        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.2f}" for row in rows),
-                      f"{pair[1] - pair[0]:+.2f}" if pair else "",
+        digits = 3 if at[0] in LANGUAGE else 2
+        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.{digits}f}" for row in rows),
+                      f"{pair[1] - pair[0]:+.{digits}f}" if pair else "",
+                      f"{mean([int(row['bytes']) for row in rows]) / 1e6:.3g}",
                       *(figures(rows, key) for key in ("ratio", *COUNTED, "residual_norm", "noise"))])
-    head = ["task", "learners", "codec", "error % (char-lstm: nats), by seed", "above raw", "smaller by", *COUNTED,
-            "residual norm", "noise"]
-    return used_columns(head, lines, ["codec"], 5)
+    head = ["task", "learners", "codec", "error % (char-lstm, gpt: nats), by seed", "above raw", "MB sent",
+            "smaller by", *COUNTED, "residual norm", "noise"]
+    return used_columns(head, lines, ["codec"], 6)
 
 
 def claims_of(paper):

@@ -18,7 +18,7 @@ enum layer_type {
 	LAYER_BATCHNORM, /* of each channel, with a scale and a shift */
 	LAYER_SHORTCUT,  /* adds the block's input: the output of the layer `back` layers before this one;
 	                    every second pixel if that image is larger, zeros for missing channels */
-	/* Of a transformer, over an image one pixel wide whose rows are the places of a sequence: */
+	/* These make a transformer, on an image one pixel wide whose rows are the places of a sequence: */
 	LAYER_EMBEDDING, /* units channels for each token, which the input gives one-hot */
 	LAYER_POSITION,  /* adds a vector of its own to each place */
 	LAYER_LAYERNORM, /* of each place over its channels, with a scale and a shift */

@@ -87,12 +87,13 @@ set -- "$@" --schedule cosine
 for optimizer in adamw sgd; do
 	outer="--optimizer $optimizer --schedule constant --clip-norm 1 --local-steps 4"
 	# shellcheck disable=SC2086 # a list
-	check "outer steps, $optimizer" "$CRUMB_TRAIN" "$@" $outer --epochs 4 --checkpoint outer-$optimizer --log outer.log
+	check "outer steps, $optimizer" "$CRUMB_TRAIN" "$@" $outer --epochs 4 --checkpoint outer-$optimizer \
+		--log outer.log
 	# shellcheck disable=SC2086
 	check "two epochs of them" "$CRUMB_TRAIN" "$@" $outer --epochs 2 --checkpoint parts-$optimizer --log part.log
 	# shellcheck disable=SC2086
-	check "and two more" "$CRUMB_TRAIN" "$@" $outer --epochs 4 --checkpoint parts-$optimizer --log part.log --resume \
-		--threads 1
+	check "and two more" "$CRUMB_TRAIN" "$@" $outer --epochs 4 --checkpoint parts-$optimizer --log part.log \
+		--resume --threads 1
 	check "are the same weights, moments and packers" \
 		python3 blocks.py parts-$optimizer/epoch0000004-rank0 outer-$optimizer/epoch0000004-rank0
 	python3 strip.py outer.log >want

@@ -16,7 +16,7 @@
 
 struct train;
 
-/* What a learner has of its own. */
+/* This is a learner's own. */
 struct outer {
 	float *param;
 	float *moment[OPTIMIZER_MOST_MOMENTS];

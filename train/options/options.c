@@ -110,11 +110,11 @@ static const struct option table[] = {
          "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
          FILE_NAME, FIELD(log), 0, 0},
         {"probe", "STEPS",
-         "every so many steps the log says what of the gradient has arrived, and of each layer what its codec "
+         "every so many exchanges the log says what of the gradient has arrived, and of each layer what its codec "
          "does to it",
          NULL, COUNT, FIELD(probe), 1, 1e9},
         {"dump-gradients", "DIR",
-         "writes the first learner's gradients, uncompressed, as .npy: at the first step and each epoch's last",
+         "writes what the first learner exchanges, uncompressed, as .npy: at the first step and each epoch's last",
          NULL, FILE_NAME, FIELD(dump_gradients), 0, 0},
         {"checkpoint", "DIR",
          "keeps there what it takes to go on: weights, optimizer, packers; the two newest stay", NULL,

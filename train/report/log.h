@@ -10,11 +10,12 @@
  *   mean's owner
  * - epoch_bytes: bytes of this epoch
  * - ratio: dense f32 bytes by bytes of whole frames, in this epoch; done: in the run
- * - sent: share of the elements that were sent; counted on every tenth step
+ * - sent: share of the elements that were sent; counted on every tenth exchange
  * - ratio_by_kind, sent_by_kind: ratio and sent for each kind of slice that there is
  * - residual_norm: root of the mean over learners of their residual's squared norm
  * - link: this rank's traffic with others in this epoch (done: in the run): out, in: bytes; messages: sent
- * - steps, skipped: taken, and skipped because a gradient was not finite
+ * - steps, skipped: taken, and skipped because a gradient was not finite; with --local-steps exchanges, and
+ *   skipped ones with the steps that learners left out
  * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests included
  *
  * With --probe also "probe" events, in the log of the rank that has the first learner, with epoch and step

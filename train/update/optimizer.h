@@ -42,7 +42,7 @@ struct optimizer_step {
 void optimizer_move(const struct optimizer *optimizer, const struct optimizer_step *step, float *param,
                     float *const moment[OPTIMIZER_MOST_MOMENTS], const float *gradient, size_t at, size_t n);
 
-/* The same for a network's parameters, of which adamw decays the matrices alone. */
+/* Moves a network's parameters likewise; adamw decays the matrices alone. */
 void optimizer_move_net(const struct optimizer *optimizer, const struct optimizer_step *step,
                         const struct net *net, float *param, float *const moment[OPTIMIZER_MOST_MOMENTS],
                         const float *gradient, size_t at, size_t n);
@@ -55,7 +55,7 @@ void optimizer_nesterov(float *param, float *velocity, const float *gradient, si
 /* Adds decay times the parameters to a gradient of n elements: the gradient of the loss with its L2 term. */
 void optimizer_decay(float *gradient, const float *param, size_t n, float decay);
 
-/* Scales a gradient of n elements down to this norm if its own is greater and finite. */
+/* Scales a gradient of n elements down to this norm if its own is larger and finite. */
 void optimizer_clip(float *gradient, size_t n, double norm);
 
 /* mean = keep * mean + (1 - keep) * param, for n elements. */
