@@ -111,6 +111,8 @@ holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(py
 # ---- what crumb plan wants to know ----
 check "--estimate" $small --learners 5 --estimate
 holds "options for crumb plan" grep -qx -e '--batch 10 --compute [0-9.e-]*ms' stdout
+check "--estimate, 30 steps from one exchange to the next" $small --learners 5 --local-steps 30 --estimate
+holds "what a learner computes meanwhile" grep -qx -e '--batch 300 --compute [0-9.e+-]*ms' stdout
 
 # ---- auto ----
 carets --codec 'auto|4 shard exact row' 'not understood' 20

@@ -91,7 +91,8 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	}
 	if (ranks && ranks->rank > 0)
 		return 0;
-	printf("--batch %zu --compute %.4gms", n, 1e3 * seconds);
+	const size_t local = o->local_steps > 0 ? o->local_steps : 1; /* between two exchanges */
+	printf("--batch %zu --compute %.4gms", n * local, 1e3 * seconds * (double)local);
 	if (ranks && ranks->ranks > 1)
 		printf(" --nodes %u --link %.4gM --latency %.4gus", ranks->ranks,
 		       8e-6 * crumb_link_rate(&link, dense), 1e6 * link.latency);

@@ -15,7 +15,7 @@ for line in open(sys.argv[1]):
         del event[key]
     print(json.dumps(event))
 END
-for plan in gather shard server; do
+for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.001"; do
 	options="--data digits:3000 --epochs 1 --learners 5 --batch 250 --codec adacomp --codec terngrad:shared=1"
 	options="$options --plan $plan --log log"
 	check "$plan, alone" "$CRUMB_TRAIN" $options
