@@ -95,7 +95,7 @@ def claims_of(paper):
                 waiting.append(name)
     count = "; ".join(f"`{name}` {waiting.count(name)}" for name in dict.fromkeys(waiting))
     head = ["where", "claim", "the paper", "here", "schedule", "seeds", "holds?"]
-    return (table(head, lines, ["claim", "the paper", "here", "schedule", "holds?"]) +
+    return ((table(head, lines, ["claim", "the paper", "here", "schedule", "holds?"]) if lines else "") +
             (f"\n{wrapped(f'Claims whose runs are missing: {count}.')}\n" if waiting else ""))
 
 

@@ -27,11 +27,18 @@ static struct sizes sizes(const struct stage *stage)
 	                      .scale = 1 / sqrtf((float)head)};
 }
 
-/* C = factor * op(A) op(B), a row-major m x n matrix. */
-static void multiply(char transpose_a, char transpose_b, int m, int n, int k, float factor, const float *a,
-                     int a_row, const float *b, int b_row, float *c, int c_row)
+/* A head of a sample begins at these floats of the input, of the output and of the weights. */
+struct place {
+	size_t in, out, weights;
+};
+
+static struct place place(const struct sizes *z, int head_of_all)
 {
-	dnnl_sgemm(transpose_a, transpose_b, m, n, k, factor, a, a_row, b, b_row, 0, c, c_row);
+	const size_t sample = (size_t)(head_of_all / z->heads), n = (size_t)z->places;
+	const size_t channel = (size_t)(head_of_all % z->heads * z->head);
+	return (struct place){.in = sample * n * (size_t)z->in + channel,
+	                      .out = sample * n * (size_t)z->out + channel,
+	                      .weights = (size_t)head_of_all * n * n};
 }
 
 /* The first t + 1 of row t become their softmax, the others 0. */
@@ -48,25 +55,29 @@ static void causal_softmax(float *row, int t, int places)
 		row[s] = 0;
 }
 
+/* Computes one head of one sample from its queries, which keys and values follow. */
+static dnnl_status_t head_forward(const struct sizes *z, const float *q, float *weight, float *y)
+{
+	const float *k = q + z->out, *v = k + z->out;
+	const int n = z->places;
+	dnnl_status_t status =
+	        dnnl_sgemm('N', 'T', n, n, z->head, z->scale, q, z->in, k, z->in, 0, weight, n);
+	for (int t = 0; t < n; t++)
+		causal_softmax(weight + t * n, t, n);
+	return status ? status : dnnl_sgemm('N', 'N', n, z->head, n, 1, weight, n, v, z->in, 0, y, z->out);
+}
+
 /* data: x, y, and the weights, [batch][heads][places][places]. */
-static void forward(const void *of, float *const *data)
+static dnnl_status_t forward(const void *of, float *const *data)
 {
 	const struct stage *stage = of;
 	const struct sizes z = sizes(stage);
-	const size_t square = (size_t)z.places * (size_t)z.places;
-	for (int i = 0; i < stage->batch; i++)
-		for (int h = 0; h < z.heads; h++) {
-			const float *q = data[0] + (size_t)i * (size_t)(z.places * z.in) + h * z.head;
-			const float *k = q + z.out, *v = k + z.out;
-			float *y = data[1] + (size_t)i * (size_t)(z.places * z.out) + h * z.head;
-			float *weight = data[2] + (size_t)(i * z.heads + h) * square;
-			multiply('N', 'T', z.places, z.places, z.head, z.scale, q, z.in, k, z.in, weight,
-			         z.places);
-			for (int t = 0; t < z.places; t++)
-				causal_softmax(weight + t * z.places, t, z.places);
-			multiply('N', 'N', z.places, z.head, z.places, 1, weight, z.places, v, z.in, y,
-			         z.out);
-		}
+	dnnl_status_t status = dnnl_success;
+	for (int i = 0; i < stage->batch * z.heads && !status; i++) {
+		const struct place at = place(&z, i);
+		status = head_forward(&z, data[0] + at.in, data[2] + at.weights, data[1] + at.out);
+	}
+	return status;
 }
 
 /* From the gradient by a row's softmax to that by its scores. */
@@ -81,30 +92,34 @@ static void softmax_gradient(float *d, const float *weight, int t, int places)
 		d[s] = 0;
 }
 
+static dnnl_status_t head_backward(const struct sizes *z, const float *q, const float *weight,
+                                   const float *dy, float *dq, float *d)
+{
+	const float *k = q + z->out, *v = k + z->out;
+	float *dk = dq + z->out, *dv = dk + z->out;
+	const int n = z->places, head = z->head;
+	dnnl_status_t status = dnnl_sgemm('T', 'N', n, head, n, 1, weight, n, dy, z->out, 0, dv, z->in);
+	if (!status)
+		status = dnnl_sgemm('N', 'T', n, n, head, 1, dy, z->out, v, z->in, 0, d, n);
+	for (int t = 0; t < n; t++)
+		softmax_gradient(d + t * n, weight + t * n, t, n);
+	if (!status)
+		status = dnnl_sgemm('N', 'N', n, head, n, z->scale, d, n, k, z->in, 0, dq, z->in);
+	return status ? status : dnnl_sgemm('T', 'N', n, head, n, z->scale, d, n, q, z->in, 0, dk, z->in);
+}
+
 /* data: x, weights, dy; dx, and room for [places][places]. */
-static void backward(const void *of, float *const *data)
+static dnnl_status_t backward(const void *of, float *const *data)
 {
 	const struct stage *stage = of;
 	const struct sizes z = sizes(stage);
-	const size_t square = (size_t)z.places * (size_t)z.places;
-	float *d = data[4];
-	for (int i = 0; i < stage->batch; i++)
-		for (int h = 0; h < z.heads; h++) {
-			const size_t at = (size_t)i * (size_t)(z.places * z.in) + (size_t)(h * z.head);
-			const float *q = data[0] + at, *k = q + z.out, *v = k + z.out;
-			float *dq = data[3] + at, *dk = dq + z.out, *dv = dk + z.out;
-			const float *weight = data[1] + (size_t)(i * z.heads + h) * square;
-			const float *dy = data[2] + (size_t)i * (size_t)(z.places * z.out) + h * z.head;
-			multiply('T', 'N', z.places, z.head, z.places, 1, weight, z.places, dy, z.out, dv,
-			         z.in);
-			multiply('N', 'T', z.places, z.places, z.head, 1, dy, z.out, v, z.in, d, z.places);
-			for (int t = 0; t < z.places; t++)
-				softmax_gradient(d + t * z.places, weight + t * z.places, t, z.places);
-			multiply('N', 'N', z.places, z.head, z.places, z.scale, d, z.places, k, z.in, dq,
-			         z.in);
-			multiply('T', 'N', z.places, z.head, z.places, z.scale, d, z.places, q, z.in, dk,
-			         z.in);
-		}
+	dnnl_status_t status = dnnl_success;
+	for (int i = 0; i < stage->batch * z.heads && !status; i++) {
+		const struct place at = place(&z, i);
+		status = head_backward(&z, data[0] + at.in, data[1] + at.weights, data[2] + at.out,
+		                       data[3] + at.in, data[4]);
+	}
+	return status;
 }
 
 void attention_forward(struct tape *tape, struct stage *stage)

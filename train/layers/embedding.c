@@ -16,20 +16,20 @@ static struct product product(const struct stage *stage)
 	                        stage->l->layer.units};
 }
 
-static void look_up(const void *of, float *const *data)
+static dnnl_status_t look_up(const void *of, float *const *data)
 {
 	const struct product p = product(of);
-	dnnl_sgemm('N', 'N', p.rows, p.channels, p.tokens, 1, data[0], p.tokens, data[1], p.channels, 0,
-	           data[2], p.channels);
+	return dnnl_sgemm('N', 'N', p.rows, p.channels, p.tokens, 1, data[0], p.tokens, data[1], p.channels,
+	                  0, data[2], p.channels);
 }
 
 /* Sums each token's rows of dy; adds that to the gradient if a tied head has written to it. */
-static void sum_by_token(const void *of, float *const *data)
+static dnnl_status_t sum_by_token(const void *of, float *const *data)
 {
 	const struct stage *stage = of;
 	const struct product p = product(stage);
-	dnnl_sgemm('T', 'N', p.tokens, p.channels, p.rows, 1, data[0], p.tokens, data[1], p.channels,
-	           stage->shared ? 1 : 0, data[2], p.channels);
+	return dnnl_sgemm('T', 'N', p.tokens, p.channels, p.rows, 1, data[0], p.tokens, data[1], p.channels,
+	                  stage->shared ? 1 : 0, data[2], p.channels);
 }
 
 static dnnl_memory_t vectors(struct tape *tape, const struct stage *stage, enum tape_base base)
@@ -54,16 +54,17 @@ dnnl_memory_t embedding_backward(struct tape *tape, const struct stage *stage, d
 	return NULL;
 }
 
-static void add_positions(const void *of, float *const *data)
+static dnnl_status_t add_positions(const void *of, float *const *data)
 {
 	const struct stage *stage = of;
 	const size_t n = stage->l->weights;
 	for (size_t i = 0; i < (size_t)stage->batch; i++)
 		for (size_t k = 0; k < n; k++)
 			data[2][i * n + k] = data[0][i * n + k] + data[1][k];
+	return dnnl_success;
 }
 
-static void sum_by_position(const void *of, float *const *data)
+static dnnl_status_t sum_by_position(const void *of, float *const *data)
 {
 	const struct stage *stage = of;
 	const size_t n = stage->l->weights;
@@ -72,6 +73,7 @@ static void sum_by_position(const void *of, float *const *data)
 	for (size_t i = 0; i < (size_t)stage->batch; i++)
 		for (size_t k = 0; k < n; k++)
 			data[1][k] += data[0][i * n + k];
+	return dnnl_success;
 }
 
 void position_forward(struct tape *tape, struct stage *stage)

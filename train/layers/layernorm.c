@@ -14,7 +14,7 @@ static int rows(const struct stage *stage) { return stage->batch * stage->l->in.
 /* data: x, scales, shifts, y, and of each row what makes it: (x - mean) * factor. */
 enum { X, SCALE, SHIFT, Y, MEAN, FACTOR, FORWARD_DATA };
 
-static void forward(const void *of, float *const *data)
+static dnnl_status_t forward(const void *of, float *const *data)
 {
 	const struct stage *stage = of;
 	const size_t channels = (size_t)stage->l->in.channels, count = (size_t)rows(stage);
@@ -33,12 +33,13 @@ static void forward(const void *of, float *const *data)
 		data[MEAN][r] = mean;
 		data[FACTOR][r] = factor;
 	}
+	return dnnl_success;
 }
 
 /* data: x, scales, means, factors, dy; dx, and the gradients by scales and shifts. */
 enum { B_X, B_SCALE, B_MEAN, B_FACTOR, B_DY, B_DX, B_DSCALE, B_DSHIFT, BACKWARD_DATA };
 
-static void backward(const void *of, float *const *data)
+static dnnl_status_t backward(const void *of, float *const *data)
 {
 	const struct stage *stage = of;
 	const size_t channels = (size_t)stage->l->in.channels, count = (size_t)rows(stage);
@@ -62,6 +63,7 @@ static void backward(const void *of, float *const *data)
 		for (size_t c = 0; c < channels; c++)
 			dx[c] = factor * (dy[c] * scale[c] - sum - (x[c] - mean) * factor * along);
 	}
+	return dnnl_success;
 }
 
 static dnnl_memory_t vector(struct tape *tape, enum tape_base base, size_t at, size_t count)

@@ -370,12 +370,12 @@ static void bind(struct tape *tape, enum tape_base base, float *data)
 			     "oneDNN refuses the parameters");
 }
 
-static void call(const struct step *step)
+static dnnl_status_t call(const struct step *step)
 {
 	float *data[TAPE_ARGS];
 	for (int i = 0; i < step->args; i++)
 		data[i] = tape_data(step->arg[i].memory);
-	step->function(step->of, data);
+	return step->function(step->of, data);
 }
 
 static int run(struct tape *tape, size_t from, size_t to)
@@ -388,7 +388,7 @@ static int run(struct tape *tape, size_t from, size_t to)
 			     dnnl_primitive_execute(step->primitive, tape->stream, step->args, step->arg),
 			     "oneDNN fails in a layer");
 		else if (step->function)
-			call(step);
+			well(tape, call(step), "oneDNN fails in a layer");
 		else
 			clear(step->arg[0].memory);
 	}

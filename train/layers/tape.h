@@ -83,7 +83,7 @@ void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, c
 
 /* Records a call of a function with this argument, which outlives the tape, and the data of up to TAPE_ARGS
  * memories. */
-typedef void tape_function(const void *of, float *const *data);
+typedef dnnl_status_t tape_function(const void *of, float *const *data);
 void tape_call(struct tape *tape, tape_function *function, const void *of, int count,
                const dnnl_memory_t *memory);
 
