@@ -98,8 +98,8 @@ TASKS = {
 }
 GPT = ("--data text:$CRUMB_DATA/shakespeare/input.txt --model gpt-mini --batch 32 --epochs 3 --optimizer "
        "adamw:beta2=0.99 --lr 0.001 --weight-decay 0.1 --clip-norm 1 --warmup 0.2 --schedule cosine")
-TASKS["gpt-mini"] = Task(GPT, QUICK_MNIST)
-TASKS |= {f"gpt-mini, outer steps of {steps}": Task(f"{GPT} --local-steps {steps}", QUICK_MNIST)
+TASKS["gpt-mini"] = Task(GPT, QUICK_FLAT)
+TASKS |= {f"gpt-mini, outer steps of {steps}": Task(f"{GPT} --local-steps {steps}", QUICK_FLAT)
           for steps in (10, 30, 100)}
 BATCHES = (2048, 512, 128)
 ONE_EPOCH = {batch: f"cifar10-cnn, batch {batch}, 1 epoch" for batch in BATCHES}
