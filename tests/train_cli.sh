@@ -97,12 +97,35 @@ for plan in tree dist_async dist_sync_device; do
 	holds "and says what is not there" grep -q 'server (dist_sync), .*but no dist_async or dist_sync_device$' stderr
 done
 
+# ---- a way down, and rules of a policy, that nothing would use ----
+refused 2 '--down terngrad wants --plan shard or server: with --plan gather no mean comes down' \
+	"$CRUMB_TRAIN" --down terngrad
+refused 2 'with --plan gather no' "$CRUMB_TRAIN" --down 'conv=half' --plan device
+# idle POLICY RULE...: lenet runs with the policy, and a line names each rule that applies to no slice of it.
+idle() {
+	policy=$1
+	shift
+	check "$policy" $small --epochs 1 --codec "$policy"
+	for rule in "$@"; do
+		echo "crumb-train: --codec: no slice of lenet is for \"$rule\": there are conv, fc, bias, last"
+	done >want
+	grep '^crumb-train' stderr >got
+	holds "names $# rules" cmp want got
+}
+idle terngrad
+idle 'conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias,batchnorm=raw'
+idle 'conv=half;lstm,embedding=terngrad' 'lstm,embedding=terngrad'
+idle 'batchnorm=half;fc=half;lstm=raw' batchnorm=half lstm=raw
+idle 'conv=half;conv=raw' conv=raw
+none='no slice of lenet is for a rule of "lstm=half;embedding=raw": there are conv, fc, bias, last'
+refused 1 "--codec: $none" $small --codec raw --codec 'lstm=half;embedding=raw'
+refused 1 "--down: $none" $small --plan server --down 'lstm=half;embedding=raw'
+refused 1 'no slice of lenet is for a rule of "last,bias=half": there are fc' $small --flat --codec 'last,bias=half'
+check "fc is for the last layer, too" "$CRUMB_TRAIN" --model resnet20 --data colour-digits:100 --batch 8 --estimate \
+	--codec 'fc=half'
+holds "without a word" sh -c '! grep -q "^crumb-train" stderr'
+
 # ---- a batch by learner ----
-cat >strip_seconds.py <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
-END
 check "--batch" $small --learners 5 --log whole
 check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
 holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"

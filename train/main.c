@@ -6,11 +6,13 @@
 #include "exchange/transport.h"
 #include "measure/program.h"
 #include "nets/net.h"
+#include "train/agree.h"
 #include "train/data/data.h"
 #include "train/estimate.h"
 #include "train/options/options.h"
 #include "train/report/log.h"
 #include "train/report/table.h"
+#include "train/rules.h"
 #include "train/train.h"
 
 #include <errno.h>
@@ -111,10 +113,14 @@ static int run(const struct options *options, struct transport *ranks)
 	char why[4608] = "";
 	int result = load(options, &data, &net, why, sizeof why);
 	if (result == 0)
+		result = agree(options, &data, ranks, why, sizeof why);
+	if (result == 0)
+		result = rules_check(options, &net, !ranks || ranks->rank == 0, why, sizeof why);
+	if (result == 0)
 		result = options->estimate ? estimate_print(options, &data, &net, ranks, why, sizeof why)
 		                           : compare(options, &data, &net, ranks, why, sizeof why);
 	data_close(&data);
-	if (result < 0)
+	if (result < 0 && *why)
 		program_say("crumb-train: %s", why);
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout)) {

@@ -113,8 +113,6 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 		return -1;
 	}
 	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
-	snprintf(t->agreed, sizeof t->agreed, "%s%zu epochs, a checkpoint every %zu, resumed: %d", t->run,
-	         o->epochs, o->checkpoint ? o->every : 0, o->resume);
 	const bool tuned = crumb_script_meant(t->codec);
 	const struct crumb_exchange_config config = {
 	        .slices = tuned ? net->slice : t->slice,
@@ -122,7 +120,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .policy = &o->codec[codec].policy,
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
-	        .model = t->agreed,
+	        .model = t->run,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
 	        .net = s->ranks,

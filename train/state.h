@@ -28,8 +28,8 @@ struct told {
 struct train {
 	const struct train_setting *setting;
 	const char *codec;
-	char run[4096];         /* identifies the run: lines of what has to be the same when it goes on */
-	char agreed[4224];      /* and what ranks have to agree on besides; lives as long as the exchange */
+	char run[4096]; /* identifies the run: lines of what has to be the same on all ranks and when it goes
+	                   on */
 	struct worker **worker; /* one a thread */
 	size_t workers;
 	struct crumb_slice *slice; /* the network's slices, cut as the plan wants */
