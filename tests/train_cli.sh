@@ -14,7 +14,7 @@ END
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay decay-first \
+for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum weight-decay decay-first \
 	average dropout schedule warmup seed codec flat compression-params plan down timeout \
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
@@ -260,6 +260,30 @@ holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$
 refused 1 'char-lstm judges 11 places' "$CRUMB_TRAIN" --model char-lstm --data idx:columns
 refused 1 'char-lstm has no layer for --dropout' "$CRUMB_TRAIN" --model char-lstm --data text --dropout 0.5
 refused 1 'text has no --augment' "$CRUMB_TRAIN" --model char-lstm --data text --augment shift
+refused 1 'text has no --whiten' "$CRUMB_TRAIN" --model char-lstm --data text --whiten
+refused 1 'lenet has no layer for --carry-state' $small --carry-state
+check "--whiten" "$CRUMB_TRAIN" --model cifarnet --data colour-digits:100 --batch 20 --learners 2 --epochs 1 --whiten \
+	--augment crop --log log
+
+# ---- states that are carried on: nothing moves, so that the loss is that of the order and of the states ----
+fox="$CRUMB_TRAIN --model char-lstm --data text:fox --batch 10 --lr 0 --epochs 2 --log log"
+losses() { grep '"event": "epoch"' log | grep -o '"loss": [^,]*' | cut -d ' ' -f 2 | xargs; }
+# shellcheck disable=SC2086 # lists
+check "each piece from zeros" $fox --learners 1
+zeros=$(losses)
+for learners in 1 3 10; do
+	check "--carry-state, $learners learners" $fox --learners $learners --carry-state
+	carried="${carried:-} $(losses)"
+done
+holds "from zeros all epochs are equal, and not otherwise; how many learners there are changes nothing" python3 -c '
+import math, sys
+a, b = map(float, sys.argv[1].split())
+epochs = list(map(float, sys.argv[2].split()))
+close = lambda x, y: math.isclose(x, y, rel_tol=2e-6)
+assert close(a, b) and len(epochs) == 6, epochs
+for first, second in zip(epochs[::2], epochs[1::2]):
+    assert close(first, epochs[0]) and close(second, epochs[1]), epochs
+    assert not close(first, a) and not close(second, first), (epochs, a)' "$zeros" "$carried"
 
 # ---- probes: what does not arrive is owed, or arrives on average ----
 refused 2 '--probe wants --log' $small --probe 5

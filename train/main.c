@@ -33,6 +33,7 @@ static bool drops(const struct net *net)
 static int load(const struct options *o, struct data *data, struct net *net, char *why, size_t cap)
 {
 	if (data_open(data, o->data, why, cap) < 0 || data_augment(data, &o->augment, why, cap) < 0 ||
+	    (o->whiten && data_whiten(data, why, cap) < 0) ||
 	    net_open(net, o->model, data->shape, why, cap) < 0)
 		return -1;
 	if (net->classes != data->classes) {
@@ -48,6 +49,11 @@ static int load(const struct options *o, struct data *data, struct net *net, cha
 	if (o->flat)
 		net_flatten(net);
 	net->dropout = (float)o->dropout;
+	net->carries = o->carry_state;
+	if (o->carry_state && net->states == 0) {
+		snprintf(why, cap, "%s has no layer for --carry-state", o->model->name);
+		return -1;
+	}
 	if (o->dropout > 0 && !drops(net)) {
 		snprintf(why, cap, "%s has no layer for --dropout", o->model->name);
 		return -1;

@@ -29,6 +29,13 @@ for plan in gather shard server; do
 		done
 	done
 done
+python3 -c 'print("the quick brown fox jumps over the lazy dog, and again. " * 20)' >fox
+options="--model char-lstm --data text:fox --batch 9 --learners 4 --epochs 2 --lr 0.1 --carry-state --log log"
+check "--carry-state, alone" "$CRUMB_TRAIN" $options
+python3 strip.py log >one
+check "--carry-state, 3 ranks" ranks 3 "$CRUMB_TRAIN" $options
+python3 strip.py log >many
+holds "--carry-state: 3 ranks as one" cmp one many
 check "--estimate" ranks 3 "$CRUMB_TRAIN" --learners 3 --batch 96 --estimate
 want='--batch 32 --compute [0-9.e+-]*ms --nodes 3 --link [0-9.e+-]*M --latency [0-9.e+-]*us'
 holds "options for crumb plan" grep -qx -e "$want" stdout

@@ -21,6 +21,8 @@ struct options {
 	const struct model *model;
 	const char *data; /* texts are argv's */
 	struct augment augment;
+	bool whiten;
+	bool carry_state; /* of LSTMs */
 	size_t learners;
 	size_t batch;         /* of all learners */
 	size_t learner_batch; /* 0, or each learner's batch, from which batch follows */
