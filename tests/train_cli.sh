@@ -14,8 +14,8 @@ END
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum weight-decay decay-first \
-	average dropout schedule warmup seed codec flat compression-params plan down timeout \
+for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum \
+	weight-decay decay-first average dropout schedule warmup seed codec flat compression-params plan down timeout \
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done

@@ -12,7 +12,7 @@
 #include "train/options/options.h"
 #include "train/report/log.h"
 #include "train/report/table.h"
-#include "train/rules.h"
+#include "train/idle_rules.h"
 #include "train/train.h"
 
 #include <errno.h>
@@ -121,7 +121,7 @@ static int run(const struct options *options, struct transport *ranks)
 	if (result == 0)
 		result = agree(options, &data, ranks, why, sizeof why);
 	if (result == 0)
-		result = rules_check(options, &net, !ranks || ranks->rank == 0, why, sizeof why);
+		result = idle_rules_check(options, &net, !ranks || ranks->rank == 0, why, sizeof why);
 	if (result == 0)
 		result = options->estimate ? estimate_print(options, &data, &net, ranks, why, sizeof why)
 		                           : compare(options, &data, &net, ranks, why, sizeof why);

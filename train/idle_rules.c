@@ -2,7 +2,7 @@
  * names that.
  *
  * SPDX-License-Identifier: MIT */
-#include "train/rules.h"
+#include "train/idle_rules.h"
 #include "exchange/auto/script.h"
 #include "measure/program.h"
 
@@ -64,7 +64,7 @@ static int check(const char *option, const char *policy, const struct net *net, 
 	return 0;
 }
 
-int rules_check(const struct options *o, const struct net *net, bool say, char *why, size_t cap)
+int idle_rules_check(const struct options *o, const struct net *net, bool say, char *why, size_t cap)
 {
 	for (size_t i = 0; i < o->codec_count; i++)
 		if (!crumb_script_meant(o->codec[i].text) &&
