@@ -32,20 +32,21 @@ void outer_close(struct train *t)
 	free(t->outer);
 }
 
-void outer_move(struct train *t, size_t l)
+bool outer_move(struct train *t, size_t l)
 {
 	const struct options *o = t->setting->options;
 	const size_t n = t->setting->net->parameters;
 	struct outer *own = &t->outer[l];
 	if (crumb_finite(t->grad[l], n, CRUMB_F32) < 0) {
 		t->mine[l].skipped++;
-		return;
+		return false;
 	}
 	const double decay = o->decay_first ? 0 : o->weight_decay;
 	const struct optimizer_step step = {t->rate, o->momentum, decay, ++own->moves};
 	optimizer_move_net(&o->optimizer, &step, t->setting->net, own->param, own->moment, t->grad[l], 0, n);
 	t->mine[l].loss += t->loss[l];
 	t->mine[l].steps++;
+	return true;
 }
 
 void outer_gradient(struct train *t, size_t l)

@@ -27,8 +27,8 @@ struct outer {
 bool outer_open(struct train *t);
 void outer_close(struct train *t);
 
-/* Moves own learner l's weights by its gradient. */
-void outer_move(struct train *t, size_t l);
+/* Moves own learner l's weights by its gradient. Returns false if that is not finite and left out. */
+bool outer_move(struct train *t, size_t l);
 
 /* Replaces own learner l's gradient by its outer gradient. */
 void outer_gradient(struct train *t, size_t l);

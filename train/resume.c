@@ -35,7 +35,7 @@ static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_pac
 }
 
 /* Lists the blocks on which the next epoch depends, before which all learners have the same weights: these,
- * the optimizers, and, from *packers on, this rank's packers; block may be NULL, to count. */
+ * the optimizers, states, and, from *packers on, this rank's packers; block may be NULL, to count. */
 static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block,
                           size_t *packers)
 {
@@ -44,6 +44,8 @@ static size_t list_blocks(const struct train *t, struct past *past, struct check
 	add_block(block, &blocks, past, sizeof *past);
 	add_block(block, &blocks, t->param, bytes);
 	add_block(block, &blocks, t->average, bytes);
+	add_block(block, &blocks, t->states[0],
+	          train_own_samples(t) * t->setting->net->states * sizeof(float));
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
 		add_block(block, &blocks, t->moment[i], bytes);
 	for (size_t l = 0; t->outer && l < t->own; l++) {

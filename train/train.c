@@ -7,6 +7,7 @@
 #include "exchange/team.h"
 #include "exchange/transport.h"
 #include "train/data/random.h"
+#include "train/data/text.h"
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
 #include "train/report/layer_probe.h"
@@ -33,17 +34,24 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 {
 	struct train *t = arg;
 	const struct options *o = t->setting->options;
-	const uint32_t *index = t->batch + split_first(o->batch, o->learners, t->first + l);
+	const size_t first = split_first(o->batch, o->learners, t->first + l);
 	const size_t n = split_size(o->batch, o->learners, t->first + l);
 	const float *param = t->outer ? t->outer[l].param : t->param;
-	if (worker_gradient(t->worker[thread], param, index, n, t->grad[l], &t->loss[l]) < 0)
+	struct worker_states states;
+	if (t->states[0]) {
+		const size_t at =
+		        (first - split_first(o->batch, o->learners, t->first)) * t->setting->net->states;
+		states = (struct worker_states){t->states[0] + at, t->states[1] + at};
+	}
+	if (worker_gradient(t->worker[thread], param, t->batch + first, n, t->states[0] ? &states : NULL,
+	                    t->grad[l], &t->loss[l]) < 0)
 		t->failed[thread] = true;
 	if (o->decay_first)
 		optimizer_decay(t->grad[l], param, t->setting->net->parameters, (float)o->weight_decay);
 	if (o->clip_norm > 0)
 		optimizer_clip(t->grad[l], t->setting->net->parameters, o->clip_norm);
-	if (t->outer)
-		outer_move(t, l);
+	if (t->outer && !outer_move(t, l) && t->states[0])
+		memcpy(states.to, states.from, n * t->setting->net->states * sizeof *states.to);
 	if (t->outer && t->exchanging)
 		outer_gradient(t, l);
 }
@@ -126,12 +134,22 @@ static int tune(struct train *t, char *why, size_t cap)
 	return log_choice(t->setting->log, t->codec, crumb_tuner_tell(t->tuner), why, cap);
 }
 
+/* Makes the states in which this step ended those of the next one. */
+static void carry(struct train *t)
+{
+	float *ended = t->states[1];
+	t->states[1] = t->states[0];
+	t->states[0] = ended;
+}
+
 /* Moves the shared parameters by the mean; learners that stepped alone take them over, also from a skipped
  * step. */
 static int move(struct train *t, bool skipped, char *why, size_t cap)
 {
 	const size_t chunks = (t->setting->net->parameters + OPTIMIZER_CHUNK - 1) / OPTIMIZER_CHUNK;
 	t->moves += !skipped;
+	if (!skipped || t->outer)
+		carry(t);
 	if (!skipped && run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
 	if (t->outer)
@@ -161,6 +179,7 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 		return -1;
 	const double computed = crumb_seconds();
 	if (!t->exchanging) {
+		carry(t);
 		report->compute_seconds += computed - begin;
 		return 0;
 	}
@@ -316,7 +335,10 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	const double begin = crumb_seconds();
 	*report = (struct report){.epoch = epoch};
 	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
-	random_order(&random, t->order, s->data->train.count);
+	if (s->net->carries)
+		text_order(t->order, s->data->train.count, s->options->batch);
+	else
+		random_order(&random, t->order, s->data->train.count);
 	for (size_t i = 0; i < t->workers; i++)
 		worker_epoch(t->worker[i], s->options->seed, epoch);
 	crumb_exchange_reset_stats(t->exchange);

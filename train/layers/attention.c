@@ -127,8 +127,8 @@ void attention_forward(struct tape *tape, struct stage *stage)
 	const struct sizes z = sizes(stage);
 	const int weights[] = {stage->batch, z.heads, z.places, z.places};
 	stage->y = tape_memory(tape, tape_tensor(tape, stage->batch, stage->l->out));
-	stage->state = tape_memory(tape, tape_plain(tape, 4, weights));
-	tape_call(tape, forward, stage, 3, (dnnl_memory_t[]){stage->x, stage->y, stage->state});
+	stage->weights = tape_memory(tape, tape_plain(tape, 4, weights));
+	tape_call(tape, forward, stage, 3, (dnnl_memory_t[]){stage->x, stage->y, stage->weights});
 }
 
 dnnl_memory_t attention_backward(struct tape *tape, const struct stage *stage, dnnl_memory_t dy, bool want_dx)
@@ -138,6 +138,6 @@ dnnl_memory_t attention_backward(struct tape *tape, const struct stage *stage, d
 		return NULL;
 	dnnl_memory_t dx = tape_memory(tape, tape_tensor(tape, stage->batch, stage->l->in));
 	dnnl_memory_t room = tape_memory(tape, tape_plain(tape, 2, square));
-	tape_call(tape, backward, stage, 5, (dnnl_memory_t[]){stage->x, stage->state, dy, dx, room});
+	tape_call(tape, backward, stage, 5, (dnnl_memory_t[]){stage->x, stage->weights, dy, dx, room});
 	return dx;
 }

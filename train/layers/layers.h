@@ -16,11 +16,13 @@ struct stage {
 	dnnl_memory_t x, y;            /* in and out */
 	dnnl_primitive_desc_t forward; /* of the layer, for its backward */
 	dnnl_memory_t workspace;
-	dnnl_memory_t out,
-	        state; /* LSTM: y as oneDNN wrote it, and its first state; attention: state is its weights */
-	bool test;     /* batch normalisation takes given statistics, which follow the parameters */
+	dnnl_memory_t out; /* LSTM: y as oneDNN wrote it */
+	bool carries; /* LSTM: the states are the caller's to read and write; else the first one is zeros */
+	dnnl_memory_t first[2], last[2]; /* LSTM: states h and c before and after all steps in time */
+	bool test; /* batch normalisation takes given statistics, which follow the parameters */
 	dnnl_memory_t mean,
-	        variance; /* batch normalisation's; layer normalisation: variance is 1 / its root */
+	        variance;      /* batch normalisation's; layer normalisation: variance is 1 / its root */
+	dnnl_memory_t weights; /* attention's */
 	const struct stage *shortcut; /* a shortcut's source */
 	dnnl_memory_t mask;           /* factor of each input; NULL without dropout */
 	bool shared;                  /* an embedding whose weights a tied head has, too */
