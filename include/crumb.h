@@ -39,7 +39,7 @@ extern "C" {
 #define CRUMB_VERSION_PATCH 0
 #define CRUMB_VERSION       (10000 * CRUMB_VERSION_MAJOR + 100 * CRUMB_VERSION_MINOR + CRUMB_VERSION_PATCH)
 #define CRUMB_FORMAT        1            /* version of the frames that this library writes and reads */
-#define CRUMB_MAX_KEYS      8            /* most keys of a codec */
+#define CRUMB_MAX_KEYS      10           /* most keys of a codec */
 #define CRUMB_MAX_FACTS     6            /* most facts of a frame */
 #define CRUMB_MAX_FRAMES    256          /* most frames of one call */
 #define CRUMB_SPEC_MAX      256          /* bytes that hold any canonical spec and its terminating zero */
