@@ -443,7 +443,8 @@ static void gradient_descent_lowers_psi(void **state)
 				if (!(psi <= before) || (count <= 16 && psi < 0.999 * least) ||
 				    (count == 4 && psi > 1.001 * least))
 					fail_msg(
-					        "law %d, %zu levels, start %d: Psi goes from %g to %g; by coordinates %g",
+					        "law %d, %zu levels, start %d: Psi goes from %g to %g; "
+					        "by coordinates %g",
 					        which, count, s, before, psi, least);
 			}
 }
