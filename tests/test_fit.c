@@ -442,9 +442,9 @@ static void gradient_descent_lowers_psi(void **state)
 				const double least = crumb_fit_psi(law, best, count);
 				if (!(psi <= before) || (count <= 16 && psi < 0.999 * least) ||
 				    (count == 4 && psi > 1.001 * least))
-					fail_msg(
-					        "law %d, %zu levels, start %d: Psi goes from %g to %g; by coordinates %g",
-					        which, count, s, before, psi, least);
+					fail_msg("law %d, %zu levels, start %d: Psi goes from %g to %g; "
+					         "by coordinates %g",
+					         which, count, s, before, psi, least);
 			}
 }
 
