@@ -270,10 +270,12 @@ def a_policy_says_what_it_cannot_reach(rank, ranks):
     embedding = said("conv=adacomp;last=adacomp", *model)
     assert len(embedding) == (rank == 0), embedding
     assert all("embedding 45 %" in one and "exceed 1.8" in one for one in embedding), embedding
-    assert not said("fc=adacomp", *model)  # an embedding is as fc
-    assert not said("fc,last=adacomp;embedding=raw", *model)
-    assert len(said("conv=adacomp", *model)) == (rank == 0)
-    assert not said("raw", *model)
+    for named in "fc=adacomp", "fc,last=adacomp;embedding=raw", "raw", "adacomp", "embedding,fc=raw;last=half":
+        assert not said(named, *model), named  # an embedding is as fc
+    nothing = said("conv=adacomp", *model)
+    assert len(nothing) == (rank == 0) and all("exceed 1.0" in one for one in nothing), nothing
+    head = said("terngrad", *model)
+    assert len(head) == (rank == 0) and all("last 45 %" in one for one in head), head
 
 
 def lazy_modules_and_lazy_states(rank, ranks):

@@ -62,8 +62,6 @@ class State:
 
     def __init__(self, model: Optional[torch.nn.Module], policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
                  threads: int, scaler: Any):
-        if "fc" in policy.codecs:
-            policy.codecs.setdefault("embedding", policy.codecs["fc"])
         self._policy, self._seed, self._threads, self._scaler = policy, seed, threads, scaler
         self._owner = Owner(model, group)
         self._wire: Optional[Wire] = None
