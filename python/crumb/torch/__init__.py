@@ -11,6 +11,7 @@ import torch
 import torch.distributed as dist
 
 from crumb.policy import Policy
+from crumb.torch.plan import PLANS
 from crumb.torch.state import State
 
 __all__ = ["State", "hook"]
@@ -25,7 +26,7 @@ def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch
 def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] = None, *,
          compression_params: Optional[Mapping[str, Any]] = None, seed: int = 0,
          process_group: Optional[dist.ProcessGroup] = None, threads: Optional[int] = None,
-         scaler: Any = None) -> Tuple[State, Callable]:
+         scaler: Any = None, plan: Optional[str] = None) -> Tuple[State, Callable]:
     """Returns (state, hook) for register_comm_hook. Sends nothing: the ranks meet in the first step.
 
     model: DDP or the module in it, with gradients of float32, float16 or bfloat16 on the CPU. It may be left out, as in
@@ -38,6 +39,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     seed: of random rounding; the same on all ranks.
     process_group: DDP's, over which the hook sends; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
+    plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean again
+        (crumb.torch.plan has both in full); by default that in which a rank receives the fewest bytes.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
 
     The state has state_dict, load_state_dict, rescale and stats. Raises ValueError if the policy is invalid. The first
@@ -45,6 +48,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     another type. Sparse gradients are averaged plainly."""
     if isinstance(model, str) and policy is None:
         model, policy = None, model
+    if plan not in (None, *PLANS):
+        raise ValueError(f"crumb: the plan is {' or '.join(PLANS)}, not {plan!r}")
     if (policy is None) == (compression_params is None):
         raise ValueError("crumb: hook wants a policy or compression_params, one of them")
     for what, kind, value in (("model", torch.nn.Module, model), ("policy", str, policy),
@@ -52,4 +57,5 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
     chosen = Policy(policy) if policy is not None else Policy.from_params(compression_params or {})
-    return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler), _reduce
+    return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler,
+                 plan), _reduce
