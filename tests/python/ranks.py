@@ -49,6 +49,18 @@ def gathered(tensor):
     return everyone
 
 
+def owed_by(state, name, n, ranks):
+    """Returns what a rank owes of a parameter of n elements; what it owes of the mean counts for all ranks."""
+    owed = torch.zeros(n)
+    for slot in state._slots.values():
+        if slot.name == name:
+            for packer, weight in [(slot.packer, 1)] + ([(slot.mean.packer, ranks)] if slot.mean else []):
+                if slot.n and packer.residual is not None:
+                    part = owed[slot.at:slot.at + slot.n]
+                    part += weight * torch.frombuffer(packer.residual, dtype=torch.float32)
+    return owed
+
+
 def run(*plans):
     """Runs plans, pairs (ranks, checks); prints passed and failed checks and exits, as the other tests do."""
     passed = sum(passed_by(ranks, checks) for ranks, checks in plans)

@@ -224,14 +224,14 @@ def a_slot_that_is_packed_no_more_sends_its_residual(rank, ranks):
 
 
 def a_state_goes_on_where_it_was(rank, ranks):
-    for spec in policies():
-        pair, model = hooked(everything(spec), seed=2)
+    for spec, way in [(spec, way) for spec in policies() for way in plan.PLANS]:
+        pair, model = hooked(everything(spec), seed=2, plan=way)
         for step in range(2):
             reduce(pair, model, gradient(step, rank))
         file = io.BytesIO()
         torch.save(pair[0].state_dict(), file)
         file.seek(0)
-        others, other = hooked(everything(spec), seed=2)
+        others, other = hooked(everything(spec), seed=2, plan=way)
         others[0].load_state_dict(torch.load(file))
         for step in range(2, 5):  # in other buckets, as after DDP's first step
             want = reduce(pair, model, gradient(step, rank))
