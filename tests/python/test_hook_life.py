@@ -252,8 +252,8 @@ def another_number_of_ranks_owes_the_same_mean(rank, ranks):
 
 def at_many_ranks_owners_average(rank, ranks):
     plan._LONGEST = 1000
-    for spec, ratio in ("twobit:threshold=1", 12), ("adacomp:bin=50", 5), ("terngrad", 1.8):
-        ddp, state = hooked(f"fc,last={spec}", (400, 40))
+    for spec, way, ratio in ("twobit:threshold=1", None, 12), ("adacomp:bin=50", None, 5), ("terngrad", "shard", 1.7):
+        ddp, state = hooked(f"fc,last={spec}", (400, 40), plan=way)
         put, got = torch.zeros(400, 40), torch.zeros(400, 40)
         for i in range(6):
             x = gradient(i, rank, (400, 40))
