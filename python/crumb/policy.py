@@ -37,8 +37,8 @@ def _single(spec: str) -> Dict[str, Codec]:
 
 
 class Policy:
-    """A codec for each kind of tensor. codecs: by kind; a kind that is not there is raw. named: the kinds that the text's
-    rules name. Raises ValueError (of which Error is a subclass) if the text is no policy."""
+    """A codec for each kind of tensor. codecs: by kind; a kind that is not there is raw. named: the kinds that rules of
+    the text name. Raises ValueError (of which Error is a subclass) if the text is no policy."""
 
     def __init__(self, text: str):
         name = text[:min([text.find(mark) for mark in ":,=;" if mark in text], default=len(text))]

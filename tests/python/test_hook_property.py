@@ -1,7 +1,8 @@
 """Random models, random options of DistributedDataParallel, random codecs: nothing that is put in is lost.
 
-For every parameter: the mean of what the ranks' hooks were given = what arrived in .grad + the mean of what is owed, and
-what the mean's owner owes, to rounding; and the gradients are the same bits on all ranks. Steps that the hook counts as skipped do not count.
+For every parameter: the mean of what the ranks' hooks were given = what arrived in .grad + the mean of what is owed +
+what the mean's owner owes, to rounding; and the gradients are the same bits on all ranks. Steps that the hook counts as
+skipped do not count.
 
 SPDX-License-Identifier: MIT
 """

@@ -39,8 +39,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     seed: of random rounding; the same on all ranks.
     process_group: DDP's, over which the hook sends; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
-    plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean again
-        (crumb.torch.plan has both in full); by default that in which a rank receives the fewest bytes.
+    plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean
+        again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
 
     The state has state_dict, load_state_dict, rescale and stats. Raises ValueError if the policy is invalid. The first

@@ -57,8 +57,8 @@ class Bucket:
         return slot.packer.bound
 
     def limit(self, n: int) -> int:
-        """Returns the most bytes of a frame of n elements: those that a rank sends of them in a ring all-reduce, divided
-        by its peers."""
+        """Returns the most bytes of a frame of n elements: those that a rank sends of them in a ring all-reduce to all
+        peers, divided by their number."""
         return 2 * n * self.width // self.ranks
 
     def framed(self) -> List[int]:
@@ -222,8 +222,8 @@ class SharedBucket(Bucket):
         return n * self.width
 
     def messages(self, status: int, which: Sequence[int], text: str = "") -> List[torch.Tensor]:
-        """As Bucket's, but a rank gets the frames of its own slots only. It gets no frame, as if the gradient were 0, of
-        those of others, and learns which of them are averaged plainly."""
+        """As Bucket's, but a rank gets the frames of its own slots only. Of those of others it gets none, as if the
+        gradient were 0, and learns which of them are averaged plainly."""
         frames = self._fitting(which)
         return [message.write(out, status, len(self.slots), {
             i: place if self.slots[i].owner == rank else (0, 0) for i, place in frames.items()}, text)

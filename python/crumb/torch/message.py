@@ -44,7 +44,7 @@ def write(out: torch.Tensor, status: int, slots: int, frames: Dict[int, Place], 
 
 def read(message: torch.Tensor, rank: int, names: Sequence[str],
          measure: Callable[[int, int, int], int]) -> Tuple[int, List[Optional[Place]]]:
-    """Returns a rank's status, and the place of every slot's frame in the message; None if it is to be averaged plainly.
+    """Returns a rank's status, and every slot's frame in the message; None if the slot is to be averaged plainly.
 
     names: the slots'. measure: returns the length of slot i's frame from an address and the bytes that there are.
     Raises RuntimeError if the message is damaged or says that the rank has failed."""

@@ -371,8 +371,8 @@ class State:
         return job.done
 
     def _read_means(self, job):
-        """Returns the means' frames, [0][slot], and takes from job.done those that are too long; None if a gradient or a
-        mean is not finite."""
+        """Returns the means' frames, [0][slot], and takes from job.done those that are too long; None if a gradient or
+        a mean is not finite."""
         if job.error:
             raise job.error
         if job.mean is None:
@@ -465,7 +465,8 @@ class State:
     def stats(self) -> Dict[str, Any]:
         """Returns this rank's counts since the last reset_stats.
 
-        plan: gather or shard; empty before the first step. steps: all steps. skipped: those whose mean was not finite. overflows: how often a parameter's mean, with what
+        plan: gather or shard; empty before the first step.
+        steps: all steps. skipped: those whose mean was not finite. overflows: how often a parameter's mean, with what
             was owed, passed the largest number of its type; the rest is owed still, or the step is a skipped one.
         dense_bytes: of the gradients. frame_bytes: of the messages and plainly averaged slots that stood for them; in
             the plan shard half of those to the owners and half of the means'. ratio: dense_bytes / frame_bytes.
