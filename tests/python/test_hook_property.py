@@ -92,7 +92,7 @@ class Case:
         self.pauses = not self.static and chance.random() < 0.4
         self.anew = chance.choice((None, "same state", "loaded state")) if not self.static else None
         self.cast = not self.sparse and chance.random() < 0.2
-        self.uneven = not (self.static or self.sparse or self.pauses) and chance.random() < 0.3
+        self.uneven = not (self.static or self.sparse or self.pauses or self.cast) and chance.random() < 0.3
         self.poison = chance.random() < 0.3
         self.scale = chance.choice((1.0, 1.0, 100.0, 8000.0))
         self.what_has_hook = chance.choice(("ddp", "model", "nothing"))

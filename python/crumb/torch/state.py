@@ -299,19 +299,22 @@ class State:
         """Averages this rank's parts of a bucket, and starts the messages about the means."""
         if job.framed:
             wait(job.works)
-            frames = self._read(job)
             job.works = []
-            if frames:
-                status = self._averaged(job, frames)
+            status = self._averaged(job)
+            if status is not None:
                 job.mean = job.bucket.mean_message(status, job.done, str(job.error))
                 job.works = self._wire.share([job.mean] * self._wire.ranks, job.bucket.mean_inbox, job.tag + 4)
         self._receiver.submit(self._guarded, self._receive, job)
 
-    def _averaged(self, job, frames):
-        """Returns the status for the message about means."""
+    def _averaged(self, job):
+        """Returns the status for the message about means; None if a gradient is not finite, which all ranks know."""
+        bucket = job.bucket
         try:
-            return max([PACKED, *self._in_parallel(job.bucket, job.bucket.owned(job.done), job.bucket.average,
-                                                   frames, job.step)])
+            frames = self._read(job)
+            if frames is None:
+                return None
+            return max(self._in_parallel(bucket, bucket.owned(job.done), bucket.average, frames, job.step),
+                       default=PACKED)
         except Exception as error:  # raised by the receiver, after the peers have been told
             job.error = error
             return FAILED
