@@ -267,6 +267,26 @@ def refused(expected, function):
     raise AssertionError(f"no {expected.__name__}")
 
 
+def what_befalls_an_owner_befalls_all(rank, ranks):
+    def owners_pack(function):
+        pair, model = hooked("fc=sign", plan="shard")
+        reduce(pair, model, gradient(0, rank))
+        for kept in [slot.mean for slot in pair[0]._slots.values() if slot.mean and rank == 0]:
+            kept.packer.pack_at = function
+        return pair, model
+
+    pair, model = owners_pack(lambda *arguments: crumb.error.check(-11))
+    said = refused(Exception, lambda: reduce(pair, model, gradient(1, rank)))
+    assert "packer" in said and (rank == 0 or "rank 0 has failed" in said), said
+    pair, model = owners_pack(lambda *arguments: crumb.error.check(-4))
+    before = pair[0].state_dict()
+    got = reduce(pair, model, gradient(1, rank), split=0)
+    torch.testing.assert_close(got, sum(gradient(1, r) for r in range(ranks)) / ranks)
+    after = pair[0].state_dict()
+    for kind in "packers", "means":
+        assert all(torch.equal(after[kind][key], before[kind][key]) for key in before[kind])
+
+
 def refusals(rank, ranks):
     def differ(*arguments, **options):
         pair, model = hooked(*arguments, meet=False, **options)
@@ -277,6 +297,8 @@ def refusals(rank, ranks):
     for bad in ("fc=nothing", "fcc=raw", "adacomp:bin=-1"):
         refused(ValueError, lambda: crumb.torch.hook(Model(), bad))
     refused(ValueError, lambda: crumb.torch.hook(Model()))
+    for threads in 0, -1:  # nobody would pack
+        assert "threads" in refused(ValueError, lambda: crumb.torch.hook(Model(), "sign", threads=threads))
     refused(ValueError, lambda: crumb.torch.hook(Model(), "raw", compression_params={"type": "2bit"}))
     said = differ("sign" if rank else "half")
     assert "conv=half" in said and "conv=sign" in said, said
@@ -284,7 +306,11 @@ def refusals(rank, ranks):
     pair, model = hooked("sign")
     assert "weights.2" in refused(TypeError, lambda: reduce(pair, model, gradient(0, rank, torch.float64)))
     for wrong, word in ((lambda: crumb.torch.hook(Model(), 5), "int"), (lambda: crumb.torch.hook(5, "sign"), "int"),
-                        (lambda: crumb.torch.hook(Model(), compression_params=[1]), "list")):
+                        (lambda: crumb.torch.hook(Model(), compression_params=[1]), "list"),
+                        (lambda: crumb.torch.hook(Model(), "sign", seed="1"), "seed"),
+                        (lambda: crumb.torch.hook(Model(), "sign", process_group=3), "process_group"),
+                        (lambda: crumb.torch.hook(Model(), "sign", threads=1.5), "threads"),
+                        (lambda: crumb.torch.hook(Model(), "sign", scaler=65536.0), "get_scale")):
         assert word in refused(TypeError, wrong)
     assert "state" in refused(TypeError, lambda: pair[1]({}, None))
     for wrong in {}, [], 5, [{"packers": {}}], {"rank": 0}:
@@ -323,7 +349,8 @@ if __name__ == "__main__":
         (3, [owners_pack_the_means_again]),
         (2, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
              a_finite_unusable_element_is_averaged_plainly, frames_that_would_be_too_long_are_not_sent,
-             a_state_goes_on_where_it_was, one_agreement_a_bucket, kinds, refusals]),
+             a_state_goes_on_where_it_was, one_agreement_a_bucket, kinds, refusals,
+             what_befalls_an_owner_befalls_all]),
         (4, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
              frames_that_would_be_too_long_are_not_sent, a_slot_that_is_packed_no_more_sends_its_residual,
              a_state_goes_on_where_it_was]))

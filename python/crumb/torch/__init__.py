@@ -53,9 +53,14 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     if (policy is None) == (compression_params is None):
         raise ValueError("crumb: hook wants a policy or compression_params, one of them")
     for what, kind, value in (("model", torch.nn.Module, model), ("policy", str, policy),
-                              ("compression_params", Mapping, compression_params)):
+                              ("compression_params", Mapping, compression_params), ("seed", int, seed),
+                              ("process_group", dist.ProcessGroup, process_group), ("threads", int, threads)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
+    if threads is not None and threads < 1:
+        raise ValueError(f"crumb: {threads} threads cannot pack")
+    if scaler is not None and not hasattr(scaler, "get_scale"):
+        raise TypeError(f"crumb: the scaler is of type {type(scaler).__name__}, which has no get_scale")
     chosen = Policy(policy) if policy is not None else Policy.from_params(compression_params or {})
     return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler,
                  plan), _reduce

@@ -74,7 +74,7 @@ class State:
     """
 
     def __init__(self, model: Optional[torch.nn.Module], policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
-                 threads: int, scaler: Any, plan: Optional[str]):
+                 threads: int, scaler: Any, plan: Optional[str] = None):
         self._policy, self._seed, self._threads, self._scaler = policy, seed, threads, scaler
         self._owner = Owner(model, group)
         self._wire: Optional[Wire] = None
