@@ -171,6 +171,56 @@ def mixed_precision_learns(rank, ranks):
         assert weights.isfinite().all() and same_on_all(weights, ranks), policy
 
 
+def late(tensor):
+    """Returns a copy on the card, which has it some milliseconds from now."""
+    there = torch.zeros_like(tensor, device=CARD)
+    torch.cuda._sleep(SLOW)
+    return there.copy_(tensor.to(CARD))
+
+
+def fsdps_hooks_get_the_cpus_bits(rank, ranks):
+    group = group_of(CARD)
+    for dtype in DTYPES:
+        cpu, card = [crumb.torch.replica(one, "adacomp:bin=50") for one in (group_of("cpu"), group)]
+        scatters = [crumb.torch.reduce_scatter("qsgd") for _ in range(2)]
+        for step in range(STEPS):
+            shard = torch.randn(1050 * 1050, generator=torch.Generator().manual_seed(10 * step + rank)).to(dtype)
+            with torch.cuda.stream(torch.cuda.Stream()):
+                there = late(shard)
+                card(there)
+                parts = late(shard[:1000 * ranks])
+                out = scatters[0].allocate((1000,), dtype=dtype, device=torch.device(CARD))
+                scatters[0](out, parts, group, dist.ReduceOp.AVG)
+                got, scattered = there.cpu(), out.cpu()
+            parts, out = shard[:1000 * ranks].clone(), torch.empty(1000, dtype=dtype)
+            cpu(shard)
+            scatters[1](out, parts, group_of("cpu"), dist.ReduceOp.AVG)
+            assert torch.equal(got, shard) and torch.equal(scattered, out), (dtype, step)
+
+
+def fsdp_trains(rank, ranks):
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.fsdp import fully_shard
+
+    mesh = init_device_mesh("cuda", (1, 1), mesh_dim_names=("replicate", "shard"))
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 4)).to(CARD)
+    directions = torch.randn(4, 64, device=CARD)
+    for module in net[0], net:
+        fully_shard(module, mesh=mesh["shard"])
+        module.set_all_reduce_hook(crumb.torch.replica(mesh["replicate"].get_group(), "adacomp:bin=50"))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
+    losses = []
+    for _ in range(100):
+        images = torch.randn(32, 64, device=CARD)
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(net(images), (images @ directions.T).argmax(1))
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert sum(losses[-20:]) < 0.7 * sum(losses[:20]), losses[::10]
+
+
 def a_state_goes_on_where_it_was(rank, ranks):
     for spec in OWING[0], "terngrad":
         run = Run(f"fc,last,bias={spec}", rank, CARD)
@@ -208,7 +258,9 @@ def main():
     checks = [the_bits_are_the_cpus, nothing_is_lost, mixed_precision_learns, a_state_goes_on_where_it_was,
               nothing_stays_behind]
     bound = {"device_id": torch.device(CARD)}
-    plans = (1, checks, "nccl", {}), (1, checks[1:2], "nccl", bound), (2, checks, "gloo", {})
+    fsdp = [fsdps_hooks_get_the_cpus_bits, fsdp_trains]
+    plans = ((1, checks, "nccl", {}), (2, checks, "gloo", {}), (1, checks[1:2], "nccl", bound), (1, fsdp, "nccl", {}),
+             (2, fsdp[:1], "gloo", {}))
     passed = sum(passed_by(ranks, wanted, backend, "spawn", **options) for ranks, wanted, backend, options in plans)
     failed = sum(len(wanted) for _, wanted, _, _ in plans) - passed
     print(f"{passed} passed, {failed} failed")

@@ -11,9 +11,11 @@ import torch
 import torch.distributed as dist
 
 from crumb.policy import Policy
+from crumb.torch.replica import replica
+from crumb.torch.scatter import reduce_scatter
 from crumb.torch.state import State
 
-__all__ = ["State", "hook"]
+__all__ = ["State", "hook", "reduce_scatter", "replica"]
 
 
 def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
