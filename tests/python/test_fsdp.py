@@ -135,6 +135,16 @@ def what_is_not_finite_passes_and_nothing_moves(rank, ranks):
         assert hook.state.stats()["skipped"] == 1 and all(torch.equal(after[name], packers[name]) for name in packers)
 
 
+def a_step_is_taken_back(rank, ranks):
+    training = Training(rank, lambda group: crumb.torch.replica(group, "adacomp:bin=50")).train()
+    before = [hook.state.state_dict()["packers"]["shard"] for hook in training.hooks]
+    training.step()
+    for hook, packer in zip(training.hooks, before):
+        assert not torch.equal(hook.state.state_dict()["packers"]["shard"], packer)
+        hook.undo()
+        assert torch.equal(hook.state.state_dict()["packers"]["shard"], packer)
+
+
 def a_state_goes_on_where_it_was(rank, ranks):
     def hook(group):
         return crumb.torch.replica(group, "adacomp:bin=50", seed=3)
@@ -229,4 +239,5 @@ if __name__ == "__main__":
     if FSDPModule is None:
         run((2, [an_old_pytorch_is_named]))
     run((4, [raw_is_the_plain_mean, what_is_put_in_arrives_or_is_owed, what_is_not_finite_passes_and_nothing_moves,
-             a_state_goes_on_where_it_was, shards_arrive_as_packers_by_hand_send_them, both_axes_train, refusals]))
+             a_step_is_taken_back, a_state_goes_on_where_it_was, shards_arrive_as_packers_by_hand_send_them,
+             both_axes_train, refusals]))

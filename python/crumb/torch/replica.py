@@ -54,6 +54,11 @@ class Replica:
                                f"elements on this rank, and this one has {shard.numel()}: make a hook for each")
         self.state.reduce(_Bucket(self._parameter, shard)).wait()
 
+    def undo(self) -> None:
+        """Takes the last call back: what is owed is what it was before. For a step whose means are thrown away, which a
+        hook sees only if its own shard's mean is not finite: GradScaler skips a step for any module's shard."""
+        self.state.undo_step()
+
 
 def replica(group: dist.ProcessGroup, policy: str, *, seed: int = 0) -> Replica:
     """Returns a hook for FSDPModule.set_all_reduce_hook, which averages the module's shards over replicas. Every module

@@ -351,6 +351,11 @@ class State:
 
     # ---- between steps ----
 
+    def undo_step(self) -> None:
+        """Resets all packers to before the last step, for a caller who throws its means away."""
+        for slot in self._slots.values():
+            slot.restore(self._step - 1)
+
     def rescale(self, factor: float) -> None:
         """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before."""
         for slot in self._slots.values():
