@@ -42,12 +42,13 @@ class Replica:
     def __init__(self, group: dist.ProcessGroup, codec: Codec, seed: int):
         self._module = torch.nn.Module()  # has the shard's parameter, without memory, from the first call on
         self._parameter: Optional[torch.nn.Parameter] = None
-        self.state = State(self._module, Policy(f"fc,last={codec}"), seed, group, 1, None)
+        # A parameter of one axis is a bias to a policy, whatever is in it.
+        self.state = State(self._module, Policy(f"bias={codec}"), seed, group, 1, None)
 
     def __call__(self, shard: torch.Tensor) -> None:
         """Replaces a shard of the gradient by its mean over the group; returns when the current stream has it."""
         if self._parameter is None:
-            self._parameter = torch.nn.Parameter(torch.empty(1, shard.numel(), dtype=shard.dtype, device="meta"))
+            self._parameter = torch.nn.Parameter(torch.empty(shard.numel(), dtype=shard.dtype, device="meta"))
             self._module.register_parameter("shard", self._parameter)
         if self._parameter.numel() != shard.numel():
             raise RuntimeError(f"crumb: a replica's hook is for one FSDP module, with {self._parameter.numel()} "
