@@ -20,6 +20,7 @@ import crumb
 import crumb.torch
 import crumb.torch.group
 import crumb.torch.state
+import test_hook_property
 from ranks import gathered, run
 
 STEPS = 4
@@ -59,7 +60,8 @@ class Later:
         mean = self.host.clone()
 
         def copy():
-            assert torch.equal(self.host.to_dense().nan_to_num(), mean.to_dense().nan_to_num()), "changed while it was copied"
+            now, then = self.host.to_dense().nan_to_num(), mean.to_dense().nan_to_num()
+            assert torch.equal(now, then), "changed while it was copied"
             self._flat.copy_(self.host)
         threading.Thread(target=self._later, args=(copy, lambda: self.result.set_result(self._flat))).start()
 
@@ -119,6 +121,12 @@ def the_bits_are_the_cpus(rank, ranks):
             assert all(torch.equal(states[0][name], states[1][name]) for name in states[0]), policy
 
 
+def random_models_lose_nothing(rank, ranks):
+    with mock.patch.object(crumb.torch.state, "stage", Later), \
+            mock.patch.multiple(test_hook_property, FIRST=20, CASES=3):
+        test_hook_property.nothing_is_lost(rank, ranks)
+
+
 def a_failure_reaches_who_waits(rank, ranks):
     class Fails(Later):
         def finish(self):
@@ -170,4 +178,4 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     checks = [the_bits_are_the_cpus, a_device_without_streams_is_refused,
               a_group_that_cannot_carry_gets_a_gloo_group_once, a_failure_reaches_who_waits]
-    run((2, checks), (4, checks[:3]))
+    run((2, checks), (4, checks[:3]), (test_hook_property.RANKS, [random_models_lose_nothing]))
