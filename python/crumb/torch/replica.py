@@ -1,5 +1,6 @@
 """FSDP2's mean over replicas (HSDP), with error feedback. SPDX-License-Identifier: MIT"""
-from typing import Optional
+from importlib import import_module
+from typing import Any, Optional
 
 import torch
 import torch.distributed as dist
@@ -12,10 +13,10 @@ from crumb.torch.state import State
 def need_fsdp(method: str) -> None:
     """Raises RuntimeError if PyTorch's FSDPModule lacks a method, or is not there."""
     try:
-        from torch.distributed.fsdp import FSDPModule  # here, because it takes long
+        fsdp: Any = import_module("torch.distributed.fsdp")  # here, because it takes long
     except (ImportError, ValueError):  # ValueError: PyTorch 1.13's own, with Python 3.11
-        FSDPModule = None
-    if not hasattr(FSDPModule, method):
+        fsdp = None
+    if not hasattr(getattr(fsdp, "FSDPModule", None), method):
         raise RuntimeError(f"crumb: this takes FSDPModule.{method}, as in PyTorch 2.13, and PyTorch is "
                            f"{torch.__version__} here")
 
