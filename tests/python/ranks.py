@@ -1,4 +1,4 @@
-"""Runs a test's checks in several processes at once, as torchrun would: gloo over the loopback device.
+"""Runs a test's checks in several processes at once, as torchrun would: over the loopback device.
 
 SPDX-License-Identifier: MIT
 """
@@ -13,11 +13,11 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 
-def _rank(rank, ranks, folder, checks):
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+def _rank(rank, ranks, folder, checks, backend, options):
+    os.environ["GLOO_SOCKET_IFNAME"] = os.environ["NCCL_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
-                            timeout=datetime.timedelta(seconds=60))
+    dist.init_process_group(backend, init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
+                            timeout=datetime.timedelta(seconds=60), **options)
     for check in checks:
         try:
             check(rank, ranks)
@@ -30,12 +30,14 @@ def _rank(rank, ranks, folder, checks):
         dist.barrier()
 
 
-def passed_by(ranks, checks):
-    """Returns how many of the checks passed on all ranks. They run one after another up to the first failure."""
+def passed_by(ranks, checks, backend="gloo", start="fork", **options):
+    """Returns how many of the checks passed on all ranks. They run one after another up to the first failure.
+
+    start: how a process is started; "spawn" where CUDA is used. options: of init_process_group."""
     with tempfile.TemporaryDirectory() as folder:
         open(folder + "/passed", "w").close()
         try:
-            mp.start_processes(_rank, (ranks, folder, checks), nprocs=ranks, start_method="fork")
+            mp.start_processes(_rank, (ranks, folder, checks, backend, options), nprocs=ranks, start_method=start)
         except mp.ProcessExitedException as error:
             print(error)
             return min(os.path.getsize(folder + "/passed"), len(checks) - 1)

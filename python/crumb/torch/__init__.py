@@ -12,9 +12,11 @@ import torch.distributed as dist
 
 from crumb.policy import Policy
 from crumb.torch.plan import PLANS
+from crumb.torch.replica import replica
+from crumb.torch.scatter import reduce_scatter
 from crumb.torch.state import State
 
-__all__ = ["State", "hook"]
+__all__ = ["State", "hook", "reduce_scatter", "replica"]
 
 
 def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -29,7 +31,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
          scaler: Any = None, plan: Optional[str] = None) -> Tuple[State, Callable]:
     """Returns (state, hook) for register_comm_hook. Sends nothing: the ranks meet in the first step.
 
-    model: DDP or the module in it, with gradients of float32, float16 or bfloat16 on the CPU. It may be left out, as in
+    model: DDP or the module in it, with gradients of float32, float16 or bfloat16. It may be left out, as in
         hook("terngrad"), also before init_process_group; the state then finds DDP at its first bucket.
     policy: the codec of each parameter, by its kind: one spec for all weights, "adacomp:bin=500", or rules
         KIND[,KIND...]=SPEC joined by ';' for conv, fc, lstm, embedding, bias, batchnorm and last; see crumb.policy.
@@ -45,7 +47,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
 
     The state has state_dict, load_state_dict, rescale and stats. Raises ValueError if the policy is invalid. The first
     step raises ValueError on all ranks if policy, seed or the parameters' names differ, and TypeError for gradients of
-    another type. Sparse gradients are averaged plainly."""
+    another type. Sparse gradients are averaged plainly. Those of an accelerator, such as a GPU, are copied to the CPU's
+    memory, packed and sent over gloo there, also if DDP uses NCCL, and the mean is copied back."""
     if isinstance(model, str) and policy is None:
         model, policy = None, model
     if plan not in (None, *PLANS):

@@ -11,6 +11,7 @@ from crumb.policy import Policy, seed_of
 from crumb.torch.advice import advice
 from crumb.torch.bucket import Bucket, SharedBucket
 from crumb.torch.checkpoint import compare, left_of, states_of
+from crumb.torch.device import stage
 from crumb.torch.kinds import kinds_of
 from crumb.torch.lane import Lane
 from crumb.torch.message import FAILED, NONFINITE, PACKED
@@ -26,7 +27,9 @@ class _Job:
     """One bucket in one step."""
 
     def __init__(self, bucket: Optional[Bucket], flat: torch.Tensor, step: int, tag: int, still: Set[int]):
-        self.bucket, self.flat, self.step, self.tag = bucket, flat, step, tag  # bucket: None for a sparse gradient
+        self.staging = stage(flat)
+        self.bucket, self.flat = bucket, self.staging.host  # bucket: None for a sparse gradient
+        self.step, self.tag = step, tag
         self.still = still  # indices of the slots that are frozen
         self.framed = bucket.framed() if bucket else []  # those that are packed; the others are averaged plainly
         self.closes_step = False
@@ -37,7 +40,21 @@ class _Job:
         self.mean: Optional[torch.Tensor] = None  # this rank's message about means, in the plan shard
         self.done: List[int] = []  # of framed, those whose mean is that of the frames
         self.error: Optional[BaseException] = None
-        self.result: torch.futures.Future = torch.futures.Future()
+        self.result = self.staging.result
+        self.failure: Optional[BaseException] = None  # raised by value(); a future with devices pickles what it gets
+
+    def measure(self):
+        self.staging.wait()
+        return self.bucket.measure(self.framed, self.flat, self.step)
+
+    def pack(self, which: Sequence[int]):
+        self.staging.wait()
+        return self.bucket.pack(which, self.flat, self.still, self.step)
+
+    def value(self, result: torch.futures.Future):
+        if self.failure:
+            raise self.failure
+        return result.value()
 
 
 def _run(parameter):
@@ -47,13 +64,6 @@ def _run(parameter):
 
 def _saved(packer):
     return torch.frombuffer(bytearray(packer.to_bytes()), dtype=torch.uint8)
-
-
-def _unwrap(future):
-    result = future.value()
-    if isinstance(result, BaseException):
-        raise result
-    return result
 
 
 class State:
@@ -100,11 +110,9 @@ class State:
     def reduce(self, grads: dist.GradBucket) -> torch.futures.Future:
         """The hook itself, called for every bucket. The future's value is the bucket's buffer, which becomes the mean.
 
-        Raises RuntimeError for unknown parameters, TypeError for gradients of another type or on another device than
-        the CPU. The future raises what has failed in this step or an earlier one."""
+        Raises RuntimeError for unknown parameters, TypeError for gradients of another type or on a device without
+        streams. The future raises what has failed in this step or an earlier one."""
         parameters, flat = list(grads.parameters()), grads.buffer()
-        if flat.device.type != "cpu":
-            raise TypeError(f"crumb packs gradients in the CPU's memory, and these are on {flat.device}")
         if self._wire is None:
             self._meet(parameters[0])
         if any(parameter not in self._parameters for parameter in parameters):
@@ -125,9 +133,9 @@ class State:
         if bucket is None:
             self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][0].name} is averaged "
                                 "plainly, and so are others")
-            job.works = [("any", self._wire.group.allreduce([flat]))]
+            job.works = [("any", self._wire.group.allreduce([job.flat]))]
         elif any(bucket.slots[i].packer.agree_count for i in job.framed):
-            job.measured = self._pool.submit(bucket.measure, job.framed, flat, job.step)
+            job.measured = self._pool.submit(job.measure)
         elif not job.error:
             self._pack(job)
         self._sender.submit(self._guarded, self._send, job)
@@ -135,7 +143,7 @@ class State:
             self._step += 1
             self._jobs, self._seen = [], set()
             self._advise()
-        return job.result.then(_unwrap)
+        return job.result.then(job.value)
 
     def _all_seen(self):
         return all(parameter in self._seen or not parameter.requires_grad or parts[0].name in self._ignored
@@ -245,8 +253,7 @@ class State:
                 warnings.warn(text)
 
     def _pack(self, job):
-        job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.still, job.step)
-                       for which in job.bucket.tasks(job.framed)]
+        job.packing = [self._pool.submit(job.pack, which) for which in job.bucket.tasks(job.framed)]
 
     def _guarded(self, stage, job):
         """Runs a stage in a thread. An exception becomes the result of the job and makes later steps fail."""
@@ -255,7 +262,8 @@ class State:
         except BaseException as error:
             self._broken = self._broken or error
             if not job.result.done():
-                job.result.set_result(error)
+                job.failure = error
+                job.result.set_result(None)
 
     # ---- the sender ----
 
@@ -341,6 +349,7 @@ class State:
     def _receive(self, job):
         began = time.perf_counter()
         wait(job.works)
+        job.staging.wait()
         unpacked = time.perf_counter()
         if job.bucket:
             done = self._unpack(job) if job.framed else []
@@ -356,7 +365,7 @@ class State:
             raise job.error
         if job.closes_step:
             self._close_step(job.step)
-        job.result.set_result(job.flat)
+        job.staging.finish()
 
     def _unpack(self, job):
         """Replaces slots of job.flat by the mean of all ranks' frames. Returns the indices of these slots."""
@@ -414,6 +423,11 @@ class State:
         self._steps += 1
 
     # ---- between steps ----
+
+    def undo_step(self) -> None:
+        """Resets all packers to before the last step, for a caller who throws its means away."""
+        for slot in self._slots.values():
+            slot.restore(self._step - 1)
 
     def rescale(self, factor: float) -> None:
         """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before."""

@@ -6,6 +6,8 @@ from weakref import WeakKeyDictionary
 import torch
 import torch.distributed as dist
 
+from crumb.torch.group import gloo_of
+
 _FIRST, _TAGS = 1 << 30, 1 << 30  # gloo's tags have 31 bits; the upper half is left to hooks
 _exchanges: "WeakKeyDictionary[dist.ProcessGroup, Iterator[int]]" = WeakKeyDictionary()
 
@@ -13,15 +15,12 @@ Works = List[Tuple[Any, Any]]  # a peer, and the work of sending to it or of rec
 
 
 class Wire:
-    """Messages within DDP's own process group, whose timeout they have. An exchange is numbered; all ranks start those
-    of one group in the same order, as they do collectives. Each has eight tags, and several may be in flight."""
+    """Messages over gloo, within DDP's own process group or one of the same ranks (gloo_of), whose timeout they have.
+    An exchange is numbered; all ranks start those of one group in the same order, as they do collectives. Each has
+    eight tags, and several may be in flight."""
 
     def __init__(self, group: dist.ProcessGroup):
-        backend = group._get_backend(torch.device("cpu")).name() if hasattr(group, "_get_backend") else \
-            dist.get_backend(group)
-        if "gloo" not in backend:
-            raise ValueError(f"crumb sends gradients in the CPU's memory over gloo, and this group is of {backend}")
-        self.group = group
+        group = self.group = gloo_of(group)
         self.rank, self.ranks = group.rank(), group.size()
         self.peers = [rank for rank in range(self.ranks) if rank != self.rank]
         self.sent = 0  # bytes, to all peers
