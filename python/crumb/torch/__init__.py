@@ -37,7 +37,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         An embedding without a rule is as fc. A weight that an embedding shares with the head is an embedding.
     compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": 0.5}.
     seed: of random rounding; the same on all ranks.
-    process_group: DDP's, over which the hook sends; needed only where DDP cannot be found.
+    process_group: DDP's; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
 
