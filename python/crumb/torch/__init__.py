@@ -39,7 +39,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         attention's matrices are fc, and scales and shifts of any normalisation are batchnorm.
     compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": 0.5}.
     seed: of random rounding; the same on all ranks.
-    process_group: DDP's, over which the hook sends; needed only where DDP cannot be found.
+    process_group: DDP's; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
     plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean
         again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank.

@@ -70,7 +70,8 @@ class State:
     """The hook's state, one packer a parameter. Every rank has its own; state_dict and load_state_dict checkpoint it.
 
     Model and group are those of the DDP that hands over the first bucket; a parameter gets its packer with its first
-    bucket, so that a frozen one costs nothing. Messages go over DDP's group, and have its timeout.
+    bucket, so that a frozen one costs nothing. Messages go over DDP's group, or one of gloo beside it, and have its
+    timeout.
 
     A bucket is packed by several threads, its message is sent to every peer, and all messages are decoded in rank
     order, while backward continues: the sender, one thread, starts the messages that the receiver, another one, waits
