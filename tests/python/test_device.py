@@ -79,10 +79,10 @@ class Weights(torch.nn.Module):
         return total if self.table is None else total + self.table(rows).sum()
 
 
-def trained(policy, rank, dtype=torch.float32, sparse=False, poison=-1):
+def trained(policy, rank, plan="gather", dtype=torch.float32, sparse=False, poison=-1):
     """Returns all gradients of all steps and the state at the end."""
     ddp = DistributedDataParallel(Weights(dtype, sparse), bucket_cap_mb=0.02)
-    state, hook = crumb.torch.hook(policy)
+    state, hook = crumb.torch.hook(policy, plan=plan)
     ddp.register_comm_hook(state, hook)
     random = torch.Generator().manual_seed(rank)
     found = []
@@ -104,21 +104,23 @@ def policies(ranks):
 
 
 def the_bits_are_the_cpus(rank, ranks):
+    plan = "gather" if ranks == 2 else "shard"
     for policy in policies(ranks):
         for dtype in (torch.float32, torch.float16) if policy == "half" else (torch.float32,):
-            want, there = trained(policy, rank, dtype, sparse=ranks > 2, poison=2)
+            want, there = trained(policy, rank, plan, dtype, sparse=ranks > 2, poison=2)
             with mock.patch.object(crumb.torch.state, "stage", Later):
                 Later.made = 0
-                got, here = trained(policy, rank, dtype, sparse=ranks > 2, poison=2)
+                got, here = trained(policy, rank, plan, dtype, sparse=ranks > 2, poison=2)
             assert Later.made > STEPS + 2, Later.made
             for one, other in zip(want, got):
                 assert torch.equal(one.nan_to_num(), other.nan_to_num()), (policy, dtype)
                 assert all(torch.equal(copy, other) or other.isnan().any() for copy in gathered(other)), policy
-            counts = ("steps", "skipped", "dense_bytes", "frame_bytes", "sent_bytes")
+            counts = ("plan", "steps", "skipped", "dense_bytes", "frame_bytes", "sent_bytes")
             assert [there.stats()[name] for name in counts] == [here.stats()[name] for name in counts], policy
-            states = there.state_dict()["packers"], here.state_dict()["packers"]
-            assert states[0].keys() == states[1].keys()
-            assert all(torch.equal(states[0][name], states[1][name]) for name in states[0]), policy
+            for kept in "packers", "means":
+                states = there.state_dict()[kept], here.state_dict()[kept]
+                assert states[0].keys() == states[1].keys()
+                assert all(torch.equal(states[0][name], states[1][name]) for name in states[0]), policy
 
 
 def random_models_lose_nothing(rank, ranks):
