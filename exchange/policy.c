@@ -99,6 +99,7 @@ static int parse_kinds(unsigned *kinds, const char **at)
 
 static int parse_rules(struct policy *policy, const char **at)
 {
+	static const enum crumb_kind as_fc[] = {CRUMB_KIND_LAST, CRUMB_EMBEDDING};
 	unsigned named = 0, kinds;
 	crumb_codec codec;
 
@@ -116,8 +117,9 @@ static int parse_rules(struct policy *policy, const char **at)
 			break;
 		++*at;
 	}
-	if (!(named & 1u << CRUMB_KIND_LAST))
-		policy->codec[CRUMB_KIND_LAST] = policy->codec[CRUMB_FC];
+	for (size_t i = 0; i < sizeof as_fc / sizeof as_fc[0]; i++)
+		if (!(named & 1u << as_fc[i]))
+			policy->codec[as_fc[i]] = policy->codec[CRUMB_FC];
 	return 0;
 }
 

@@ -1,7 +1,9 @@
 /* Policies give each kind of slice a codec: "conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias,batchnorm=raw".
  *
- * Rules KIND[,KIND...]=SPEC are joined by ';', and the first match wins. last is as fc if no rule names it; a
- * kind that no rule covers goes raw. A single SPEC gives that codec to weights and raw to bias and batchnorm,
+ * Rules KIND[,KIND...]=SPEC are joined by ';', and the first match wins. last and embedding are as fc if no
+ * rule names them: a language model has a third of its weights there, or more. A head that shares the
+ * embedding's weights is an embedding; attention's matrices are fc. Another kind that no rule covers goes
+ * raw. A single SPEC gives that codec to weights and raw to bias and batchnorm, which is any normalisation's,
  * and with terngrad also to last, which its paper exempts in large networks (NeurIPS 2017, section 4.2). No
  * blanks; a SPEC has fewer than CRUMB_SPEC_MAX characters.
  *

@@ -86,7 +86,7 @@ static void rules_name_kinds(void **state)
 	assert_codec(&policy, CRUMB_FC, "twobit:threshold=0.25");
 	assert_codec(&policy, CRUMB_LSTM, "twobit:threshold=0.25");
 	assert_codec(&policy, CRUMB_KIND_LAST, "twobit:threshold=0.25"); /* falls back to fc */
-	assert_codec(&policy, CRUMB_EMBEDDING, "raw");                   /* no rule names it */
+	assert_codec(&policy, CRUMB_EMBEDDING, "twobit:threshold=0.25"); /* too */
 	assert_codec(&policy, CRUMB_BIAS, "raw");
 	assert_codec(&policy, CRUMB_BATCHNORM, "raw");
 }
@@ -100,13 +100,16 @@ static void the_first_match_wins(void **state)
 	assert_codec(&policy, CRUMB_KIND_LAST, "twobit");
 }
 
-static void last_named_does_not_fall_back(void **state)
+static void what_is_named_does_not_fall_back(void **state)
 {
-	const struct policy a = parsed("last=half;fc=twobit"), b = parsed("conv=half");
+	static const enum crumb_kind as_fc[] = {CRUMB_KIND_LAST, CRUMB_EMBEDDING};
+	const struct policy a = parsed("last,embedding=half;fc=twobit"), b = parsed("conv=half");
 
 	(void)state;
-	assert_codec(&a, CRUMB_KIND_LAST, "half");
-	assert_codec(&b, CRUMB_KIND_LAST, "raw");
+	for (size_t i = 0; i < 2; i++) {
+		assert_codec(&a, as_fc[i], "half");
+		assert_codec(&b, as_fc[i], "raw");
+	}
 }
 
 static void what_does_not_shrink_goes_raw(void **state)
@@ -227,7 +230,7 @@ int main(void)
 	        cmocka_unit_test(a_single_spec_may_have_keys),
 	        cmocka_unit_test(rules_name_kinds),
 	        cmocka_unit_test(the_first_match_wins),
-	        cmocka_unit_test(last_named_does_not_fall_back),
+	        cmocka_unit_test(what_is_named_does_not_fall_back),
 	        cmocka_unit_test(what_does_not_shrink_goes_raw),
 	        cmocka_unit_test(the_caret_points),
 	        cmocka_unit_test(the_caret_points_into_specs),

@@ -1,8 +1,8 @@
 """Policies, texts that give each kind of tensor a codec; the same language as in exchange/policy.h.
 
 A policy is rules KIND[,KIND...]=SPEC joined by ';', of which the first one for a kind counts:
-"conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw". A kind without a rule is raw, but last without a rule is as fc.
-A single SPEC gives all weights that codec, and bias and batchnorm raw; terngrad leaves last raw, too.
+"conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw". A kind without a rule is raw, but last and embedding without a
+rule are as fc. A single SPEC gives all weights that codec, and bias and batchnorm raw; terngrad leaves last raw, too.
 
 SPDX-License-Identifier: MIT
 """
@@ -12,6 +12,7 @@ from crumb.codec import Codec
 
 KINDS = "conv", "fc", "lstm", "embedding", "bias", "batchnorm", "last"
 _WEIGHTS = "conv", "fc", "lstm", "embedding"
+_AS_FC = "last", "embedding"  # without a rule of their own
 _LAST_STAYS_RAW = "terngrad",  # NeurIPS 2017, section 5
 _MXNET = {"2bit": "twobit", "1bit": "onebit"}
 
@@ -26,7 +27,6 @@ def _rules(text: str) -> Dict[str, Codec]:
         codec = Codec(spec)
         for kind in kinds.split(","):
             codecs.setdefault(kind, codec)
-    codecs.setdefault("last", codecs.get("fc", Codec("raw")))
     return codecs
 
 
@@ -37,12 +37,15 @@ def _single(spec: str) -> Dict[str, Codec]:
 
 
 class Policy:
-    """A codec for each kind of tensor. Raises ValueError (of which Error is a subclass) if the text is no policy."""
+    """A codec for each kind of tensor. codecs: by kind; a kind that is not there is raw. named: the kinds that rules of
+    the text name. Raises ValueError (of which Error is a subclass) if the text is no policy."""
 
     def __init__(self, text: str):
         name = text[:min([text.find(mark) for mark in ":,=;" if mark in text], default=len(text))]
         rules = name != text and text[len(name)] != ":"
-        self.codecs = (_rules if rules else _single)(text)
+        named = _rules(text) if rules else {}
+        self.named = frozenset(named)
+        self.codecs = {**dict.fromkeys(_AS_FC, named.get("fc", Codec("raw"))), **named} if rules else _single(text)
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> "Policy":

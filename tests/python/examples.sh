@@ -26,17 +26,28 @@ END
 grep -v "crumb's .* line" "$SOURCE/examples/ddp_mnist.py" >plain.py
 holds "two lines are crumb's" test "$(diff "$SOURCE/examples/ddp_mnist.py" plain.py | grep -c '^<.*crumb\.torch')" = 2
 holds "and no others" sh -c '! grep -v "^[^i ]" plain.py | grep "crumb\."'
-ranks() {
-	export MASTER_ADDR=127.0.0.1 WORLD_SIZE=2 OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo MASTER_PORT
+ranks() { # PROGRAM ARGUMENT...: in WORLD_SIZE processes
+	export MASTER_ADDR=127.0.0.1 WORLD_SIZE OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo MASTER_PORT
 	MASTER_PORT=$("$PYTHON" -c 'import socket
 s = socket.socket()
 s.bind(("127.0.0.1", 0))
 print(s.getsockname()[1])')
-	RANK=1 timeout 120 "$PYTHON" "$1" mnist 1 &
-	RANK=0 timeout 120 "$PYTHON" "$1" mnist 1 && wait $!
+	others=
+	for rank in $(seq $((WORLD_SIZE - 1))); do
+		RANK=$rank timeout 280 "$PYTHON" "$@" &
+		others="$others $!"
+	done
+	RANK=0 timeout 280 "$PYTHON" "$@" || return
+	for other in $others; do wait "$other" || return; done
 }
+WORLD_SIZE=2
 for program in "$SOURCE/examples/ddp_mnist.py" plain.py; do
-	check "$program" ranks "$program"
+	check "$program" ranks "$program" mnist 1
 	holds "$program prints its error" grep -q '^epoch 1: test error [0-9.]* %$' stdout
 done
+if "$PYTHON" -c "from torch.distributed.fsdp import FSDPModule as m; m.set_all_reduce_hook" 2>/dev/null; then
+	WORLD_SIZE=4
+	check "hsdp.py" ranks "$SOURCE/examples/hsdp.py" 20
+	holds "hsdp.py sends less" grep -q '^loss [0-9.]*; 0[0-9.]* MB sent to the other replica, not [1-9]' stdout
+fi
 finish

@@ -1,4 +1,4 @@
-"""Runs a test's checks in several processes at once, as torchrun would: gloo over the loopback device.
+"""Runs a test's checks in several processes at once, as torchrun would: over the loopback device.
 
 SPDX-License-Identifier: MIT
 """
@@ -13,11 +13,11 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 
 
-def _rank(rank, ranks, folder, checks):
-    os.environ["GLOO_SOCKET_IFNAME"] = "lo"
+def _rank(rank, ranks, folder, checks, backend, options):
+    os.environ["GLOO_SOCKET_IFNAME"] = os.environ["NCCL_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
-                            timeout=datetime.timedelta(seconds=60))
+    dist.init_process_group(backend, init_method=f"file://{folder}/rendezvous", rank=rank, world_size=ranks,
+                            timeout=datetime.timedelta(seconds=60), **options)
     for check in checks:
         try:
             check(rank, ranks)
@@ -30,12 +30,14 @@ def _rank(rank, ranks, folder, checks):
         dist.barrier()
 
 
-def passed_by(ranks, checks):
-    """Returns how many of the checks passed on all ranks. They run one after another up to the first failure."""
+def passed_by(ranks, checks, backend="gloo", start="fork", **options):
+    """Returns how many of the checks passed on all ranks. They run one after another up to the first failure.
+
+    start: how a process is started; "spawn" where CUDA is used. options: of init_process_group."""
     with tempfile.TemporaryDirectory() as folder:
         open(folder + "/passed", "w").close()
         try:
-            mp.start_processes(_rank, (ranks, folder, checks), nprocs=ranks, start_method="fork")
+            mp.start_processes(_rank, (ranks, folder, checks, backend, options), nprocs=ranks, start_method=start)
         except mp.ProcessExitedException as error:
             print(error)
             return min(os.path.getsize(folder + "/passed"), len(checks) - 1)
@@ -47,6 +49,18 @@ def gathered(tensor):
     everyone = [torch.empty_like(tensor) for _ in range(dist.get_world_size())]
     dist.all_gather(everyone, tensor)
     return everyone
+
+
+def owed_by(state, name, n, ranks):
+    """Returns what a rank owes of a parameter of n elements; what it owes of the mean counts for all ranks."""
+    owed = torch.zeros(n)
+    for slot in state._slots.values():
+        if slot.name == name:
+            for packer, weight in [(slot.packer, 1)] + ([(slot.mean.packer, ranks)] if slot.mean else []):
+                if slot.n and packer.residual is not None:
+                    part = owed[slot.at:slot.at + slot.n]
+                    part += weight * torch.frombuffer(packer.residual, dtype=torch.float32)
+    return owed
 
 
 def run(*plans):

@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 import copy
 import gc
+import itertools
 import os
 import pickle
 import threading
@@ -20,7 +21,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 import crumb
 import crumb.torch
-from ranks import gathered, run
+from crumb.torch import plan
+from ranks import gathered, owed_by, run
 
 
 class Weights(torch.nn.Module):
@@ -122,7 +124,7 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
             return self.scale
 
     for scaler in Scaler(), None:
-        ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10), scaler=scaler)
+        ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10), scaler=scaler, plan="shard")
         scale, put, got = 65536.0, 0, 0
         for i in range(12):
             if i and i % 4 == 0:
@@ -133,7 +135,9 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
                     state.rescale(0.5)
             x = gradient(i, 0)
             put, got = put + x, got + step(ddp, x * scale) / scale
-        torch.testing.assert_close(put, got + owed(state).view(400, 10) / scale, rtol=1e-4, atol=1e-4)
+        mean = owed_by(state, "w.0", 4000, ranks) / ranks
+        dist.all_reduce(mean)
+        torch.testing.assert_close(put, got + mean.view(400, 10) / scale, rtol=1e-4, atol=1e-4)
 
 
 def a_mean_above_float16_is_owed(rank, ranks):
@@ -208,30 +212,35 @@ def a_state_is_pickled_and_copied(rank, ranks):
 
 
 def another_number_of_ranks_owes_the_same_mean(rank, ranks):
+    def mean_owed(state, group):
+        now = dist.get_world_size(group)
+        mean = owed_by(state, "w.0", 4000, now) / now
+        dist.all_reduce(mean, group=group)
+        return mean
+
+    plan._LONGEST = 1000
     smaller = dist.new_group([0, 1])
     spec = "fc,last=topk:fraction=0.05"
-    for before, after in (None, smaller), (smaller, None):
-        states = [None] * ranks
-        saved = None
+    for (before, old), (after, new) in itertools.permutations([(None, "shard"), (None, "gather"), (smaller, "shard"),
+                                                               (smaller, "gather")], 2):
+        states, saved = [None] * ranks, None
         if before is None or rank < 2:
-            ddp, state = hooked(spec, (400, 10), group=before)
-            step(ddp, gradient(0, rank))
-            saved = state.state_dict()
+            ddp, state = hooked(spec, (400, 10), group=before, plan=old)
+            for i in range(3):
+                step(ddp, gradient(i, rank))
+            saved = state.state_dict(), mean_owed(state, before)
         dist.all_gather_object(states, saved)
-        states = [one for one in states if one]
+        owed_before = states[0][1]
+        states = [one[0] for one in states if one]
         if after is None or rank < 2:
-            ddp, state = hooked(spec, (400, 10), group=after)
+            ddp, state = hooked(spec, (400, 10), group=after, plan=new)
             state.load_state_dict(states)
-            now = dist.get_world_size(after)
-            put = torch.zeros(400, 10)
-            got = step(ddp, put + (rank == 0))
-            mean = owed(state)
-            dist.all_reduce(mean, group=after)
-            owed_before = sum(torch.frombuffer(crumb.Packer.from_bytes(one["packers"]["w.0"]).residual,
-                                               dtype=torch.float32) for one in states) / len(states)
-            torch.testing.assert_close(got.flatten() + mean / now, owed_before + 1 / now, rtol=1e-4, atol=1e-4)
+            got = step(ddp, torch.full((400, 10), float(rank == 0)))
+            want = owed_before + 1 / dist.get_world_size(after)
+            torch.testing.assert_close(got.flatten() + mean_owed(state, after), want, rtol=1e-4, atol=1e-4)
             refused(ValueError, lambda: state.load_state_dict(states[0] if rank else states[1]))
         dist.barrier()
+    plan._LONGEST = 1 << 16
     ddp, state = hooked("fc,last=sign", (400, 10))
     said = refused(ValueError, lambda: state.load_state_dict(states))
     assert "fc=topk" in said and "fc=sign" in said, said
@@ -239,6 +248,25 @@ def another_number_of_ranks_owes_the_same_mean(rank, ranks):
     step(ddp, gradient(0, rank, (399, 10)))
     said = refused(ValueError, lambda: state.load_state_dict(states))
     assert "4000 elements of w.0" in said and "3990" in said, said
+
+
+def at_many_ranks_owners_average(rank, ranks):
+    plan._LONGEST = 1000
+    for spec, way, ratio in ("twobit:threshold=1", None, 12), ("adacomp:bin=50", None, 5), ("terngrad", "shard", 1.7):
+        ddp, state = hooked(f"fc,last={spec}", (400, 40), plan=way)
+        put, got = torch.zeros(400, 40), torch.zeros(400, 40)
+        for i in range(6):
+            x = gradient(i, rank, (400, 40))
+            put, got = put + x / ranks, got + step(ddp, x)
+        owed = owed_by(state, "w.0", got.numel(), ranks) / ranks
+        dist.all_reduce(put)
+        dist.all_reduce(owed)
+        if spec != "terngrad":  # it owes nothing
+            torch.testing.assert_close(got + owed.view(400, 40), put, rtol=1e-4, atol=1e-4)
+        assert all(torch.equal(other, got) for other in gathered(got))
+        stats = state.stats()
+        assert stats["plan"] == "shard" and stats["sent_bytes"] < stats["allreduce_bytes"] / ratio, stats
+    plan._LONGEST = 1 << 16
 
 
 def sparse_gradients_are_averaged_plainly(rank, ranks):
@@ -270,10 +298,12 @@ def a_policy_says_what_it_cannot_reach(rank, ranks):
     embedding = said("conv=adacomp;last=adacomp", *model)
     assert len(embedding) == (rank == 0), embedding
     assert all("embedding 45 %" in one and "exceed 1.8" in one for one in embedding), embedding
-    assert not said("fc=adacomp", *model)  # an embedding is as fc
-    assert not said("fc,last=adacomp;embedding=raw", *model)
-    assert len(said("conv=adacomp", *model)) == (rank == 0)
-    assert not said("raw", *model)
+    for named in "fc=adacomp", "fc,last=adacomp;embedding=raw", "raw", "adacomp", "embedding,fc=raw;last=half":
+        assert not said(named, *model), named  # an embedding is as fc
+    nothing = said("conv=adacomp", *model)
+    assert len(nothing) == (rank == 0) and all("exceed 1.0" in one for one in nothing), nothing
+    head = said("terngrad", *model)
+    assert len(head) == (rank == 0) and all("last 45 %" in one for one in head), head
 
 
 def lazy_modules_and_lazy_states(rank, ranks):
@@ -293,4 +323,4 @@ if __name__ == "__main__":
              a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, a_policy_says_what_it_cannot_reach,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
-        (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean]))
+        (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean]), (16, [at_many_ranks_owners_average]))

@@ -1,7 +1,8 @@
 """Random models, random options of DistributedDataParallel, random codecs: nothing that is put in is lost.
 
-For every parameter: the mean of what the ranks' hooks were given = what arrived in .grad + the mean of what is owed, to
-rounding; and the gradients are the same bits on all ranks. Steps that the hook counts as skipped do not count.
+For every parameter: the mean of what the ranks' hooks were given = what arrived in .grad + the mean of what is owed +
+what the mean's owner owes, to rounding; and the gradients are the same bits on all ranks. Steps that the hook counts as
+skipped do not count.
 
 SPDX-License-Identifier: MIT
 """
@@ -20,7 +21,8 @@ from torch.distributed.algorithms.join import Join
 from torch.nn.parallel import DistributedDataParallel
 
 import crumb.torch
-from ranks import run
+from crumb.torch import plan
+from ranks import owed_by, run
 
 FIRST, CASES = int(os.environ.get("FIRST", 0)), int(os.environ.get("CASES", 16))  # to try other seeds
 STEPS, RANKS = 50, 5
@@ -78,6 +80,8 @@ class Case:
         self.seed, self.ranks = seed, ranks
         self.spec = chance.choice(OWING if chance.random() < 0.75 else OTHERS)
         kinds = chance.choice(("fc", "fc,last", "fc,last,bias"))
+        self.plan = chance.choice((None, "gather", "shard", "shard"))
+        self.longest = chance.choice((50, 700, 1 << 16))  # elements of a part in the plan shard
         self.policy = self.spec if chance.random() < 0.3 else f"{kinds}={self.spec}"
         self.model = Model(chance)
         self.static = chance.random() < 0.2
@@ -88,7 +92,7 @@ class Case:
         self.pauses = not self.static and chance.random() < 0.4
         self.anew = chance.choice((None, "same state", "loaded state")) if not self.static else None
         self.cast = not self.sparse and chance.random() < 0.2
-        self.uneven = not (self.static or self.sparse or self.pauses) and chance.random() < 0.3
+        self.uneven = not (self.static or self.sparse or self.pauses or self.cast) and chance.random() < 0.3
         self.poison = chance.random() < 0.3
         self.scale = chance.choice((1.0, 1.0, 100.0, 8000.0))
         self.what_has_hook = chance.choice(("ddp", "model", "nothing"))
@@ -96,12 +100,6 @@ class Case:
     def __str__(self):
         shown = {key: value for key, value in vars(self).items() if key not in ("chance", "model")}
         return f"{shown}, " + ", ".join(f"{name} {tuple(p.shape)} {p.dtype}" for name, p in self.model.used.items())
-
-
-def owed_by(state, name):
-    slot = next((slot for slot in state._slots.values() if slot.name == name), None)
-    residual = slot.packer.residual if slot and slot.n else None
-    return torch.zeros(()) if residual is None else torch.frombuffer(residual, dtype=torch.float32).clone()
 
 
 class Training:
@@ -115,13 +113,14 @@ class Training:
 
     def start(self):
         case, model = self.case, self.case.model
+        plan._LONGEST = case.longest
         self.ddp = DistributedDataParallel(model, process_group=self.group, bucket_cap_mb=0.01,
                                            find_unused_parameters=case.unused, gradient_as_bucket_view=case.view,
                                            static_graph=case.static)
         if self.state is None or case.anew == "loaded state":
             old = self.state
             first = {"ddp": [self.ddp], "model": [model], "nothing": []}[case.what_has_hook]
-            self.state, self.hook = crumb.torch.hook(*first, case.policy, seed=case.seed)
+            self.state, self.hook = crumb.torch.hook(*first, case.policy, seed=case.seed, plan=case.plan)
             if old:
                 self.state.load_state_dict(old.state_dict())
         self.step_number = 0
@@ -202,8 +201,7 @@ class Training:
         for name, got in self.got.items():
             put = self.put[name].clone()
             dist.all_reduce(put, group=self.group)
-            slot_owed = owed_by(self.state, name).double()
-            left = torch.zeros_like(put) + (slot_owed.reshape(put.shape) if slot_owed.dim() else slot_owed)
+            left = owed_by(self.state, name, put.numel(), self.case.ranks).double().reshape(put.shape)
             dist.all_reduce(left, group=self.group)
             slack = torch.tensor(self.slack[name])
             dist.all_reduce(slack, op=dist.ReduceOp.MAX, group=self.group)

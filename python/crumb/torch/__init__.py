@@ -11,9 +11,12 @@ import torch
 import torch.distributed as dist
 
 from crumb.policy import Policy
+from crumb.torch.plan import PLANS
+from crumb.torch.replica import replica
+from crumb.torch.scatter import reduce_scatter
 from crumb.torch.state import State
 
-__all__ = ["State", "hook"]
+__all__ = ["State", "hook", "reduce_scatter", "replica"]
 
 
 def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
@@ -25,30 +28,42 @@ def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch
 def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] = None, *,
          compression_params: Optional[Mapping[str, Any]] = None, seed: int = 0,
          process_group: Optional[dist.ProcessGroup] = None, threads: Optional[int] = None,
-         scaler: Any = None) -> Tuple[State, Callable]:
+         scaler: Any = None, plan: Optional[str] = None) -> Tuple[State, Callable]:
     """Returns (state, hook) for register_comm_hook. Sends nothing: the ranks meet in the first step.
 
-    model: DDP or the module in it, with gradients of float32, float16 or bfloat16 on the CPU. It may be left out, as in
+    model: DDP or the module in it, with gradients of float32, float16 or bfloat16. It may be left out, as in
         hook("terngrad"), also before init_process_group; the state then finds DDP at its first bucket.
     policy: the codec of each parameter, by its kind: one spec for all weights, "adacomp:bin=500", or rules
         KIND[,KIND...]=SPEC joined by ';' for conv, fc, lstm, embedding, bias, batchnorm and last; see crumb.policy.
-        An embedding without a rule is as fc. A weight that an embedding shares with the head is an embedding.
+        last and embedding without a rule are as fc. Weights that an embedding shares with the head are an embedding;
+        attention's matrices are fc, and scales and shifts of any normalisation are batchnorm.
     compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": 0.5}.
     seed: of random rounding; the same on all ranks.
-    process_group: DDP's, over which the hook sends; needed only where DDP cannot be found.
+    process_group: DDP's; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
+    plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean
+        again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
 
     The state has state_dict, load_state_dict, rescale and stats. Raises ValueError if the policy is invalid. The first
     step raises ValueError on all ranks if policy, seed or the parameters' names differ, and TypeError for gradients of
-    another type. Sparse gradients are averaged plainly."""
+    another type. Sparse gradients are averaged plainly. Those of an accelerator, such as a GPU, are copied to the CPU's
+    memory, packed and sent over gloo there, also if DDP uses NCCL, and the mean is copied back."""
     if isinstance(model, str) and policy is None:
         model, policy = None, model
+    if plan not in (None, *PLANS):
+        raise ValueError(f"crumb: the plan is {' or '.join(PLANS)}, not {plan!r}")
     if (policy is None) == (compression_params is None):
         raise ValueError("crumb: hook wants a policy or compression_params, one of them")
     for what, kind, value in (("model", torch.nn.Module, model), ("policy", str, policy),
-                              ("compression_params", Mapping, compression_params)):
+                              ("compression_params", Mapping, compression_params), ("seed", int, seed),
+                              ("process_group", dist.ProcessGroup, process_group), ("threads", int, threads)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
+    if threads is not None and threads < 1:
+        raise ValueError(f"crumb: {threads} threads cannot pack")
+    if scaler is not None and not hasattr(scaler, "get_scale"):
+        raise TypeError(f"crumb: the scaler is of type {type(scaler).__name__}, which has no get_scale")
     chosen = Policy(policy) if policy is not None else Policy.from_params(compression_params or {})
-    return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler), _reduce
+    return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler,
+                 plan), _reduce

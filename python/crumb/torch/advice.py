@@ -19,7 +19,7 @@ def advice(policy: Policy, parts: Iterable[Tuple[str, int, bool]]) -> Optional[s
         total += size
         if not packed:
             left += size
-            told = policy.codecs.get(kind) == raw and (kind != "last" or "fc" in policy.codecs)
+            told = policy.codecs.get(kind) == raw and bool(policy.named & {kind, "fc"})
             unsaid[kind] = unsaid.get(kind, 0) + (0 if told else size)
     if not total or (sum(unsaid.values()) < _THIRD * total and left < total):
         return None

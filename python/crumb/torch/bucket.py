@@ -1,34 +1,22 @@
-"""One of DDP's buckets: its parameters' slots, and the message that carries their frames.
-
-SPDX-License-Identifier: MIT"""
+"""One of DDP's buckets: its parameters' slots, their packing, and the mean. SPDX-License-Identifier: MIT"""
 import ctypes
-import struct
 import time
-from typing import Container, List, Optional, Sequence, Set, Tuple
+from typing import Container, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 
 from crumb.error import NonFinite, check
 from crumb.library import BF16, F16, F32, lib
+from crumb.torch import message
+from crumb.torch.message import NONFINITE, PACKED, Place
 from crumb.torch.slot import Slot, is_zero
 
-PACKED, NONFINITE, FAILED = range(3)  # status of a rank's bucket, in its message
-# Mark of a slot in it: a frame follows; none, and the slot is averaged plainly; none, as this rank's gradient is 0.
-_FRAME, _PLAIN, _NOTHING = range(3)
-_HEAD = struct.Struct("<4sIQ")  # magic, status, bytes of the message; then a mark, one byte, a slot, and the frames
-_MAGIC = b"CRMT"
 _KINDS = {torch.float32: F32, torch.float16: F16, torch.bfloat16: BF16}
-_TEXT = 512  # bytes that any message may have: a failed rank says why
 _TASK = 1 << 16  # elements: a thread packs shorter parameters in one task
 
 
-def share(n: int, width: int, ranks: int) -> int:
-    """Returns the bytes that a rank sends in a ring all-reduce of n elements of width bytes, divided by its peers."""
-    return 2 * n * width // ranks
-
-
 class Bucket:
-    """A bucket of the same parameters in every step.
+    """A bucket of the same parameters in every step, in the plan gather.
 
     In the methods: flat is the bucket's gradient, one axis, one parameter after another; which are indices of slots;
     step is the number of the training step. Raw slots are packed only while all frames of the bucket together may stay
@@ -38,29 +26,40 @@ class Bucket:
     parameter that no rank has used, and with it would go what was owed. still, in the methods, are indices of slots
     that are frozen: whatever stands in their place in flat counts as 0."""
 
-    def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, ranks: int):
+    def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, rank: int, ranks: int):
         if dtype not in _KINDS:
             raise TypeError(f"crumb takes gradients of float32, float16 or bfloat16, and those of {slots[0].name} are "
                             f"{dtype}")
-        self.slots, self.ranks, self.dtype = slots, ranks, dtype
+        self.slots, self.rank, self.ranks, self.dtype = slots, rank, ranks, dtype
         self.kind, self.width = _KINDS[dtype], torch.empty(0, dtype=dtype).element_size()
         self.n = sum(slot.n for slot in slots)
+        self.names = [slot.name for slot in slots]
         self.at, self._room_at = [], []
-        at, room = 0, self._body()
+        at = room = 0
         for slot in slots:
             self.at.append(at)
             self._room_at.append(room)
             at += slot.n
-            room += slot.packer.bound
-        self._most = self._body() + share(self.n, self.width, ranks)
-        self.raw_too = not all(slot.packer.codec.info.fixed for slot in slots) or room <= self._most
-        self._room = torch.empty(max(room, self._body() + _TEXT), dtype=torch.uint8)
-        size = max(self._most, self._body() + _TEXT)
-        self.inbox = [torch.empty(size, dtype=torch.uint8) for _ in range(ranks - 1)]
+            room += self._place(slot)
+        self._room = torch.empty(room, dtype=torch.uint8)
         self._length = [0] * len(slots)
+        self._open(room)
 
-    def _body(self):
-        return _HEAD.size + len(self.slots)
+    def _open(self, packed):
+        """Makes room for messages. packed: the most bytes of all frames."""
+        self._most = self.limit(self.n)
+        self.raw_too = not all(slot.packer.codec.info.fixed for slot in self.slots) or packed <= self._most
+        self._out = message.room(len(self.slots), self._most)
+        self.inbox = [message.room(len(self.slots), self._most) for _ in range(self.ranks - 1)]
+
+    def _place(self, slot):
+        """Returns the bytes of the slot's place in the room."""
+        return slot.packer.bound
+
+    def limit(self, n: int) -> int:
+        """Returns the most bytes of a frame of n elements: those that a rank sends of them in a ring all-reduce to all
+        peers, divided by their number."""
+        return 2 * n * self.width // self.ranks
 
     def framed(self) -> List[int]:
         """Returns the indices of the slots that are packed in this step; the others are averaged plainly."""
@@ -117,7 +116,6 @@ class Bucket:
     def pack(self, which: Sequence[int], flat: torch.Tensor, still: Container[int], step: int) -> Tuple[int, float]:
         """Packs these slots up to the first non-finite one. Returns PACKED or NONFINITE, and the seconds taken."""
         began = time.perf_counter()
-        room = self._room.data_ptr()
         status = PACKED
         for i in which:
             slot = self.slots[i]
@@ -126,87 +124,61 @@ class Bucket:
                 continue
             slot.remember(step)
             try:
-                address = self.part(flat, i).data_ptr()
-                self._length[i] = slot.packer.pack_at(address, self.kind, room + self._room_at[i], slot.packer.bound)
+                address, room = self.part(flat, i).data_ptr(), self._room.data_ptr() + self._room_at[i]
+                self._length[i] = slot.packer.pack_at(address, self.kind, room, slot.packer.bound)
             except NonFinite:
                 status = NONFINITE
                 break
         return status, time.perf_counter() - began
 
-    def message(self, status: int, which: Sequence[int], text: str = "") -> torch.Tensor:
-        """Returns this rank's message, bytes valid until the next pack. If status is PACKED it carries these slots'
+    def _fitting(self, which):
+        """Returns the places of these slots' frames, by slot, except of those that are too long."""
+        return {i: (self._room.data_ptr() + self._room_at[i], self._length[i]) for i in which
+                if self.slots[i].raw or self._length[i] <= self.limit(self.slots[i].n)}
+
+    def messages(self, status: int, which: Sequence[int], text: str = "") -> List[torch.Tensor]:
+        """Returns this rank's message to each rank, valid until the next pack. If status is PACKED it has these slots'
         frames, except those that would make it longer than a ring all-reduce's; if FAILED, the text."""
-        marks = bytearray([_PLAIN] * len(self.slots))
-        room, end = self._room.data_ptr(), self._body()
-        if status == PACKED:
-            fits = [i for i in which
-                    if self.slots[i].raw or self._length[i] <= share(self.slots[i].n, self.width, self.ranks)]
-            if end + sum(self._length[i] for i in fits) > self._most:
-                fits = [i for i in fits if not self.slots[i].raw]
-            for i in fits:
-                marks[i] = _FRAME if self._length[i] else _NOTHING
-                ctypes.memmove(room + end, room + self._room_at[i], self._length[i])
-                end += self._length[i]
-        elif status == FAILED:
-            said = text.encode()[:_TEXT]
-            ctypes.memmove(room + end, said, len(said))
-            end += len(said)
-        ctypes.memmove(room, _HEAD.pack(_MAGIC, status, end) + marks, self._body())
-        return self._room[:end]
+        frames = self._fitting(which)
+        if sum(length for _, length in frames.values()) > self._most:
+            frames = {i: place for i, place in frames.items() if not self.slots[i].raw}
+        return [message.write(self._out, status, len(self.slots), frames, text)] * self.ranks
 
     # ---- after all messages have arrived ----
 
-    def read(self, message: torch.Tensor, rank: int) -> Tuple[int, List[Optional[Tuple[int, int]]]]:
-        """Returns a rank's status and every slot's (address, length) of its frame: length 0 if its gradient is 0, None
-        if it is to be averaged plainly. The addresses point into the message. Raises RuntimeError if the message is
-        damaged or says that the rank has failed."""
-        base, size = message.data_ptr(), message.numel()
-        magic, status, end = _HEAD.unpack(ctypes.string_at(base, _HEAD.size))
-        if magic != _MAGIC or not self._body() <= end <= size:
-            raise RuntimeError(f"crumb: rank {rank} sent no message of this hook")
-        if status == FAILED:
-            said = ctypes.string_at(base + self._body(), end - self._body()).decode(errors="replace")
-            raise RuntimeError(f"crumb: rank {rank} has failed: {said}")
-        at, frames = self._body(), []
-        for i, mark in enumerate(ctypes.string_at(base + _HEAD.size, len(self.slots))):
-            length = 0
-            if mark == _FRAME:
-                length = lib.crumb_frame_length(base + at, end - at)
-                if not 0 <= length <= end - at:
-                    raise RuntimeError(f"crumb: rank {rank} sent a frame of {self.slots[i].name} "
-                                       "that is cut short or damaged")
-            frames.append(None if mark == _PLAIN else (base + at, length))
-            at += length
-        return status, frames
+    def read(self, theirs: torch.Tensor, rank: int) -> Tuple[int, List[Optional[Place]]]:
+        """Returns a rank's status and every slot's frame, as message.read does, which see for errors."""
+        return message.read(theirs, rank, self.names, lambda i, at, left: lib.crumb_frame_length(at, left))
 
-    def unpack(self, which: Sequence[int], frames: List[List[Tuple[int, int]]], flat: torch.Tensor, step: int) -> int:
-        """Replaces these slots' parts of flat by the mean of all ranks' frames, summed in rank order. Returns how many
-        of them passed the largest number of flat's type: every rank then goes on to owe what is above it.
+    def total(self, i: int, frames: Sequence[Sequence[Place]], total: torch.Tensor) -> None:
+        """Sets total, float32, to the mean of all ranks' frames of slot i, summed in rank order. frames: [rank][slot].
+        Raises Error if a frame is damaged."""
+        address = total.data_ptr()
+        ctypes.memset(address, 0, 4 * len(total))
+        for theirs in frames:
+            if theirs[i][1]:
+                check(lib.crumb_unpack_add(*theirs[i], 1 / len(frames), address, len(total)), self.names[i])
 
-        frames: [rank][slot], as read returns them. Raises Error if a frame is damaged."""
-        passed = 0
-        for i in which:
-            slot, part = self.slots[i], self.part(flat, i)
-            total = part if part.dtype == torch.float32 else torch.empty(len(part))
-            address = total.data_ptr()
-            ctypes.memset(address, 0, 4 * len(part))
-            for theirs in frames:
-                if theirs[i][1]:
-                    check(lib.crumb_unpack_add(*theirs[i], 1 / self.ranks, address, len(part)), slot.name)
-            if total is not part:
-                part.copy_(total)
-                if not part.isfinite().all():
-                    passed += 1
-                    self._carry(slot, total, part, step)
-        return passed
+    def unpack(self, which: Sequence[int], frames: Sequence[Sequence[Place]], flat: torch.Tensor, step: int) -> int:
+        """Replaces these slots' parts of flat by the mean of frames. Returns how many of them passed the largest number
+        of flat's type: every rank then goes on to owe what is above it. frames: as for total."""
+        return sum(self._take(i, frames, self.part(flat, i), step) for i in which)
 
-    @staticmethod
-    def _carry(slot, total, part, step):
+    def _take(self, i, frames, part, step):
+        total = part if part.dtype == torch.float32 else torch.empty(len(part))
+        self.total(i, frames, total)
+        if total is part:
+            return False
+        part.copy_(total)
+        if part.isfinite().all():
+            return False
+        slot = self.slots[i]
         if slot.owed is not None:
             slot.remember(step)
             most = torch.finfo(part.dtype).max
             slot.owed += total - total.clamp(-most, most)
             part.copy_(total.clamp(-most, most))
+        return True
 
     def stop_packing(self, which: Set[int], step: int) -> None:
         """Averages these slots plainly in this step and all later ones, as some rank's frames of them were too long.
@@ -223,4 +195,83 @@ class Bucket:
         """Moves what these slots, which are averaged plainly, owe into flat."""
         for i in which:
             if not self.silent(i, flat, still):
-                self.slots[i].settle(self.part(flat, i), step)
+                self.slots[i].settle(self.part(flat, i), step, self.ranks)
+
+
+class SharedBucket(Bucket):
+    """A bucket in the plan shard: a slot's frames go to its owner, and the mean's frame from there to all. Raw slots
+    are averaged plainly, which is the same plan."""
+
+    def _open(self, packed):
+        owned = [0] * self.ranks  # bytes
+        for slot in self.slots:
+            if slot.owner is not None:
+                owned[slot.owner] += self.limit(slot.n)
+        self.raw_too = False
+        count = len(self.slots)
+        self._out = [message.room(count, size) for size in owned]
+        self._mean_out = message.room(count, owned[self.rank])
+        self.inbox = [message.room(count, owned[self.rank]) for _ in range(self.ranks - 1)]
+        self.mean_inbox = [message.room(count, size) for rank, size in enumerate(owned) if rank != self.rank]
+
+    def _place(self, slot):
+        return max(slot.packer.bound, self.limit(slot.n))
+
+    def limit(self, n: int) -> int:
+        """Returns the most bytes of a frame of n elements: there and back they are those of a ring all-reduce."""
+        return n * self.width
+
+    def messages(self, status: int, which: Sequence[int], text: str = "") -> List[torch.Tensor]:
+        """As Bucket's, but a rank gets the frames of its own slots only. Of those of others it gets none, as if the
+        gradient were 0, and learns which of them are averaged plainly."""
+        frames = self._fitting(which)
+        return [message.write(out, status, len(self.slots), {
+            i: place if self.slots[i].owner == rank else (0, 0) for i, place in frames.items()}, text)
+            for rank, out in enumerate(self._out)]
+
+    def owned(self, which: Sequence[int]) -> List[int]:
+        """Returns those of these slots that this rank averages."""
+        return [i for i in which if self.slots[i].owner == self.rank]
+
+    def average(self, which: Sequence[int], frames: Sequence[Sequence[Place]], step: int) -> int:
+        """Averages these slots of this rank's, and packs the means. Returns PACKED, or NONFINITE if one is not finite.
+
+        frames: as for total. The slots have been packed and sent: their places in the room are free."""
+        for i in which:
+            slot, room = self.slots[i], self._room.data_ptr() + self._room_at[i]
+            if not any(theirs[i][1] for theirs in frames):
+                self._length[i] = 0
+                continue
+            mean = torch.empty(slot.n)
+            super().total(i, frames, mean)
+            if slot.mean is None:
+                mean = mean.to(self.dtype)
+                self._length[i] = slot.n * self.width
+                ctypes.memmove(room, mean.data_ptr(), self._length[i])
+                continue
+            slot.mean.remember(step)
+            try:
+                self._length[i] = slot.mean.packer.pack_at(mean.data_ptr(), F32, room, slot.packer.bound)
+            except NonFinite:
+                return NONFINITE
+        return PACKED
+
+    def mean_message(self, status: int, which: Sequence[int], text: str = "") -> torch.Tensor:
+        """Returns this rank's message to all ranks about the means of its slots."""
+        return message.write(self._mean_out, status, len(self.slots), self._fitting(self.owned(which)), text)
+
+    def read_mean(self, theirs: torch.Tensor, rank: int) -> Tuple[int, List[Optional[Place]]]:
+        """As read, of a mean_message."""
+        return message.read(theirs, rank, self.names, self._measured)
+
+    def _measured(self, i, at, left):
+        slot = self.slots[i]
+        return slot.n * self.width if slot.owed is None else lib.crumb_frame_length(at, left)
+
+    def _take(self, i, frames, part, step):
+        """frames: of one rank, the owner."""
+        address, length = frames[0][i]
+        if self.slots[i].owed is not None or not length:
+            return super()._take(i, frames, part, step)
+        ctypes.memmove(part.data_ptr(), address, length)
+        return part.dtype != torch.float32 and not part.isfinite().all()

@@ -1,12 +1,13 @@
 """Checkpoints: the packers of all ranks, and what they owe on another number of ranks. SPDX-License-Identifier: MIT"""
-from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
+from typing import Any, Dict, List, Mapping, Sequence
 
 import torch
 
 from crumb.packer import Packer
+from crumb.torch.plan import Part, name_of
+from crumb.torch.slot import Slot
 
-_KEYS = {"policy", "seed", "rank", "ranks", "model", "plain", "packers", "scale"}
-Owed = Union[Packer, torch.Tensor]  # one parameter's: its packer, or only its residual
+_KEYS = {"policy", "seed", "rank", "ranks", "model", "plan", "plain", "packers", "means", "scale"}
 
 
 def states_of(given: Any) -> List[Mapping[str, Any]]:
@@ -33,28 +34,61 @@ def compare(state: Mapping[str, Any], policy: str, seed: int, model: Dict[str, i
             raise ValueError("crumb: " + ", and ".join(has))
 
 
-def share_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int) -> Tuple[Dict[str, Owed], List[str]]:
-    """Returns what a rank goes on with, by parameter, and the names of those that are averaged plainly.
+class Left:
+    """What a rank goes on with.
 
-    On as many ranks as before: its own packers. On another number M than N before: rank r takes M / N times what the
-    ranks r, r + M, r + 2 M ... owed, so that the sum over all ranks, divided by their number, which is what the mean
-    lacks, is what it was; packers begin anew otherwise. Raises ValueError if a rank's state is missing or damaged."""
+    packers, means: by a part's key, the parts' and their means'. plain: the keys of those that are averaged plainly.
+    owed: by the parameter's name, what it owes with packers that begin anew."""
+
+    def __init__(self, packers: Dict[str, Packer], means: Dict[str, Packer], plain: Sequence[str],
+                 owed: Dict[str, torch.Tensor]):
+        self._packers, self._means, self._plain, self._owed = packers, means, plain, owed
+
+    def has(self, part: Part) -> bool:
+        """Returns true if there is something for this part."""
+        return part.key in self._packers or part.name in self._owed
+
+    def give(self, part: Part, slot: Slot) -> None:
+        """Gives a slot what is its own. Raises ValueError if it is of another codec or length."""
+        slot.plain = part.key in self._plain
+        try:
+            if part.key in self._packers:
+                slot.load(self._packers[part.key])
+            if slot.mean and part.key in self._means:
+                slot.mean.load(self._means[part.key])
+        except ValueError as error:
+            raise ValueError(f"crumb: the state's packer of {part.key} is another one: {error}") from error
+        if part.name in self._owed and slot.owed is not None:
+            slot.owed.copy_(self._owed[part.name][part.at:part.at + part.n])
+
+
+def left_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int, plan: str) -> Left:
+    """Returns what a rank goes on with.
+
+    On as many ranks as before, and with the same plan: its own packers. On another number M than N before: rank r takes
+    M / N times what the ranks r, r + M, r + 2 M ... owed, and M times what they owed of means, so that the sum over all
+    ranks, divided by their number, which is what the mean lacks, is what it was; packers begin anew otherwise. Raises
+    ValueError if a rank's state is missing or damaged."""
     before = states[0]["ranks"]
     if not before:  # it was saved before the first step
-        return {}, []
+        return Left({}, {}, [], {})
     by_rank = {state["rank"]: state for state in states}
-    if before == ranks and rank in by_rank:
-        packers = {name: Packer.from_bytes(data) for name, data in by_rank[rank]["packers"].items()}
-        return packers, list(by_rank[rank]["plain"])
+    if (before, states[0]["plan"]) == (ranks, plan) and rank in by_rank:
+        own = by_rank[rank]
+        packers, means = ({key: Packer.from_bytes(data) for key, data in own[kind].items()}
+                          for kind in ("packers", "means"))
+        return Left(packers, means, own["plain"], {})
     if set(by_rank) != set(range(before)) or any(state["ranks"] != before for state in states):
-        raise ValueError(f"crumb: this is rank {rank} of {ranks}, and the state is of rank "
-                         f"{', '.join(str(state['rank']) for state in states)} of {before}: load its own, or the list "
-                         "of all ranks'")
+        raise ValueError(f"crumb: this is rank {rank} of {ranks}, plan {plan}, and the state is of rank "
+                         f"{', '.join(str(state['rank']) for state in states)} of {before}, plan {states[0]['plan']}: "
+                         "load its own, or the list of all ranks'")
     owed: Dict[str, torch.Tensor] = {}
-    for heir in range(before):
-        for name, data in by_rank[heir]["packers"].items():
-            residual = Packer.from_bytes(data).residual
-            if residual is not None and len(residual) and heir % ranks == rank:
-                mine = torch.frombuffer(residual, dtype=torch.float32) * (ranks / before)
-                owed[name] = owed[name] + mine if name in owed else mine
-    return dict(owed), []
+    for state in [by_rank[heir] for heir in range(rank, before, ranks)]:
+        for kind, weight in ("packers", ranks / before), ("means", ranks):
+            for key, data in state[kind].items():
+                residual = Packer.from_bytes(data).residual
+                if residual is not None and len(residual):
+                    name, at = name_of(key)
+                    whole = owed.setdefault(name, torch.zeros(state["model"][name]))
+                    whole[at:at + len(residual)] += torch.frombuffer(residual, dtype=torch.float32) * weight
+    return Left({}, {}, [], owed)

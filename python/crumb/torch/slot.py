@@ -1,4 +1,4 @@
-"""A parameter's packer, and a copy of it from before the step. SPDX-License-Identifier: MIT"""
+"""The packer of a parameter, or of a part of it, and a copy of it from before the step. SPDX-License-Identifier: MIT"""
 import ctypes
 from typing import Optional
 
@@ -6,6 +6,7 @@ import torch
 
 from crumb.codec import Codec
 from crumb.packer import Packer
+from crumb.torch.plan import Part
 
 _memcmp = ctypes.CDLL(None).memcmp
 _memcmp.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
@@ -17,18 +18,14 @@ def is_zero(values: torch.Tensor) -> bool:
     return size == 0 or (ctypes.string_at(at, 1) == b"\0" and _memcmp(at, at + 1, size - 1) == 0)
 
 
-class Slot:
-    """n, run, seed: as in Packer. plain: this parameter is averaged without packing. owed: the packer's residual, or
-    None."""
+class Kept:
+    """A packer that can go back to its state from before the step. owed: its residual, or None."""
 
-    def __init__(self, name: str, codec: Codec, n: int, run: int, seed: int):
-        self.name, self.n = name, n
-        self.packer = Packer(codec, n, seed, run)
-        self.raw = codec == Codec("raw")
-        self.plain = False
-        residual = self.packer.residual if n else None
+    def __init__(self, packer: Packer):
+        self.packer = packer
+        residual = packer.residual if packer.n else None
         self.owed = None if residual is None else torch.frombuffer(residual, dtype=torch.float32)
-        self._before = ctypes.create_string_buffer(self.packer.size)
+        self._before = ctypes.create_string_buffer(packer.size)
         self._step: Optional[int] = None
 
     def remember(self, step: int) -> None:
@@ -42,17 +39,54 @@ class Slot:
         if self._step == step:
             ctypes.memmove(self.packer.address, self._before, self.packer.size)
 
-    def settle(self, gradient: torch.Tensor, step: int) -> None:
-        """Moves what is owed into a gradient that is averaged plainly; as much of it as the gradient's type holds."""
-        if self.owed is None or is_zero(self.owed):
+    def load(self, packer: Packer) -> None:
+        """Takes over the state of a packer, from a checkpoint. Raises ValueError if it is of another codec or n."""
+        if (packer.codec, packer.n) != (self.packer.codec, self.packer.n):
+            raise ValueError(f"it is {packer}, and this one is {self.packer}")
+        ctypes.memmove(self.packer.address, packer.address, packer.size)
+        self._step = None
+
+
+class Slot(Kept):
+    """A part of a parameter.
+
+    seed: as in Packer. mean_seed: of the packer of the mean, on the rank that owns the part; None elsewhere. plain:
+    this part is averaged without packing. mean: what keeps the packer of the mean, or None."""
+
+    def __init__(self, part: Part, codec: Codec, seed: int, mean_seed: Optional[int] = None):
+        super().__init__(Packer(codec, part.n, seed, part.run))
+        self.name, self.at, self.n, self.owner = part.name, part.at, part.n, part.owner
+        self.raw = codec == Codec("raw")
+        self.plain = False
+        self.mean = None
+        if mean_seed is not None and self.owed is not None:
+            self.mean = Kept(Packer(codec, part.n, mean_seed, part.run))
+
+    def restore(self, step: int) -> None:
+        """Resets both packers."""
+        super().restore(step)
+        if self.mean:
+            self.mean.restore(step)
+
+    def settle(self, gradient: torch.Tensor, step: int, ranks: int) -> None:
+        """Moves what is owed into a gradient that is averaged plainly; as much of it as the gradient's type holds. One
+        rank's gradient counts for 1 / ranks of what the mean owes."""
+        if self.owed is None:
             return
         self.remember(step)
+        if self.mean:
+            self.mean.remember(step)
+            self.owed += ranks * self.mean.owed
+            self.mean.owed.zero_()
+        if is_zero(self.owed):
+            return
         self.owed += gradient
         most = torch.finfo(gradient.dtype).max
         gradient.copy_(self.owed.clamp(-most, most))
         self.owed -= gradient
 
-    def load(self, packer: Packer) -> None:
-        """Takes over the state of a packer of the same codec and n, from a checkpoint."""
-        ctypes.memmove(self.packer.address, packer.address, packer.size)
-        self._step = None
+    def rescale(self, factor: float) -> None:
+        """Multiplies what is owed."""
+        for kept in (self, self.mean):
+            if kept and kept.owed is not None:
+                kept.owed *= factor

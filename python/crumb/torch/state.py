@@ -2,19 +2,21 @@
 import hashlib
 import time
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Set
 
 import torch
 import torch.distributed as dist
 
-from crumb.packer import Packer
 from crumb.policy import Policy, seed_of
 from crumb.torch.advice import advice
-from crumb.torch.bucket import FAILED, NONFINITE, PACKED, Bucket, share
-from crumb.torch.checkpoint import Owed, compare, share_of, states_of
+from crumb.torch.bucket import Bucket, SharedBucket
+from crumb.torch.checkpoint import compare, left_of, states_of
+from crumb.torch.device import stage
 from crumb.torch.kinds import kinds_of
 from crumb.torch.lane import Lane
+from crumb.torch.message import FAILED, NONFINITE, PACKED
 from crumb.torch.owner import Owner
+from crumb.torch.plan import GATHER, SHARD, Part, Tensor, divide
 from crumb.torch.slot import Slot
 from crumb.torch.wire import Wire, Works, wait
 
@@ -25,34 +27,56 @@ class _Job:
     """One bucket in one step."""
 
     def __init__(self, bucket: Optional[Bucket], flat: torch.Tensor, step: int, tag: int, still: Set[int]):
-        self.bucket, self.flat, self.step, self.tag = bucket, flat, step, tag  # bucket: None for a sparse gradient
+        self.staging = stage(flat)
+        self.bucket, self.flat = bucket, self.staging.host  # bucket: None for a sparse gradient
+        self.step, self.tag = step, tag
         self.still = still  # indices of the slots that are frozen
         self.framed = bucket.framed() if bucket else []  # those that are packed; the others are averaged plainly
         self.closes_step = False
         self.measured: Any = None  # a future of Bucket.measure, if the ranks share statistics
         self.packing: List[Any] = []  # futures of Bucket.pack
         self.works: Works = []  # messages in flight
-        self.message: Optional[torch.Tensor] = None  # this rank's
+        self.messages: List[torch.Tensor] = []  # this rank's, one to each rank
+        self.mean: Optional[torch.Tensor] = None  # this rank's message about means, in the plan shard
+        self.done: List[int] = []  # of framed, those whose mean is that of the frames
         self.error: Optional[BaseException] = None
-        self.result: torch.futures.Future = torch.futures.Future()
+        self.result = self.staging.result
+        self.failure: Optional[BaseException] = None  # raised by value(); a future with devices pickles what it gets
+
+    def measure(self):
+        self.staging.wait()
+        return self.bucket.measure(self.framed, self.flat, self.step)
+
+    def pack(self, which: Sequence[int]):
+        self.staging.wait()
+        return self.bucket.pack(which, self.flat, self.still, self.step)
+
+    def value(self, result: torch.futures.Future):
+        if self.failure:
+            raise self.failure
+        return result.value()
 
 
-def _unwrap(future):
-    result = future.value()
-    if isinstance(result, BaseException):
-        raise result
-    return result
+def _run(parameter):
+    """Returns the elements of one output unit, or 0."""
+    return parameter.numel() // len(parameter) if parameter.dim() > 1 and len(parameter) else 0
+
+
+def _saved(packer):
+    return torch.frombuffer(bytearray(packer.to_bytes()), dtype=torch.uint8)
 
 
 class State:
     """The hook's state, one packer a parameter. Every rank has its own; state_dict and load_state_dict checkpoint it.
 
     Model and group are those of the DDP that hands over the first bucket; a parameter gets its packer with its first
-    bucket, so that a frozen one costs nothing. Messages go over DDP's group, and have its timeout.
+    bucket, so that a frozen one costs nothing. Messages go over DDP's group, or one of gloo beside it, and have its
+    timeout.
 
     A bucket is packed by several threads, its message is sent to every peer, and all messages are decoded in rank
     order, while backward continues: the sender, one thread, starts the messages that the receiver, another one, waits
-    for, both bucket by bucket; shared statistics are a message before it. If any rank's gradient of a bucket is not
+    for, both bucket by bucket; shared statistics are a message before it. In the plan shard a third thread between them
+    averages this rank's parts and starts the messages about their means. If any rank's gradient of a bucket is not
     finite, the bucket is averaged plainly, so that its mean is what it would be without the hook. If the mean is not
     finite, all packers are reset to their state before the step. A rank that fails tells the others, and all raise an
     error.
@@ -61,13 +85,12 @@ class State:
     """
 
     def __init__(self, model: Optional[torch.nn.Module], policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
-                 threads: int, scaler: Any):
-        if "fc" in policy.codecs:
-            policy.codecs.setdefault("embedding", policy.codecs["fc"])
+                 threads: int, scaler: Any, plan: Optional[str] = None):
         self._policy, self._seed, self._threads, self._scaler = policy, seed, threads, scaler
         self._owner = Owner(model, group)
         self._wire: Optional[Wire] = None
-        self._parameters: Dict[torch.Tensor, Tuple[int, str, str]] = {}  # index, name and kind
+        self._wanted, self._plan = plan, ""
+        self._parameters: Dict[torch.Tensor, List[Part]] = {}
         self._sizes: Dict[str, int] = {}  # of all of the model's parameters
         self._slots: Dict[str, Slot] = {}
         self._loaded: List[Any] = []  # states that wait for the first bucket
@@ -88,11 +111,9 @@ class State:
     def reduce(self, grads: dist.GradBucket) -> torch.futures.Future:
         """The hook itself, called for every bucket. The future's value is the bucket's buffer, which becomes the mean.
 
-        Raises RuntimeError for unknown parameters, TypeError for gradients of another type or on another device than
-        the CPU. The future raises what has failed in this step or an earlier one."""
+        Raises RuntimeError for unknown parameters, TypeError for gradients of another type or on a device without
+        streams. The future raises what has failed in this step or an earlier one."""
         parameters, flat = list(grads.parameters()), grads.buffer()
-        if flat.device.type != "cpu":
-            raise TypeError(f"crumb packs gradients in the CPU's memory, and these are on {flat.device}")
         if self._wire is None:
             self._meet(parameters[0])
         if any(parameter not in self._parameters for parameter in parameters):
@@ -101,7 +122,8 @@ class State:
             self._begin()
         first = not self._seen
         self._seen.update(parameters)
-        still = {i for i, parameter in enumerate(parameters) if not parameter.requires_grad}
+        moves = [parameter.requires_grad for parameter in parameters for _ in self._parameters[parameter]]
+        still = {i for i, trained in enumerate(moves) if not trained}
         bucket = None if flat.is_sparse else self._bucket(grads.index(), parameters, flat.dtype)
         job = _Job(bucket, flat, self._step, self._wire.exchange(), still)
         # In the first step of a static graph all buckets have index 0, and none is the last.
@@ -110,11 +132,11 @@ class State:
         if self._broken:
             job.error = RuntimeError(f"crumb: an earlier step has failed: {self._broken}")
         if bucket is None:
-            self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][1]} is averaged "
+            self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][0].name} is averaged "
                                 "plainly, and so are others")
-            job.works = [("any", self._wire.group.allreduce([flat]))]
+            job.works = [("any", self._wire.group.allreduce([job.flat]))]
         elif any(bucket.slots[i].packer.agree_count for i in job.framed):
-            job.measured = self._pool.submit(bucket.measure, job.framed, flat, job.step)
+            job.measured = self._pool.submit(job.measure)
         elif not job.error:
             self._pack(job)
         self._sender.submit(self._guarded, self._send, job)
@@ -122,11 +144,11 @@ class State:
             self._step += 1
             self._jobs, self._seen = [], set()
             self._advise()
-        return job.result.then(_unwrap)
+        return job.result.then(job.value)
 
     def _all_seen(self):
-        return all(parameter in self._seen or not parameter.requires_grad or name in self._ignored
-                   for parameter, (_, name, _) in self._parameters.items())
+        return all(parameter in self._seen or not parameter.requires_grad or parts[0].name in self._ignored
+                   for parameter, parts in self._parameters.items())
 
     def _meet(self, parameter):
         """Finds the model and the group of one of DDP's parameters. All ranks compare what they were told."""
@@ -135,9 +157,9 @@ class State:
         named = list(model.named_parameters())
         self._sizes = {name: parameter.numel() for name, parameter in named}
         self._ignored = set(getattr(model, "_ddp_params_and_buffers_to_ignore", ()))
-        self._parameters = {parameter: (i, name, kinds[name]) for i, (name, parameter) in enumerate(named)}
         self._wire = Wire(group)
-        text = f"policy {self._policy}, seed {self._seed}"
+        self._plan, self._parameters = self._divide(named, kinds)
+        text = f"policy {self._policy}, seed {self._seed}, plan {self._plan}"
         try:
             if self._loaded:
                 self._adopt(self._loaded)
@@ -150,6 +172,15 @@ class State:
             raise
         self._wire.sent = 0
         self._pool, self._sender, self._receiver = Lane(self._threads, "pack"), Lane(1, "send"), Lane(1, "receive")
+        self._averager = Lane(1, "average") if self._plan == SHARD else None
+
+    def _divide(self, named, kinds):
+        """Returns the plan, and every parameter's parts."""
+        tensors = [Tensor(name, kinds[name], self._policy.choose(kinds[name], parameter.numel()), parameter.numel(),
+                          parameter.element_size(), _run(parameter), parameter.requires_grad)
+                   for name, parameter in named]
+        plan, parts = divide(self._wanted, self._wire.ranks, tensors)
+        return plan, dict(zip([parameter for _, parameter in named], parts))
 
     def _compare_setup(self, text):
         digest = hashlib.sha256(f"{text} {list(self._sizes.items())}".encode()).digest()
@@ -182,34 +213,28 @@ class State:
             self._scale = scale
 
     def _bucket(self, index, parameters, dtype):
-        slots = [self._slot(parameter) for parameter in parameters]
+        slots = [slot for parameter in parameters for slot in self._slots_of(parameter)]
         bucket = self._buckets.get(index)
         if bucket is None or bucket.slots != slots or bucket.dtype != dtype:  # rebuilt after the first step, or cast
-            bucket = self._buckets[index] = Bucket(slots, dtype, self._wire.ranks)
+            bucket = self._buckets[index] = self._new_bucket(slots, dtype)
+            for slot in slots:
+                slot.plain |= not slot.raw and slot.packer.codec.info.fixed and slot.packer.bound > bucket.limit(slot.n)
             self._crowded.update(slot.name for slot in slots if slot.plain)
         return bucket
 
-    def _slot(self, parameter):
-        name = self._parameters[parameter][1]
-        if name not in self._slots:
-            self._slots[name] = self._new_slot(parameter)
-        return self._slots[name]
+    def _new_bucket(self, slots, dtype):
+        return (SharedBucket if self._plan == SHARD else Bucket)(slots, dtype, self._wire.rank, self._wire.ranks)
 
-    def _new_slot(self, parameter, owed: Optional[Owed] = None, plain=False):
-        """owed, plain: of a checkpoint."""
-        i, name, kind = self._parameters[parameter]
-        n = parameter.numel()
-        run = n // len(parameter) if parameter.dim() > 1 and n else 0
-        slot = Slot(name, self._policy.choose(kind, n), n, run, seed_of(self._seed, self._wire.rank, i))
-        fits = share(n, parameter.element_size(), self._wire.ranks)
-        slot.plain = plain or slot.packer.codec.info.fixed and not slot.raw and slot.packer.bound > fits
-        if isinstance(owed, Packer):
-            if (owed.codec, owed.n) != (slot.packer.codec, n):
-                raise ValueError(f"crumb: the state's packer of {name} is {owed}, and this one is {slot.packer}")
-            slot.load(owed)
-        elif owed is not None and slot.owed is not None:
-            slot.owed.copy_(owed)
-        return slot
+    def _slots_of(self, parameter):
+        for part in self._parameters[parameter]:
+            if part.key not in self._slots:
+                self._slots[part.key] = self._new_slot(part)
+        return [self._slots[part.key] for part in self._parameters[parameter]]
+
+    def _new_slot(self, part):
+        codec, rank, ranks = self._policy.choose(part.kind, part.n), self._wire.rank, self._wire.ranks
+        mean = seed_of(self._seed, ranks, part.number) if part.owner == rank else None
+        return Slot(part, codec, seed_of(self._seed, rank, part.number), mean)
 
     def _advise(self):
         """Warns on rank 0, once of each: of frames that are too long, and of a policy that leaves much uncompressed."""
@@ -217,10 +242,10 @@ class State:
             self._say("plain", f"crumb: frames of {', '.join(sorted(self._crowded))} would be more bytes than a plain "
                                f"all-reduce's over {self._wire.ranks} ranks: they, and others of which this is true, "
                                "are averaged plainly")
-        parts = [(kind, self._slots[name].n * parameter.element_size(),
-                  not self._slots[name].raw and not self._slots[name].plain)
-                 for parameter, (_, name, kind) in self._parameters.items() if name in self._slots]
-        self._say("policy", advice(self._policy, parts))
+        slots = [(part.kind, parameter.element_size(), self._slots[part.key])
+                 for parameter, parts in self._parameters.items() for part in parts if part.key in self._slots]
+        self._say("policy", advice(self._policy, [(kind, slot.n * width, not slot.raw and not slot.plain)
+                                                  for kind, width, slot in slots]))
 
     def _say(self, what, text):
         if text and what not in self._said:
@@ -229,8 +254,7 @@ class State:
                 warnings.warn(text)
 
     def _pack(self, job):
-        job.packing = [self._pool.submit(job.bucket.pack, which, job.flat, job.still, job.step)
-                       for which in job.bucket.tasks(job.framed)]
+        job.packing = [self._pool.submit(job.pack, which) for which in job.bucket.tasks(job.framed)]
 
     def _guarded(self, stage, job):
         """Runs a stage in a thread. An exception becomes the result of the job and makes later steps fail."""
@@ -239,7 +263,8 @@ class State:
         except BaseException as error:
             self._broken = self._broken or error
             if not job.result.done():
-                job.result.set_result(error)
+                job.failure = error
+                job.result.set_result(None)
 
     # ---- the sender ----
 
@@ -248,9 +273,12 @@ class State:
             self._agree(job)
         if job.framed:
             status = self._packed(job)
-            job.message = job.bucket.message(status, job.framed, str(job.error))
-            job.works = self._wire.share(job.message, job.bucket.inbox, job.tag + 1)
-        self._receiver.submit(self._guarded, self._receive, job)
+            job.messages = job.bucket.messages(status, job.framed, str(job.error))
+            job.works = self._wire.share(job.messages, job.bucket.inbox, job.tag + 1)
+        if self._averager:
+            self._averager.submit(self._guarded, self._average, job)
+        else:
+            self._receiver.submit(self._guarded, self._receive, job)
 
     def _agree(self, job):
         everyone = torch.stack(self._wire.gather(job.measured.result(), job.tag))
@@ -274,11 +302,55 @@ class State:
                 status, job.error = FAILED, error
         return status
 
+    # ---- the averager ----
+
+    def _average(self, job):
+        """Averages this rank's parts of a bucket, and starts the messages about the means."""
+        if job.framed:
+            wait(job.works)
+            job.works = []
+            status = self._averaged(job)
+            if status is not None:
+                job.mean = job.bucket.mean_message(status, job.done, str(job.error))
+                job.works = self._wire.share([job.mean] * self._wire.ranks, job.bucket.mean_inbox, job.tag + 4)
+        self._receiver.submit(self._guarded, self._receive, job)
+
+    def _averaged(self, job):
+        """Returns the status for the message about means; None if a gradient is not finite, which all ranks know."""
+        bucket = job.bucket
+        try:
+            frames = self._read(job)
+            if frames is None:
+                return None
+            return max(self._in_parallel(bucket, bucket.owned(job.done), bucket.average, frames, job.step),
+                       default=PACKED)
+        except Exception as error:  # raised by the receiver, after the peers have been told
+            job.error = error
+            return FAILED
+
+    def _in_parallel(self, bucket, which, function, *arguments):
+        return [task.result() for task in [self._pool.submit(function, some, *arguments)
+                                           for some in bucket.tasks(which)]]
+
+    def _read(self, job):
+        """Returns all ranks' frames, [rank][slot], and sets job.done; None if a gradient is not finite."""
+        if job.error:
+            raise job.error
+        messages = self._wire.everyone(job.messages[self._wire.rank], job.bucket.inbox)
+        statuses, frames = zip(*(job.bucket.read(message, sender) for sender, message in enumerate(messages)))
+        sent = len(job.messages[0]) if self._plan == GATHER else sum(map(len, job.messages)) // 2
+        self._frame_bytes += sent
+        if NONFINITE in statuses:
+            return None
+        job.done = [i for i in job.framed if all(theirs[i] is not None for theirs in frames)]
+        return frames
+
     # ---- the receiver ----
 
     def _receive(self, job):
         began = time.perf_counter()
         wait(job.works)
+        job.staging.wait()
         unpacked = time.perf_counter()
         if job.bucket:
             done = self._unpack(job) if job.framed else []
@@ -294,28 +366,39 @@ class State:
             raise job.error
         if job.closes_step:
             self._close_step(job.step)
-        job.result.set_result(job.flat)
+        job.staging.finish()
 
     def _unpack(self, job):
         """Replaces slots of job.flat by the mean of all ranks' frames. Returns the indices of these slots."""
-        bucket, rank = job.bucket, self._wire.rank
-        if job.error:
-            raise job.error
-        messages = [*bucket.inbox[:rank], job.message, *bucket.inbox[rank:]]
-        statuses, frames = zip(*(bucket.read(message, sender) for sender, message in enumerate(messages)))
-        if NONFINITE in statuses:
+        bucket = job.bucket
+        frames = self._read_means(job) if self._averager else self._read(job)
+        if not frames:
             bucket.restore(job.step)
             return []
-        done = [i for i in job.framed if all(theirs[i] is not None for theirs in frames)]
-        passed = sum([task.result() for task in [self._pool.submit(bucket.unpack, which, frames, job.flat, job.step)
-                                                 for which in bucket.tasks(done)]])
+        passed = sum(self._in_parallel(bucket, job.done, bucket.unpack, frames, job.flat, job.step))
         self._overflows += passed
         if passed:
-            self._poisoned |= not all(bool(bucket.part(job.flat, i).isfinite().all()) for i in done)
-        bucket.stop_packing(set(job.framed) - set(done), job.step)
-        self._crowded.update(bucket.slots[i].name for i in job.framed if i not in done and not bucket.slots[i].raw)
-        self._frame_bytes += len(job.message)
-        return done
+            self._poisoned |= not all(bool(bucket.part(job.flat, i).isfinite().all()) for i in job.done)
+        bucket.stop_packing(set(job.framed) - set(job.done), job.step)
+        self._crowded.update(bucket.slots[i].name for i in job.framed if i not in job.done and not bucket.slots[i].raw)
+        return job.done
+
+    def _read_means(self, job):
+        """Returns the means' frames, [0][slot], and takes from job.done those that are too long; None if a gradient or
+        a mean is not finite."""
+        if job.error:
+            raise job.error
+        if job.mean is None:
+            return None
+        bucket = job.bucket
+        messages = self._wire.everyone(job.mean, bucket.mean_inbox)
+        statuses, frames = zip(*(bucket.read_mean(message, sender) for sender, message in enumerate(messages)))
+        if NONFINITE in statuses:
+            return None
+        means = {i: frames[bucket.slots[i].owner][i] for i in job.done}
+        job.done = [i for i in job.done if means[i] is not None]
+        self._frame_bytes += sum(means[i][1] for i in job.done) // 2
+        return [means]
 
     def _mean(self, job, which: Sequence[int]):
         """Replaces these slots' gradients in job.flat by their mean over the ranks, without packing."""
@@ -342,11 +425,15 @@ class State:
 
     # ---- between steps ----
 
+    def undo_step(self) -> None:
+        """Resets all packers to before the last step, for a caller who throws its means away."""
+        for slot in self._slots.values():
+            slot.restore(self._step - 1)
+
     def rescale(self, factor: float) -> None:
         """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before."""
         for slot in self._slots.values():
-            if slot.owed is not None:
-                slot.owed *= factor
+            slot.rescale(factor)
 
     def state_dict(self) -> Dict[str, Any]:
         """Returns the packers' state between two steps, for torch.save. Every rank saves its own. It has no packer of
@@ -356,9 +443,9 @@ class State:
         return {
             "policy": str(self._policy), "seed": self._seed, "model": dict(self._sizes), "scale": self._scale,
             "rank": self._wire.rank if self._wire else 0, "ranks": self._wire.ranks if self._wire else 0,
-            "plain": [name for name, slot in self._slots.items() if slot.plain],
-            "packers": {name: torch.frombuffer(bytearray(slot.packer.to_bytes()), dtype=torch.uint8)
-                        for name, slot in self._slots.items() if not slot.raw},
+            "plan": self._plan, "plain": [key for key, slot in self._slots.items() if slot.plain],
+            "packers": {key: _saved(slot.packer) for key, slot in self._slots.items() if not slot.raw},
+            "means": {key: _saved(slot.mean.packer) for key, slot in self._slots.items() if slot.mean},
         }
 
     def load_state_dict(self, state: Any) -> None:
@@ -377,32 +464,36 @@ class State:
     def _adopt(self, states):
         for one in states:
             compare(one, str(self._policy), self._seed, self._sizes)
-        owed, plain = share_of(states, self._wire.rank, self._wire.ranks)
-        slots = {name: self._new_slot(parameter, owed[name], name in plain)
-                 for parameter, (_, name, _) in self._parameters.items() if name in owed}
+        left = left_of(states, self._wire.rank, self._wire.ranks, self._plan)
+        slots = {}
+        for part in [part for parts in self._parameters.values() for part in parts]:
+            if left.has(part):
+                slots[part.key] = self._new_slot(part)
+                left.give(part, slots[part.key])
         self._slots, self._buckets, self._loaded, self._scale = slots, {}, [], states[0]["scale"]
 
     def __getstate__(self):
         return {"policy": self._policy, "seed": self._seed, "threads": self._threads, "scaler": self._scaler,
-                "loaded": self._loaded or [self.state_dict()]}
+                "plan": self._wanted, "loaded": self._loaded or [self.state_dict()]}
 
     def __setstate__(self, saved):
-        self.__init__(None, saved["policy"], saved["seed"], None, saved["threads"], saved["scaler"])
+        self.__init__(None, saved["policy"], saved["seed"], None, saved["threads"], saved["scaler"], saved["plan"])
         self._loaded = saved["loaded"]
 
-    def stats(self) -> Dict[str, float]:
+    def stats(self) -> Dict[str, Any]:
         """Returns this rank's counts since the last reset_stats.
 
+        plan: gather or shard; empty before the first step.
         steps: all steps. skipped: those whose mean was not finite. overflows: how often a parameter's mean, with what
             was owed, passed the largest number of its type; the rest is owed still, or the step is a skipped one.
-        dense_bytes: of the gradients. frame_bytes: of the messages and plainly averaged slots that stood for them.
-        ratio: dense_bytes / frame_bytes.
+        dense_bytes: of the gradients. frame_bytes: of the messages and plainly averaged slots that stood for them; in
+            the plan shard half of those to the owners and half of the means'. ratio: dense_bytes / frame_bytes.
         sent_bytes: to all peers together. allreduce_bytes: that a ring all-reduce would have sent.
         pack_seconds: of all packing threads together. wait_seconds, unpack_seconds: of the receiver. All overlap with
             backward."""
         ranks = self._wire.ranks if self._wire else 1
         return {
-            "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
+            "plan": self._plan, "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
             "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
             "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0,
             "sent_bytes": self._wire.sent if self._wire else 0,

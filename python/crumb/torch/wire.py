@@ -1,10 +1,12 @@
 """Messages between the ranks of a process group, and the plain mean. SPDX-License-Identifier: MIT"""
 from itertools import count
-from typing import Any, Iterator, List, Tuple
+from typing import Any, Iterator, List, Sequence, Tuple
 from weakref import WeakKeyDictionary
 
 import torch
 import torch.distributed as dist
+
+from crumb.torch.group import gloo_of
 
 _FIRST, _TAGS = 1 << 30, 1 << 30  # gloo's tags have 31 bits; the upper half is left to hooks
 _exchanges: "WeakKeyDictionary[dist.ProcessGroup, Iterator[int]]" = WeakKeyDictionary()
@@ -13,23 +15,20 @@ Works = List[Tuple[Any, Any]]  # a peer, and the work of sending to it or of rec
 
 
 class Wire:
-    """Messages within DDP's own process group, whose timeout they have. An exchange is numbered; all ranks start those
-    of one group in the same order, as they do collectives. Each has four tags, and several may be in flight."""
+    """Messages over gloo, within DDP's own process group or one of the same ranks (gloo_of), whose timeout they have.
+    An exchange is numbered; all ranks start those of one group in the same order, as they do collectives. Each has
+    eight tags, and several may be in flight."""
 
     def __init__(self, group: dist.ProcessGroup):
-        backend = group._get_backend(torch.device("cpu")).name() if hasattr(group, "_get_backend") else \
-            dist.get_backend(group)
-        if "gloo" not in backend:
-            raise ValueError(f"crumb sends gradients in the CPU's memory over gloo, and this group is of {backend}")
-        self.group = group
+        group = self.group = gloo_of(group)
         self.rank, self.ranks = group.rank(), group.size()
         self.peers = [rank for rank in range(self.ranks) if rank != self.rank]
         self.sent = 0  # bytes, to all peers
         self._exchanges = _exchanges.setdefault(group, count())
 
     def exchange(self) -> int:
-        """Returns the first of the next exchange's four tags."""
-        return _FIRST + 4 * next(self._exchanges) % _TAGS
+        """Returns the first of the next exchange's eight tags."""
+        return _FIRST + 8 * next(self._exchanges) % _TAGS
 
     def send(self, data: torch.Tensor, rank: int, tag: int):
         """Starts sending a contiguous tensor, which must not change until the returned work's wait() has returned."""
@@ -42,16 +41,21 @@ class Wire:
         gloo does not report: it has to carry its length."""
         return rank, self.group.recv([room.view(torch.uint8)], rank, tag)
 
-    def share(self, data: torch.Tensor, rooms: List[torch.Tensor], tag: int) -> Works:
-        """Starts sending data to all peers and receiving theirs into rooms, one a peer. Returns the works."""
+    def share(self, data: Sequence[torch.Tensor], rooms: Sequence[torch.Tensor], tag: int) -> Works:
+        """Starts sending data, one a rank, to the peers and receiving theirs into rooms, one a peer. Returns the works.
+        """
         return ([self.receive(room, peer, tag) for peer, room in zip(self.peers, rooms)] +
-                [self.send(data, peer, tag) for peer in self.peers])
+                [self.send(data[peer], peer, tag) for peer in self.peers])
+
+    def everyone(self, own: torch.Tensor, theirs: Sequence[torch.Tensor]) -> List[torch.Tensor]:
+        """Returns what the ranks have said, in rank order: own, and theirs of the peers."""
+        return [*theirs[:self.rank], own, *theirs[self.rank:]]
 
     def gather(self, data: torch.Tensor, tag: int) -> List[torch.Tensor]:
         """Returns all ranks' data, which have one length, in rank order."""
-        everything = [data if rank == self.rank else torch.empty_like(data) for rank in range(self.ranks)]
-        wait(self.share(data, [everything[peer] for peer in self.peers], tag))
-        return everything
+        theirs = [torch.empty_like(data) for _ in self.peers]
+        wait(self.share([data] * self.ranks, theirs, tag))
+        return self.everyone(data, theirs)
 
     def mean(self, flat: torch.Tensor, tag: int) -> None:
         """Replaces flat, one axis, by its mean over the ranks; uses tag and tag + 1. Sends as many bytes as a ring
@@ -65,7 +69,7 @@ class Wire:
         for rank in range(self.ranks):
             total += theirs.get(rank, part[self.rank]).float() * (1 / self.ranks)
         part[self.rank].copy_(total)
-        wait(self.share(part[self.rank], [part[peer] for peer in self.peers], tag + 1))
+        wait(self.share([part[self.rank]] * self.ranks, [part[peer] for peer in self.peers], tag + 1))
 
 
 def wait(works: Works) -> None:
