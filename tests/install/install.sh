@@ -31,6 +31,7 @@ major=${VERSION%%.*}
 	for tool in crumb crumb-train; do
 		echo "./share/bash-completion/completions/$tool"
 	done
+	echo ./share/zsh/site-functions/_crumb
 	for page in crumb.1 crumb-codecs.7 crumb.3; do
 		echo "./share/man/man${page##*.}/$page"
 	done
