@@ -312,7 +312,6 @@ def refusals(rank, ranks):
     for wrong, word in ((lambda: crumb.torch.hook(Model(), 5), "int"), (lambda: crumb.torch.hook(5, "sign"), "int"),
                         (lambda: crumb.torch.hook(Model(), compression_params=[1]), "list"),
                         (lambda: crumb.torch.hook(Model(), "sign", seed="1"), "seed"),
-                        (lambda: crumb.torch.hook(Model(), "sign", process_group=3), "process_group"),
                         (lambda: crumb.torch.hook(Model(), "sign", threads=1.5), "threads"),
                         (lambda: crumb.torch.hook(Model(), "sign", scaler=65536.0), "get_scale")):
         assert word in refused(TypeError, wrong)

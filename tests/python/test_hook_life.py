@@ -187,9 +187,10 @@ def nothing_stays_behind(rank, ranks):
         return threading.active_count(), len(os.listdir("/proc/self/fd"))
 
     def train():
-        ddp, _ = hooked("fc,last=sign", (100, 10))
-        step(ddp, torch.ones(100, 10))
-        dist.barrier()
+        for way in plan.PLANS:
+            ddp, _ = hooked("fc,last=sign", (100, 10), plan=way)
+            step(ddp, torch.ones(100, 10))
+            dist.barrier()
 
     train()
     before = left()

@@ -57,7 +57,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         raise ValueError("crumb: hook wants a policy or compression_params, one of them")
     for what, kind, value in (("model", torch.nn.Module, model), ("policy", str, policy),
                               ("compression_params", Mapping, compression_params), ("seed", int, seed),
-                              ("process_group", dist.ProcessGroup, process_group), ("threads", int, threads)):
+                              ("threads", int, threads)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
     if threads is not None and threads < 1:

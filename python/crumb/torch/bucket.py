@@ -35,21 +35,21 @@ class Bucket:
         self.n = sum(slot.n for slot in slots)
         self.names = [slot.name for slot in slots]
         self.at, self._room_at = [], []
-        at = room = 0
+        at, room = 0, message.body(len(slots))
         for slot in slots:
             self.at.append(at)
             self._room_at.append(room)
             at += slot.n
             room += self._place(slot)
-        self._room = torch.empty(room, dtype=torch.uint8)
+        packed = room - message.body(len(slots))
+        self._room = message.room(len(slots), packed)
         self._length = [0] * len(slots)
-        self._open(room)
+        self._open(packed)
 
     def _open(self, packed):
         """Makes room for messages. packed: the most bytes of all frames."""
         self._most = self.limit(self.n)
         self.raw_too = not all(slot.packer.codec.info.fixed for slot in self.slots) or packed <= self._most
-        self._out = message.room(len(self.slots), self._most)
         self.inbox = [message.room(len(self.slots), self._most) for _ in range(self.ranks - 1)]
 
     def _place(self, slot):
@@ -142,7 +142,7 @@ class Bucket:
         frames = self._fitting(which)
         if sum(length for _, length in frames.values()) > self._most:
             frames = {i: place for i, place in frames.items() if not self.slots[i].raw}
-        return [message.write(self._out, status, len(self.slots), frames, text)] * self.ranks
+        return [message.write(self._room, status, len(self.slots), frames, text)] * self.ranks
 
     # ---- after all messages have arrived ----
 

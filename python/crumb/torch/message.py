@@ -27,12 +27,14 @@ def body(slots: int) -> int:
 
 def write(out: torch.Tensor, status: int, slots: int, frames: Dict[int, Place], text: str = "") -> torch.Tensor:
     """Returns a message, the first bytes of out. If status is PACKED it has these frames, by slot in ascending order,
-    and all other slots are to be averaged plainly; if FAILED, the text."""
+    and all other slots are to be averaged plainly; if FAILED, the text. Frames may lie in out, in this order, none of
+    them before its place in the message."""
     marks, end, address = bytearray([_PLAIN] * slots), body(slots), out.data_ptr()
     if status == PACKED:
         for i, (frame, length) in frames.items():
             marks[i] = _FRAME if length else _NOTHING
-            ctypes.memmove(address + end, frame, length)
+            if frame != address + end:
+                ctypes.memmove(address + end, frame, length)
             end += length
     elif status == FAILED:
         said = text.encode()[:_TEXT]
