@@ -12,8 +12,9 @@ import torch.distributed as dist
 
 from crumb.policy import Policy
 from crumb.torch.state import State
+from crumb.torch.trainers import AllRanks
 
-__all__ = ["State", "hook"]
+__all__ = ["AllRanks", "State", "hook"]
 
 
 def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
