@@ -1,13 +1,14 @@
-"""The hook in Accelerate, Hugging Face's Trainer, Lightning and Fabric: weights are those of plain DDP with the hook, to
-the bit, and those of a run that was cut in two and went on from the trainer's checkpoint. SPDX-License-Identifier: MIT
+"""The hook in Accelerate, Hugging Face's Trainer, Lightning and Fabric: weights are those of plain DDP with the hook,
+to the bit, and those of a run that was cut in two and went on from the trainer's checkpoint. Packages that are not here
+are left out. SPDX-License-Identifier: MIT
 """
 import functools
 import importlib.util
 import os
 import socket
-import sys
 import tempfile
 import warnings
+from types import SimpleNamespace
 
 from counted import need
 
@@ -108,10 +109,7 @@ def transformers(rank, folder, first, last):
     trainer = InOrder(Net(), arguments, train_dataset=rows())
     compress = crumb.transformers.Compress(trainer, POLICY)
     trainer.add_callback(compress)
-    if first:
-        trainer.train(resume_from_checkpoint=os.path.join(folder, f"checkpoint-{first}"))
-    else:
-        trainer.train()
+    trainer.train(resume_from_checkpoint=os.path.join(folder, f"checkpoint-{first}") if first else None)
     return trainer.model, compress.state
 
 
@@ -137,7 +135,7 @@ def lightning(rank, folder, first, last):
                       enable_model_summary=False, use_distributed_sampler=False)
     module, path = Module(), os.path.join(folder, "lightning.ckpt")
     loader = torch.utils.data.DataLoader(list(batches(rank, first, last)), batch_size=None)
-    trainer.fit(module, loader, ckpt_path=path if first else None, weights_only=False)
+    trainer.fit(module, loader, ckpt_path=path if first else None)
     if last < STEPS:
         trainer.save_checkpoint(path)
     return module.net, compress.state
@@ -173,7 +171,7 @@ def weights(model):
     return torch.cat([parameter.detach().flatten() for parameter in model.parameters()])
 
 
-def trains(train, rank, ranks):
+def trains(train, rank):
     folder = [tempfile.mkdtemp()] if rank == 0 else [None]
     dist.broadcast_object_list(folder)
     model, state = train(rank, folder[0], 0, STEPS)
@@ -188,22 +186,32 @@ def trains(train, rank, ranks):
     assert torch.equal(weights(model), wanted(rank))
 
 
-def check_of(train, package):
+def a_checkpoint_without_crumb_is_said(rank, ranks):
+    from crumb.transformers import Compress
+    compress = Compress(SimpleNamespace(model_wrapped=DistributedDataParallel(Net())), POLICY)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        compress.on_train_begin(SimpleNamespace(output_dir="nowhere"),
+                                SimpleNamespace(global_step=3, is_world_process_zero=rank == 0), None)
+    assert ["nowhere/checkpoint-3/crumb.pt" in str(warning.message) for warning in said] == [True] * (rank == 0)
+
+
+def check_of(train):
     def check(rank, ranks):
         os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), LOCAL_WORLD_SIZE=str(ranks),
                           TORCHELASTIC_RUN_ID="crumb", GROUP_RANK="0")
-        trains(train, rank, ranks)
-    check.__name__ = package
+        trains(train, rank)
+    check.__name__ = train.__name__
     return check
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    there = [check_of(train, package) for train, package in ((accelerate, "accelerate"), (transformers, "transformers"),
-                                                             (lightning, "lightning"), (fabric, "lightning"))
-             if importlib.util.find_spec(package)]
-    if not there:
-        need("accelerate")
+    packages = {accelerate: "accelerate", transformers: "transformers", lightning: "lightning", fabric: "lightning"}
+    there = [check_of(train) for train, package in packages.items() if importlib.util.find_spec(package)]
+    need(*([] if there else packages.values()))
+    if importlib.util.find_spec("transformers"):
+        there.append(a_checkpoint_without_crumb_is_said)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free.getsockname()[1]))
