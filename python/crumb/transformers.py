@@ -27,13 +27,17 @@ class Compress(TrainerCallback):
     def __init__(self, trainer: Trainer, policy: str, **options: Any):
         self.state, self._hook = crumb.torch.hook(policy, **options)
         self._trainer = trainer
+        self._registered: Any = None
 
     @staticmethod
     def _file(args, state):
         return os.path.join(args.output_dir, f"checkpoint-{state.global_step}", "crumb.pt")
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-        register(self._trainer.model_wrapped, self.state, self._hook)
+        model = self._trainer.model_wrapped
+        if model is not self._registered:  # which it is when the same Trainer trains again
+            register(model, self.state, self._hook)
+            self._registered = model
         if state.global_step:
             file = self._file(args, state)
             if os.path.exists(file):
