@@ -22,6 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 import crumb
 import crumb.torch
 from crumb.torch import plan
+from crumb.torch.trainers import register
 from ranks import gathered, owed_by, run
 
 
@@ -270,6 +271,23 @@ def at_many_ranks_owners_average(rank, ranks):
     plan._LONGEST = 1 << 16
 
 
+def rank_0_saves_for_all(rank, ranks):
+    spec = "fc,last=topk:fraction=0.05"
+    ddp, state = hooked(spec, (400, 10))
+    assert len(crumb.torch.AllRanks(state).state_dict()["ranks"]) == 1
+    step(ddp, gradient(0, rank))
+    saved = [crumb.torch.AllRanks(state).state_dict() if rank == 0 else None]
+    if rank:
+        crumb.torch.AllRanks(state).state_dict()
+    dist.broadcast_object_list(saved)
+    new, again = hooked(spec, (400, 10))
+    crumb.torch.AllRanks(again).load_state_dict(saved[0])
+    assert crumb.torch.AllRanks(again).state_dict() == saved[0]
+    assert torch.equal(step(new, gradient(1, rank)), step(ddp, gradient(1, rank)))
+    assert torch.equal(owed(again), owed(state))
+    assert "Linear" in refused(TypeError, lambda: register(torch.nn.Linear(1, 1), *crumb.torch.hook("half")))
+
+
 def sparse_gradients_are_averaged_plainly(rank, ranks):
     model = torch.nn.Sequential(torch.nn.Embedding(50, 16, sparse=True), torch.nn.Linear(16, 5))
     ddp = DistributedDataParallel(model)
@@ -324,4 +342,5 @@ if __name__ == "__main__":
              a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, a_policy_says_what_it_cannot_reach,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
-        (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean]), (16, [at_many_ranks_owners_average]))
+        (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean, rank_0_saves_for_all]),
+        (16, [at_many_ranks_owners_average]))

@@ -448,6 +448,16 @@ class State:
             "means": {key: _saved(slot.mean.packer) for key, slot in self._slots.items() if slot.mean},
         }
 
+    def of_all_ranks(self) -> List[Any]:
+        """Returns all ranks' state_dicts, on every rank; all ranks of the hook's group must call it together. A state
+        that was loaded, and has not made a step since, returns what was loaded."""
+        if self._loaded:
+            return self._loaded
+        states = [self.state_dict()] * (self._wire.ranks if self._wire else 1)
+        if self._wire:
+            dist.all_gather_object(states, states[0], group=self._wire.group)
+        return states
+
     def load_state_dict(self, state: Any) -> None:
         """Continues from a state_dict; on another number of ranks from the list of all ranks' state_dicts, whose debts
         are divided among the ranks so that the mean of them is what it was. Raises ValueError, and changes nothing, if

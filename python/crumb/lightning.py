@@ -1,0 +1,38 @@
+"""Lightning's Trainer and Fabric with crumb's hook, by a callback:
+
+    Trainer(strategy="ddp", callbacks=[crumb.lightning.Compress("adacomp:bin=500")])
+
+SPDX-License-Identifier: MIT
+"""
+from typing import Any, Dict
+
+from lightning.pytorch import Callback
+
+import crumb.torch
+from crumb.torch.trainers import AllRanks, register
+
+
+class Compress(Callback):
+    """Registers crumb.torch.hook(policy, **options) with the module that Trainer.fit or Fabric.setup wraps in
+    DistributedDataParallel; one callback for one module. Raises TypeError for another strategy.
+
+    The Trainer's checkpoints have the hook's state, which all ranks owe together. Fabric saves and loads it where the
+    callback is in the dictionary, as in fabric.save(path, {"model": model, "crumb": compress}).
+
+    state: the hook's, with stats and rescale."""
+
+    def __init__(self, policy: str, **options: Any):
+        self.state, self._hook = crumb.torch.hook(policy, **options)
+        self._saved = AllRanks(self.state)
+
+    def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
+        register(trainer.strategy.model, self.state, self._hook)
+
+    def on_after_setup(self, fabric: Any, module: Any) -> None:
+        register(module._forward_module, self.state, self._hook)
+
+    def state_dict(self) -> Dict[str, Any]:
+        return self._saved.state_dict()
+
+    def load_state_dict(self, state_dict: Dict[str, Any]) -> None:
+        self._saved.load_state_dict(state_dict)

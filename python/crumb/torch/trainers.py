@@ -1,0 +1,38 @@
+"""The hook in a trainer that wraps the model in DDP by itself, and whose rank 0 writes checkpoints for all.
+
+SPDX-License-Identifier: MIT"""
+from typing import Any, Dict, Mapping
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+from crumb.torch.state import State
+
+
+def register(model: torch.nn.Module, state: State, hook: Any) -> None:
+    """Registers the hook with what a trainer made of the model; does nothing if there is only one rank and no DDP.
+    Raises TypeError if several ranks exchange gradients otherwise than by DDP."""
+    if isinstance(model, DistributedDataParallel):
+        model.register_comm_hook(state, hook)
+    elif dist.is_initialized() and dist.get_world_size() > 1:
+        raise TypeError("crumb compresses what DistributedDataParallel exchanges, and the trainer made of the model "
+                        f"{type(model).__name__}")
+
+
+class AllRanks:
+    """A hook's state as it is to be saved where rank 0 writes for all ranks:
+
+        accelerator.register_for_checkpointing(crumb.torch.AllRanks(state))"""
+
+    def __init__(self, state: State):
+        self._state = state
+
+    def state_dict(self) -> Dict[str, Any]:
+        """Returns all ranks' state_dicts, on every rank: as much memory as all ranks' residuals. All ranks of the
+        hook's group must call it together, between two steps."""
+        return {"ranks": self._state.of_all_ranks()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continues from a state_dict, also on another number of ranks. Raises as the hook's load_state_dict does."""
+        self._state.load_state_dict(state["ranks"])
