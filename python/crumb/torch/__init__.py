@@ -50,5 +50,6 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
                               ("compression_params", Mapping, compression_params)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
+    assert not isinstance(model, str)  # for mypy
     chosen = Policy(policy) if policy is not None else Policy.from_params(compression_params or {})
     return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler), _reduce

@@ -44,7 +44,7 @@ def share_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int) -> Tupl
         return {}, []
     by_rank = {state["rank"]: state for state in states}
     if before == ranks and rank in by_rank:
-        packers = {name: Packer.from_bytes(data) for name, data in by_rank[rank]["packers"].items()}
+        packers: Dict[str, Owed] = {name: Packer.from_bytes(data) for name, data in by_rank[rank]["packers"].items()}
         return packers, list(by_rank[rank]["plain"])
     if set(by_rank) != set(range(before)) or any(state["ranks"] != before for state in states):
         raise ValueError(f"crumb: this is rank {rank} of {ranks}, and the state is of rank "
