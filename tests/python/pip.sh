@@ -1,6 +1,7 @@
 # The Python package as pip builds it, in a virtual environment that stays in $VENV: with the newest PyTorch and NumPy,
 # its tests in $SOURCE/tests/python, mypy and ruff. The source distribution makes a wheel, which auditwheel accepts and
-# which works without a network. $BUILD: as in conftest.py. SPDX-License-Identifier: MIT
+# which works without a network. Whether PyTorch is built for CUDA is up to the index that pip is configured with.
+# $BUILD: as in conftest.py. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 unset PYTHONPATH CRUMB_LIBRARY
 TORCH=2.13.0
