@@ -9,7 +9,7 @@ set_target_properties(python_policy PROPERTIES C_VISIBILITY_PRESET default)
 # USE_LIBUV: Debian 13's PyTorch is built without it.
 list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY=$<TARGET_FILE:crumb_shared>
 	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
-set(python_tests arrays policy)
+set(python_tests arrays policy library)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
 	list(APPEND python_tests hook hook_life hook_property ddp device gpu fsdp)
 	if(TARGET crumb-train)
@@ -21,6 +21,6 @@ foreach(test IN LISTS python_tests)
 	script_test(python ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/python/test_${test}.py)
 	set_tests_properties(python_test_${test} PROPERTIES PROCESSORS 2)
 endforeach()
-foreach(script pip examples c_mpi)
+foreach(script examples c_mpi)
 	script_test(python sh ${CMAKE_CURRENT_SOURCE_DIR}/python/${script}.sh)
 endforeach()

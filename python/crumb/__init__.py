@@ -10,8 +10,9 @@ A gradient is a C-contiguous array of float32, float16 or bfloat16, of any shape
 array.array, memoryview) or DLPack (tensors on the CPU). It is read in place. NumPy has no bfloat16: pass an array of
 uint16 and dtype="bf16".
 
-The library is the file that CRUMB_LIBRARY names, else the one built in the source tree, else the installed one. Calls
-release the interpreter's lock. crumb.torch has the hook for PyTorch. SPDX-License-Identifier: MIT
+The library is the file that CRUMB_LIBRARY names, else the one in the package, where pip puts it; in the source tree the
+one in build/, else the one that scripts/test builds without sanitizers. "python -m crumb" says which. Calls release the
+interpreter's lock. crumb.torch has the hook for PyTorch. SPDX-License-Identifier: MIT
 """
 from crumb.codec import Codec, CodecInfo, Key, codecs
 from crumb.error import Error, NonFinite

@@ -2,11 +2,11 @@
 import ctypes
 from ctypes import byref
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Tuple, Union
+from typing import Dict, List, Optional, Tuple, Type, Union
 
 from crumb.error import check
 from crumb.library import (CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUAL, ESPEC, SPEC_MAX, CodecStruct,
-                           is_size, lib)
+                           InfoStruct, KeyStruct, is_size, lib)
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class CodecInfo:
     agrees: bool
 
 
-def _key(key):
-    choices = []
+def _key(key: KeyStruct) -> Key:
+    choices: List[str] = []
     while key.choices and key.choices[len(choices)]:
         choices.append(key.choices[len(choices)].decode())
     default = choices[int(key.default_value)] if choices and key.step else key.default_value
     return Key(key.name.decode(), key.brief.decode(), default, key.min, key.max, key.step, tuple(choices) or None)
 
 
-def _info(info):
+def _info(info: InfoStruct) -> CodecInfo:
     flags = [bool(info.flags & bit) for bit in (CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES)]
     keys = tuple(_key(key) for key in info.key[:info.keys])
     return CodecInfo(info.id, info.name.decode(), info.brief.decode(), keys, *flags)
@@ -124,5 +124,5 @@ class Codec:
     def __hash__(self) -> int:
         return hash(bytes(self.struct))
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Type["Codec"], Tuple[str]]:
         return Codec, (str(self),)

@@ -1,9 +1,10 @@
 """Finds and loads libcrumb; declares the functions and structures of crumb.h. SPDX-License-Identifier: MIT"""
 import ctypes
 import os
-import sys
 from ctypes import c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from pathlib import Path
+
+from crumb import __path__
 
 SONAME = "libcrumb.so.0"
 
@@ -68,47 +69,43 @@ _PROTOTYPES = {  # result, arguments; the address of elements or of a packer is 
     "peek": (c_int64, ctypes.POINTER(FrameStruct), c_void_p, c_size_t),
     "finite": (c_int, c_void_p, c_size_t, c_int),
     "version": (c_char_p,),
+    "isa": (c_char_p,),
     "self_check": (c_int,),
 }
 
 
-def _candidates():
-    build = Path(__file__).resolve().parents[2] / "build"
-    built = [build / SONAME, *build.glob("*/" + SONAME)]
-    yield from sorted((path for path in built if path.exists()), key=os.path.getmtime, reverse=True)
-    for prefix in sys.prefix, "/usr/local":
-        path = Path(prefix) / "lib" / SONAME
-        if path.exists():
-            yield path
-    yield SONAME  # found by the dynamic loader
-
-
-def _load():
+def _find() -> str:
+    """Returns the path of the library, by the rule in the package's docstring. The tests' builds with sanitizers, which
+    end a Python that loads them, lie in other folders of build/."""
     named = os.environ.get("CRUMB_LIBRARY")
-    refused = None
-    for path in [named] if named else _candidates():
-        try:
-            return ctypes.CDLL(str(path))
-        except OSError as error:
-            refused = error
-    raise ImportError(f"crumb: {refused}: build it with make, install it with make install, "
-                      "or name the file in CRUMB_LIBRARY")
+    if named:
+        return named
+    build = Path(__file__).resolve().parents[2] / "build"
+    folders = *map(Path, __path__), build, build / "regular-gcc", build / "regular-clang"
+    for folder in folders:
+        if (folder / SONAME).is_file():
+            return str(folder / SONAME)
+    raise ImportError(f"crumb: there is no {SONAME} in {', '.join(map(str, folders))}: install the package with pip, "
+                      "run make in the source tree, or name the file in CRUMB_LIBRARY")
 
 
-def _declare(library):
+def _load(path: str) -> ctypes.CDLL:
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as error:
+        raise ImportError(f"crumb: {error}") from None
     for name, (result, *arguments) in _PROTOTYPES.items():
         try:
             function = getattr(library, "crumb_" + name)
         except AttributeError:
-            raise ImportError(f"crumb: {library._name} is not a libcrumb of this version: "
-                              f"it has no crumb_{name}") from None
+            raise ImportError(f"crumb: {path} is not a libcrumb of this version: it has no crumb_{name}") from None
         function.restype, function.argtypes = result, arguments
+    if library.crumb_self_check() < 0:
+        raise ImportError(f"crumb: {path}: {library.crumb_strerror(library.crumb_self_check()).decode()}")
     return library
 
 
-lib = _declare(_load())
-if lib.crumb_self_check() < 0:
-    raise ImportError(f"crumb: {lib._name}: {lib.crumb_strerror(lib.crumb_self_check()).decode()}")
+lib = _load(_find())
 
 
 def version() -> str:

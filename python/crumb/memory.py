@@ -1,10 +1,12 @@
 """Addresses of arrays, by the buffer protocol or DLPack. SPDX-License-Identifier: MIT"""
 import ctypes
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from ctypes import c_char_p, c_int, c_int32, c_int64, c_ssize_t, c_uint8, c_uint16, c_uint64, c_void_p, py_object
+from typing import Any, Iterator, Optional, Tuple
 
 DTYPES = {"f32": 0, "f16": 1, "bf16": 2}  # enum crumb_dtype
 _FORMATS = {"f": "f32", "e": "f16"}  # the struct module's codes, which buffers use
+Memory = Tuple[int, int, str]  # address, bytes, and element type: a name of DTYPES or a code of the struct module
 
 
 class _Buffer(ctypes.Structure):
@@ -35,7 +37,7 @@ _api.PyCapsule_GetPointer.argtypes = [py_object, c_char_p]
 _api.PyCapsule_GetPointer.restype = c_void_p
 
 
-def _has_buffer(array):
+def _has_buffer(array: Any) -> bool:
     try:
         memoryview(array).release()
         return True
@@ -46,8 +48,7 @@ def _has_buffer(array):
 
 
 @contextmanager
-def _buffer(array, flags):
-    """Yields address, bytes, and element type: a name of DTYPES or a code of the struct module."""
+def _buffer(array: Any, flags: int) -> Iterator[Memory]:
     view = _Buffer()
     _api.PyObject_GetBuffer(array, ctypes.byref(view), flags | _FORMAT | _CONTIGUOUS)
     try:
@@ -58,8 +59,7 @@ def _buffer(array, flags):
 
 
 @contextmanager
-def _dlpack(array):
-    """Yields address, bytes, and element type, as _buffer does."""
+def _dlpack(array: Any) -> Iterator[Memory]:
     capsule = array.__dlpack__()  # not renamed to "used_dltensor", so it frees its tensor when deleted
     tensor = _Tensor.from_address(_api.PyCapsule_GetPointer(capsule, b"dltensor"))
     if tensor.device not in _HOSTS:
@@ -75,7 +75,7 @@ def _dlpack(array):
     del capsule
 
 
-def _open(array, flags=0):
+def _open(array: Any, flags: int = 0) -> "AbstractContextManager[Memory]":
     if _has_buffer(array):
         return _buffer(array, flags)
     if hasattr(array, "__dlpack__"):
@@ -84,7 +84,7 @@ def _open(array, flags=0):
 
 
 @contextmanager
-def elements(array, dtype=None):
+def elements(array: Any, dtype: Optional[str] = None) -> Iterator[Tuple[int, int, int]]:
     """Yields address, number and enum crumb_dtype of a gradient's elements.
 
     dtype: the elements' type, a name of DTYPES; needed only for 16-bit floats in an array of uint16."""
@@ -100,7 +100,7 @@ def elements(array, dtype=None):
 
 
 @contextmanager
-def accumulator(array):
+def accumulator(array: Any) -> Iterator[Tuple[int, int]]:
     """Yields address and number of the elements of a writable float32 array."""
     with _open(array, _WRITABLE) as (address, size, own):
         if own != "f32":
@@ -109,7 +109,7 @@ def accumulator(array):
 
 
 @contextmanager
-def octets(array, writable=False):
+def octets(array: Any, writable: bool = False) -> Iterator[Tuple[int, int]]:
     """Yields address and bytes of an array of any type."""
     with _open(array, _WRITABLE if writable else 0) as (address, size, _):
         yield address, size

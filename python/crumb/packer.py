@@ -2,11 +2,11 @@
 import ctypes
 from array import array
 from ctypes import byref
-from typing import Any, Optional, Sequence, Union
+from typing import Any, Callable, Optional, Sequence, Tuple, Union
 
 from crumb.codec import Codec
 from crumb.error import check
-from crumb.library import EINVAL, ELENGTH, KNOWN_FINITE, CodecStruct, is_size, lib
+from crumb.library import EINVAL, ELENGTH, KNOWN_FINITE, is_size, lib
 from crumb.memory import elements, octets
 
 _ALIGNMENT = 64  # bytes, a cache line; the library accepts less, but is slower then
@@ -30,12 +30,12 @@ class Packer:
         check(lib.crumb_packer_init(self.address, byref(codec.struct), n, run, seed & (1 << 64) - 1))
         self._describe()
 
-    def _allocate(self, size):
+    def _allocate(self, size: int) -> None:
         self._memory = ctypes.create_string_buffer(size + _ALIGNMENT)
         self.size = size
         self.address = -(-ctypes.addressof(self._memory) // _ALIGNMENT) * _ALIGNMENT
 
-    def _describe(self):
+    def _describe(self) -> None:
         self.codec = Codec.from_struct(lib.crumb_packer_codec(self.address).contents)
         self.n = lib.crumb_packer_count(self.address)
         self.bound = self.codec.bound(self.n)
@@ -57,7 +57,7 @@ class Packer:
         packer._describe()
         return packer
 
-    def __reduce__(self):
+    def __reduce__(self) -> Tuple[Callable[[Any], "Packer"], Tuple[bytes]]:
         return Packer.from_bytes, (self.to_bytes(),)
 
     # ---- state ----
@@ -68,7 +68,7 @@ class Packer:
         return lib.crumb_packer_step(self.address)
 
     @property
-    def residual(self) -> Optional[memoryview]:
+    def residual(self) -> "Optional[memoryview[float]]":
         """The residual: n float32, a view of the packer's memory for numpy.asarray; None if the codec has none."""
         at = lib.crumb_packer_residual(self.address)
         if not at:
@@ -133,6 +133,6 @@ class Packer:
         flags = KNOWN_FINITE if known_finite else 0
         return check(lib.crumb_pack(self.address, gradient, self.n, kind, flags, out, size))
 
-    def _check_length(self, n):
+    def _check_length(self, n: int) -> None:
         if n != self.n:
             check(ELENGTH, f"{n} elements, and the packer is for {self.n}")

@@ -7,7 +7,7 @@ import sys
 from collections import Counter
 
 SOURCE = os.environ["SOURCE"]
-REPEATED = {"CMakeLists.txt", "README.md", "__init__.py", "results", "run"}  # names that tools or conventions give
+REPEATED = {"CMakeLists.txt", "LICENSE", "README.md", "__init__.py", "results", "run"}  # tools or conventions name them
 MOST_FILES = 28
 MOST_COLUMNS = 120
 # Data, and what programs write: results, figures, golden frames, generated tables.

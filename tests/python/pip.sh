@@ -1,21 +1,38 @@
-# pip installs the package into a virtual environment, where it finds the library by its name.
-# SPDX-License-Identifier: MIT
+# The Python package as pip builds it, in a virtual environment that stays in $VENV: with the newest PyTorch and NumPy,
+# its tests in $SOURCE/tests/python, mypy and ruff. The source distribution makes a wheel, which auditwheel accepts and
+# which works without a network. Whether PyTorch is built for CUDA is up to the index that pip is configured with.
+# $BUILD: as in conftest.py. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
+unset PYTHONPATH CRUMB_LIBRARY
+TORCH=2.13.0
 
-for module in venv ensurepip setuptools wheel; do
-	if ! "$PYTHON" -c "import $module" 2>/dev/null; then
-		echo "skipped: $PYTHON has no $module"
-		exit 77
-	fi
-done
-unset PYTHONPATH
-cp -r "$SOURCE/python" package
-check "venv" "$PYTHON" -m venv --system-site-packages venv
-check "pip install" venv/bin/pip install --no-build-isolation --no-index ./package
-check "use" venv/bin/python -c 'import crumb
+# must WHAT COMMAND...: as check; without it the rest has no sense.
+must() {
+	check "$@"
+	[ "$failed" = 0 ] || finish
+}
+
+[ -x "$VENV/bin/python" ] || must "a virtual environment" python3 -m venv "$VENV"
+PATH=$VENV/bin:$PATH
+must "pip install torch==$TORCH" pip install "torch==$TORCH"
+must "pip install ./python" pip install "$SOURCE/python[dev]"
+check "python -m crumb" python -m crumb
+holds "the installed package" grep -q "^package: crumb-gradients .* in $VENV/.*/crumb\$" stdout
+holds "has a library of its version" grep -q "^library: \([0-9.]*\), $VENV/.*/crumb/libcrumb\.so\.0\$" stdout
+holds "with PyTorch $TORCH" grep -q "^torch: $TORCH" stdout
+holds "and a hook" grep -q '^hook for DistributedDataParallel: can be used$' stdout
+
+check "a source distribution" python -m build --sdist --outdir "$folder" "$SOURCE/python"
+check "a wheel of it" pip wheel --no-deps --wheel-dir "$folder" crumb_gradients-*.tar.gz
+check "auditwheel" auditwheel repair --wheel-dir "$folder/repaired" crumb_gradients-*.whl
+holds "for all Pythons and many Linuxes" ls repaired/crumb_gradients-*-py3-none-*manylinux*.whl
+check "an empty environment" python -m venv empty
+check "the wheel, without a network" empty/bin/pip install --no-index repaired/*.whl
+check "packs" empty/bin/python -c 'import crumb
 print(crumb.__file__, len(crumb.Packer("sign", 3).pack(memoryview(b"\0" * 12).cast("f"))))'
-holds "from there" grep -q '^/.*/venv/.*/crumb/__init__.py 38$' stdout
-CRUMB_LIBRARY=/nowhere
-check "no library" sh -c '! venv/bin/python -c "import crumb"'
-holds "says what to do" grep -q '^ImportError: crumb: /nowhere: .*: build it with make' stderr
+holds "from there" grep -q "^$folder/empty/.*/crumb/__init__\.py 38\$" stdout
+
+check "mypy" env -C "$SOURCE/python" mypy --cache-dir "$folder/mypy"
+check "ruff" env -C "$SOURCE/python" ruff check --no-cache . ../tests/python ../examples
+check "tests/python" env BUILD="$BUILD" pytest -p no:cacheprovider -q "$SOURCE/tests/python"
 finish

@@ -65,6 +65,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         raise ValueError(f"crumb: {threads} threads cannot pack")
     if scaler is not None and not hasattr(scaler, "get_scale"):
         raise TypeError(f"crumb: the scaler is of type {type(scaler).__name__}, which has no get_scale")
+    assert not isinstance(model, str)  # for mypy
     chosen = Policy(policy) if policy is not None else Policy.from_params(compression_params or {})
     return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler,
                  plan), _reduce

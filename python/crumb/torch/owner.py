@@ -46,9 +46,10 @@ class Owner:
             raise RuntimeError("crumb: DDP has a parameter that the hook's model did not have")
         seen = [model] if isinstance(model, DistributedDataParallel) else [ref() for ref in self._seen]
         holders = [ddp for ddp in seen if ddp is not None and _has(ddp, parameter)]
-        if not holders and model is None:
+        if holders:
+            self._watch()
+            return holders[-1].module, self._group_of(holders[-1])
+        if model is None:
             raise RuntimeError("crumb: no DistributedDataParallel with these gradients has run: pass it to the hook")
         self._watch()
-        if holders:
-            return holders[-1].module, self._group_of(holders[-1])
         return model, self._group if self._group is not None else dist.distributed_c10d._get_default_group()
