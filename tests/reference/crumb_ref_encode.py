@@ -346,8 +346,11 @@ def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):
     settings = dict(spec)
     name = settings.pop("codec")
     need(all(map(usable, grad)), "the gradient is not finite")
+    decay = settings.pop("decay", 1)
     if residual and step % 32 == 0:
         residual[:] = array("f", (min(max(x, -USABLE), USABLE) for x in residual))
+    if residual:
+        residual[:] = each(operator.mul, residual, repeat(decay))
     if name in RANDOM:
         settings.update(seed=seed, step=step)
     if name == "terngrad":

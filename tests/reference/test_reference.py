@@ -64,6 +64,8 @@ def random_spec(rng):
         "amq": adaptive,
         "zipml": {"bits": few, "bucket": bucket, "coding": coding},
     }
+    for codec in ("twobit", "adacomp", "sign", "local", "onebit", "strom", "topk", "seide"):
+        settings[codec]["decay"] = fl(rng.choice((1, 1, 1, 0, 0.95, rng.random())))
     codec = rng.choice((*settings, "terngrad", "adacomp", "qsgd"))
     return {"codec": codec, **settings[codec]}
 
