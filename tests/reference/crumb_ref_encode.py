@@ -11,11 +11,12 @@ from array import array
 from itertools import repeat
 
 from crumb_ref import HEADER, checksum, crc32c
-from crumb_ref_coded import block_elements, write_gaps, write_huffman, write_rans, write_symbols
+from crumb_ref_coded import (block_elements, write_gaps, write_gaps_and_codes, write_huffman, write_rans,
+                              write_symbols)
 from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
                               write_codes)
 from crumb_ref_numbers import USABLE, ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
-from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, GAPS, HUFFMAN, MAP, SHARED, SUM,
+from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, EXACT_BITS, GAPS, HUFFMAN, MAP, SHARED, SUM,
                                 TERNARY_GAPS, symbol_bytes)
 
 
@@ -251,6 +252,44 @@ def write_topk(grad, residual, fraction, value, coding):
     return flags, struct.pack("<2f", plus, minus) + coded
 
 
+def sum_in_order(values):
+    """The sum in double, which sum() of newer Pythons compensates."""
+    total = 0.0
+    for x in values:
+        total += x
+    return total
+
+
+def codes_by_bins(values, count):
+    """Codes of the values, by bins that are 6 standard deviations wide together."""
+    mean = sum_in_order(values) / len(values)
+    squares = sum_in_order((x - mean) * (x - mean) for x in values)
+    sigma = math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
+    width = 6 * sigma / count if sigma else 1.0
+    return [int(max(0.0, min(count - 1.0, (x - mean) / width + (count / 2 + 0.5)))) for x in values]
+
+
+def write_chunk(grad, residual, chunk, keep, bits):
+    owed = array("f", (min(max(x, -2.0**124), 2.0**124) for x in each(operator.add, residual, grad)))
+    residual[:] = owed
+    sent = []
+    for first in range(0, len(owed), chunk):
+        elements = range(first, min(first + chunk, len(owed)))
+        greatest = sorted(elements, key=lambda i: -abs(owed[i]))[:max(1, keep * len(elements) // chunk)]
+        sent += sorted(i for i in greatest if owed[i] != 0)
+    values = [owed[i] for i in sent]
+    if bits == EXACT_BITS:
+        levels, codes = (), struct.unpack(f"<{len(sent)}I", struct.pack(f"<{len(sent)}f", *values))
+    else:
+        codes = codes_by_bins(values, 2**bits) if values else []
+        of_code = [[x for x, code in zip(values, codes) if code == level] for level in range(2**bits)]
+        levels = [fl(sum_in_order(of) / len(of)) if of else 0.0 for of in of_code]
+    for i, code in zip(sent, codes):
+        residual[i] = owed[i] - (levels[code] if levels else owed[i])
+    gaps = write_gaps_and_codes(dict(zip(sent, codes)), len(owed), bits)
+    return 0, struct.pack(f"<B{len(levels)}f", bits, *levels) + gaps
+
+
 # ---- frames ---------------------------------------------------------------------------------------------------------
 
 def seal(codec_id, flags, n, payload):
@@ -332,7 +371,7 @@ def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, 
 
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,
            "adacomp": write_adacomp, "sign": write_sign, "local": write_local, "onebit": write_onebit,
-           "strom": write_strom, "topk": write_topk, "seide": write_seide,
+           "strom": write_strom, "topk": write_topk, "seide": write_seide, "chunk": write_chunk,
            "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq, "amq": write_amq,
            "zipml": write_alq}
 RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml"

@@ -10,7 +10,7 @@ import struct
 from array import array
 from collections import namedtuple
 
-from crumb_ref_coded import read_gaps, read_huffman, read_rans, read_symbols
+from crumb_ref_coded import read_gaps, read_gaps_and_codes, read_huffman, read_rans, read_symbols
 from crumb_ref_levels import EVEN, POWERS, TABLE, bits_of, code_bytes, levels_of, read_codes
 from crumb_ref_numbers import ceil_div, fl, need, negative, usable
 
@@ -259,6 +259,26 @@ def read_topk(flags, n, payload):
     return facts, where, products_of([plus_mean if plus else minus_mean for plus in signs])
 
 
+# ---- chunk ----------------------------------------------------------------------------------------------------------
+
+EXACT_BITS = 32
+
+
+def read_chunk(_flags, n, payload):
+    need(n < 2**32, f"{n} elements")
+    need(payload, "no room for the bits of a code")
+    bits = payload[0]
+    need(2 <= bits <= 8 or bits == EXACT_BITS, f"codes of {bits} bits")
+    count = 0 if bits == EXACT_BITS else 2**bits
+    need(len(payload) >= 1 + 4 * count, "no room for the levels")
+    levels = struct.unpack_from(f"<{count}f", payload, 1)
+    where, codes = read_gaps_and_codes(payload[1 + 4 * count:], n, bits)
+    values = [levels[code] for code in codes] if levels else struct.unpack(f"<{len(codes)}f",
+                                                                           struct.pack(f"<{len(codes)}I", *codes))
+    need(all(map(math.isfinite, (*levels, *values))), "a value is not finite")
+    return {"bits": bits, "levels": levels, "sent": len(where)}, where, products_of(values)
+
+
 # ---- seide ----------------------------------------------------------------------------------------------------------
 
 def read_seide(_flags, n, payload):
@@ -340,4 +360,5 @@ CODECS = {
     15: Codec("alq", lambda flags: flags <= ENTROPY, read_levels),
     16: Codec("amq", lambda flags: flags <= ENTROPY, read_levels),
     17: Codec("zipml", lambda flags: flags <= ENTROPY, read_levels),
+    18: Codec("chunk", lambda flags: flags == 0, read_chunk),
 }

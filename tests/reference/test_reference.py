@@ -63,8 +63,11 @@ def random_spec(rng):
         "alq": {**adaptive, "solver": rng.choice(("coordinates", "descent"))},
         "amq": adaptive,
         "zipml": {"bits": few, "bucket": bucket, "coding": coding},
+        "chunk": {"bits": rng.choice((bits, 32)), **rng.choice((
+            {"chunk": 4096, "keep": rng.choice((64, 1, 4096))}, {"chunk": 64, "keep": rng.randint(1, 64)},
+            {"chunk": 16, "keep": rng.randint(1, 16)}, {"chunk": 65536, "keep": rng.randint(100, 32768)}))},
     }
-    for codec in ("twobit", "adacomp", "sign", "local", "onebit", "strom", "topk", "seide"):
+    for codec in ("twobit", "adacomp", "sign", "local", "onebit", "strom", "topk", "seide", "chunk"):
         settings[codec]["decay"] = fl(rng.choice((1, 1, 1, 0, 0.95, rng.random())))
     codec = rng.choice((*settings, "terngrad", "adacomp", "qsgd"))
     return {"codec": codec, **settings[codec]}
