@@ -32,6 +32,7 @@ static const struct {
         {"alq:bits=2", 0xb9101271},
         {"amq:bits=2", 0xb08db658},
         {"zipml", 0xaa8f07de},
+        {"chunk:chunk=32,keep=4", 0xb9ab5618},
 };
 
 /* Fills g with numbers of 24 bits between 2^-9 and 1, of both signs. */

@@ -5,8 +5,8 @@
  *
  * 1. The pass that adds the gradient leaves maxima, each of several elements. At least k elements reach the
  * k-th greatest maximum, and not many more do, if there are several times k maxima.
- * 2. The k-th greatest magnitude of the elements that reach it is the chunk's. If these are too many, it is
- * selected from the whole chunk.
+ * 2. The elements that reach it are candidates, and the k-th greatest of their magnitudes is the chunk's. If
+ * candidates are too many, it is selected from the whole chunk.
  * 3. The elements that reach that are appended to a list of the tensor's.
  *
  * Then the list is quantised, and written as gaps.
@@ -68,7 +68,7 @@ struct list {
 	size_t count;
 };
 
-enum { MAXIMA = 1024, CANDIDATES = 1024 };
+enum { MAXIMA = 256, CANDIDATES = 1024 };
 
 /* r += grad for a chunk. Returns the number of maxima: each is of elements a multiple of MAXIMA apart. */
 V16_FN size_t add_type(float *r, const void *grad, const enum crumb_dtype type, size_t first, size_t size,
@@ -100,25 +100,44 @@ static size_t add(float *r, const void *grad, enum crumb_dtype type, size_t firs
 	V16_BY_TYPE(type, ADD);
 }
 
-/* Returns a bitmask of the elements of a group, from element i of size on, whose magnitude has bits of at
- * least least > 0. */
-V16_FN uint32_t reaching(const float *x, size_t i, size_t size, uint32_t least)
+/* Copies the elements of the chunk that reach least > 0. Returns how many there are; more than CANDIDATES if
+ * there may be more. */
+static size_t candidates_of(const float *x, size_t size, uint32_t least, uint32_t number[CANDIDATES],
+                            float value[CANDIDATES])
 {
-	return ~v16_bits(v16_lti(greatest_load(x, i, size), v16_seti(least))) & 0xFFFF;
+	enum { GROUPS = 256 };
+	const v16i threshold = v16_seti(least);
+	size_t count = 0;
+	for (size_t first = 0; first < size; first += V16 * GROUPS) {
+		uint16_t bits[GROUPS], some[GROUPS];
+		size_t groups = 0;
+		for (size_t i = first, g = 0; i < size && g < GROUPS; i += V16, g++) {
+			bits[g] = (uint16_t)~v16_bits(v16_lti(greatest_load(x, i, size), threshold));
+			some[groups] = (uint16_t)g; /* no branch that could be mispredicted */
+			groups += bits[g] != 0;
+		}
+		for (size_t k = 0; k < groups; k++) {
+			if (count + V16 > CANDIDATES)
+				return CANDIDATES + 1;
+			for (uint32_t left = bits[some[k]]; left; left &= left - 1, count++) {
+				const size_t i = first + V16 * some[k] + v16_first_bit(left);
+				number[count] = (uint32_t)i;
+				value[count] = x[i];
+			}
+		}
+	}
+	return count;
 }
 
-/* Copies the elements that reach least. Returns how many there are; more than CANDIDATES if they are too many
- * to be copied. */
-static size_t candidates_of(const float *x, size_t size, uint32_t least, float candidate[CANDIDATES])
+/* Appends an element if its magnitude has bits above kth, or equal to it and equal ones are still wanted. */
+static inline void append(struct list *list, uint32_t number, float value, uint32_t kth, size_t *equal)
 {
-	size_t count = 0;
-	for (size_t i = 0; i < size; i += V16)
-		for (uint32_t bits = reaching(x, i, size, least); bits; bits &= bits - 1) {
-			if (count == CANDIDATES)
-				return CANDIDATES + 1;
-			candidate[count++] = x[i + v16_first_bit(bits)];
-		}
-	return count;
+	const uint32_t size = bits_of_float(value) & 0x7FFFFFFF;
+	if (size < kth || (size == kth && !*equal))
+		return;
+	*equal -= size == kth;
+	put_u32(list->number + 4 * list->count, number);
+	put_f32(list->value + 4 * list->count++, value);
 }
 
 /* Appends the k elements of the greatest magnitudes, the first of equal ones, but none that is 0, of the
@@ -127,26 +146,19 @@ static void append_greatest(struct list *list, const float *r, size_t first, siz
                             const float *maxima, size_t count)
 {
 	enum { COARSE = 18 }; /* the last bit that is looked for among the maxima */
-	float candidate[CANDIDATES];
+	uint32_t number[CANDIDATES];
+	float value[CANDIDATES];
 	const float *const x = r + first;
 	const uint32_t coarse = k <= count ? greatest_kth(maxima, count, k, COARSE) : 0;
-	const size_t found = coarse ? candidates_of(x, size, coarse, candidate) : CANDIDATES + 1;
-	const float *const of = found <= CANDIDATES ? candidate : x;
-	const size_t of_size = found <= CANDIDATES ? found : size;
-	const uint32_t kth = greatest_kth(of, of_size, k, 0), least = kth ? kth : 1;
-	const size_t above = greatest_reach(of, of_size, least + 1);
+	const size_t found = coarse ? candidates_of(x, size, coarse, number, value) : CANDIDATES + 1;
+	const bool few = found <= CANDIDATES;
+	const float *const of = few ? value : x;
+	const size_t all = few ? found : size;
+	const uint32_t greatest = greatest_kth(of, all, k, 0), kth = greatest ? greatest : 1;
+	const size_t above = greatest_reach(of, all, kth + 1);
 	size_t equal = above < k ? k - above : 0;
-	for (size_t i = 0; i < size; i += V16)
-		for (uint32_t bits = reaching(x, i, size, least); bits; bits &= bits - 1) {
-			const size_t e = i + v16_first_bit(bits);
-			if ((bits_of_float(x[e]) & 0x7FFFFFFF) == least) {
-				if (!equal)
-					continue;
-				equal--;
-			}
-			put_u32(list->number + 4 * list->count, (uint32_t)(first + e));
-			put_f32(list->value + 4 * list->count++, x[e]);
-		}
+	for (size_t j = 0; j < all; j++)
+		append(list, (uint32_t)(first + (few ? number[j] : j)), of[j], kth, &equal);
 }
 
 /* ---- quantise ------------------------------------------------------------------------------- */
@@ -184,6 +196,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	(void)out;
 	const size_t n = p->n, chunk = (size_t)p->codec.value[CHUNK], bits = (size_t)p->codec.value[BITS];
+	enum { PREFETCH_ELEMENTS = 64 };
 	float *const r = packer_floats(p), level[MOST_LEVELS], maxima[MAXIMA];
 	uint8_t *const behind = dst + room(&p->codec, n);
 	struct list list = {behind, behind + 4 * most_kept(&p->codec, n), 0};
@@ -199,7 +212,9 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	for (size_t j = 0; j < levels_of(bits); j++)
 		at = put_f32(at, level[j]);
 	for (size_t j = 0; j < list.count; j++) {
+		const size_t later = j + PREFETCH_ELEMENTS < list.count ? j + PREFETCH_ELEMENTS : j;
 		const uint32_t e = get_u32(list.number + 4 * j);
+		__builtin_prefetch(r + get_u32(list.number + 4 * later), 1);
 		r[e] = bits == EXACT ? 0 : r[e] - level[get_u32(list.value + 4 * j)];
 	}
 	at += crumb_golomb_of_codes(at, list.number, list.value, (unsigned)bits, n, list.count);

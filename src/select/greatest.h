@@ -17,17 +17,12 @@ V16_FN v16i greatest_load(const float *x, size_t i, size_t n)
 /* Returns how many of n magnitudes have bits of at least least, 0 < least < 2^31. */
 V16_FN size_t greatest_reach(const float *x, size_t n, uint32_t least)
 {
-	const v16i threshold = v16_seti(least), one = v16_seti(1);
-	uint32_t lane[V16];
-	v16i below = v16_seti(0);
+	const v16i threshold = v16_seti(least);
 	size_t reach = 0;
 	for (size_t i = 0; i < n; i += V16) {
-		below = v16_addi_where(v16_lti(greatest_load(x, i, n), threshold), below, one);
-		reach += V16;
+		const v16m below = v16_lti(greatest_load(x, i, n), threshold);
+		reach += V16 - (size_t)__builtin_popcount(v16_bits(below));
 	}
-	v16_storei(lane, below);
-	for (int k = 0; k < V16; k++)
-		reach -= lane[k];
 	return reach;
 }
 
