@@ -16,8 +16,8 @@ from crumb_ref_coded import (block_elements, write_gaps, write_gaps_and_codes, w
 from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
                               write_codes)
 from crumb_ref_numbers import USABLE, ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
-from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, EXACT_BITS, GAPS, HUFFMAN, MAP, SHARED, SUM,
-                                TERNARY_GAPS, symbol_bytes)
+from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, EXACT_BITS, FOUR_BITS, GAPS,
+                                HUFFMAN, MAP, SHARED, SUM, TERNARY_GAPS, symbol_bytes)
 
 
 # ---- payloads -------------------------------------------------------------------------------------------------------
@@ -290,6 +290,25 @@ def write_chunk(grad, residual, chunk, keep, bits):
     return 0, struct.pack(f"<B{len(levels)}f", bits, *levels) + gaps
 
 
+def write_block(grad, _residual, bits, block, rounding, seed, step):
+    most, u = (127, 7)[bits == 4], uniforms(seed, step, len(grad))
+    payload = struct.pack("<I", block)
+    for first in range(0, len(grad), block):
+        g = grad[first:first + block]
+        greatest = max(2.0**-90, *map(abs, g))
+        factor = fl(2**24 * most / greatest)
+        codes = []
+        for i, product in enumerate(each(operator.mul, map(abs, g), repeat(factor)), first):
+            t, h = int(min(product, 2**24 * most)), 2**23 if rounding == "nearest" else int(2**24 * u[i])
+            q = (t + h) // 2**24
+            codes.append((-q if grad[i] < 0 else q) % 2**bits)
+        if bits == 4:
+            codes += [0] * (-len(codes) % 32)
+            codes = [codes[at + l] | codes[at + l + 16] << 4 for at in range(0, len(codes), 32) for l in range(16)]
+        payload += struct.pack("<f", greatest / most) + bytes(codes)
+    return (FOUR_BITS if bits == 4 else 0), payload
+
+
 # ---- frames ---------------------------------------------------------------------------------------------------------
 
 def seal(codec_id, flags, n, payload):
@@ -371,10 +390,10 @@ def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, 
 
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,
            "adacomp": write_adacomp, "sign": write_sign, "local": write_local, "onebit": write_onebit,
-           "strom": write_strom, "topk": write_topk, "seide": write_seide, "chunk": write_chunk,
+           "strom": write_strom, "topk": write_topk, "seide": write_seide, "chunk": write_chunk, "block": write_block,
            "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq, "amq": write_amq,
            "zipml": write_alq}
-RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml"
+RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml", "block"
 
 
 def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):

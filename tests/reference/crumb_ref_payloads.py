@@ -279,6 +279,34 @@ def read_chunk(_flags, n, payload):
     return {"bits": bits, "levels": levels, "sent": len(where)}, where, products_of(values)
 
 
+# ---- block ----------------------------------------------------------------------------------------------------------
+
+FOUR_BITS = 1
+
+
+def read_block(flags, n, payload):
+    need(len(payload) >= 4, "no room for the elements of a block")
+    block, = struct.unpack_from("<I", payload)
+    need(block % 32 == 0 and 32 <= block <= 2**15, f"blocks of {block}")
+    at, scales, numbers = 4, [], []
+    for first in range(0, n, block):
+        m = min(block, n - first)
+        size = 16 * ceil_div(m, 32) if flags & FOUR_BITS else m
+        need(len(payload) >= at + 4 + size, "a block is cut short")
+        scale, = struct.unpack_from("<f", payload, at)
+        need(usable(scale) and not negative(scale), "a scale is negative or not usable")
+        codes = payload[at + 4:at + 4 + size]
+        if flags & FOUR_BITS:
+            codes = [codes[16 * (l // 32) + l % 16] >> 4 * (l // 16 % 2) & 15 for l in range(2 * size)]
+            need(not any(codes[m:]), "an unused bit is not 0")
+        half = 8 if flags & FOUR_BITS else 128
+        numbers += [(code ^ half) - half for code in codes[:m]]
+        scales += [scale] * m
+        at += 4 + size
+    need_length(payload, at)
+    return {"block": block}, range(n), scaled_products_of(scales, numbers)
+
+
 # ---- seide ----------------------------------------------------------------------------------------------------------
 
 def read_seide(_flags, n, payload):
@@ -361,4 +389,5 @@ CODECS = {
     16: Codec("amq", lambda flags: flags <= ENTROPY, read_levels),
     17: Codec("zipml", lambda flags: flags <= ENTROPY, read_levels),
     18: Codec("chunk", lambda flags: flags == 0, read_chunk),
+    19: Codec("block", lambda flags: flags <= FOUR_BITS, read_block),
 }
