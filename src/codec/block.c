@@ -20,7 +20,7 @@ enum { MOST_BLOCK = 1 << 15 };
 /* Two groups of sixteen: with 4 bits a byte has an element of either. */
 enum { PAIR = 2 * V16 };
 
-/* Where the blocks of a payload are. */
+/* The division of a tensor into blocks. */
 struct shape {
 	size_t n, bits, block, count; /* count: blocks */
 };
