@@ -160,7 +160,7 @@ CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
 
 /* Returns the residual, n floats inside the packer; NULL if the codec keeps none. Where gradients stay larger
  * than what the codec sends, residuals grow. Before its steps 0, 32, 64... crumb_pack limits them to 2^120 in
- * magnitude, so that none overflows. */
+ * magnitude, so that none overflows; before every step it multiplies them by the key decay. */
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 
 /* Some settings want all learners to agree on a few numbers before they pack (TernGrad's shared scaler,

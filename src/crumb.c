@@ -123,14 +123,26 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 
 /* A residual grows for as long as gradients are larger than what the codec sends of them. It is limited
  * before it could overflow. It is not looked at in every step, since that is a pass over memory. */
-static void limit_residual(crumb_packer *packer)
+static void limit_residual(float *r, size_t n)
 {
-	float *const r = crumb_packer_residual(packer);
-	const size_t n = (size_t)packer->n;
-	if (!r || packer->step % RESIDUAL_STEPS || crumb_isa_now()->finite(r, n, CRUMB_F32))
+	if (crumb_isa_now()->finite(r, n, CRUMB_F32))
 		return;
 	for (size_t i = 0; i < n; i++)
 		r[i] = r[i] > 0x1p120f ? 0x1p120f : r[i] < -0x1p120f ? -0x1p120f : r[i];
+}
+
+/* Limits the residual, if it is time to, and multiplies it by the codec's decay. */
+static void age_residual(crumb_packer *packer, const crumb_codec_info *info)
+{
+	float *const r = crumb_packer_residual(packer);
+	const size_t n = (size_t)packer->n;
+	if (!r)
+		return;
+	if (packer->step % RESIDUAL_STEPS == 0)
+		limit_residual(r, n);
+	const float decay = packer->codec.value[info->keys - 1];
+	for (size_t i = 0; i < n && decay != 1; i++)
+		r[i] *= decay;
 }
 
 int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype, unsigned flags,
@@ -152,7 +164,7 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_
 	if (check && !c->checks_itself && !crumb_isa_now()->finite(grad, n, dtype))
 		return CRUMB_ENONFINITE;
 
-	limit_residual(packer);
+	age_residual(packer, c->info);
 	uint8_t *const payload = (uint8_t *)dst + CRUMB_HEADER_BYTES;
 	struct packed out = {.check = check, .summed = payload};
 	const size_t size = n ? c->pack(packer, grad, dtype, payload, &out) : 0;

@@ -32,6 +32,8 @@ static const struct {
         {"alq:bits=2", 0xb9101271},
         {"amq:bits=2", 0xb08db658},
         {"zipml", 0xaa8f07de},
+        {"chunk:chunk=32,keep=4", 0xb9ab5618},
+        {"block:bits=4,block=32", 0x4c39d5be},
 };
 
 /* Fills g with numbers of 24 bits between 2^-9 and 1, of both signs. */

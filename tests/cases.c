@@ -30,6 +30,14 @@ static const char *const inside[] = {
         "twobit:threshold=0.01",
         "twobit:threshold=auto,share=0.3",
         "strom:threshold=auto,share=0.001,coding=entropy",
+        "block:bits=4,rounding=nearest",
+        "block:bits=4,block=4096",
+        "block:block=96",
+        "chunk:chunk=16,keep=3,bits=8",
+        "chunk:chunk=112,keep=112,bits=3",
+        "chunk:chunk=1008,keep=100,bits=32",
+        "chunk:chunk=4096,keep=1500",
+        "chunk:chunk=65536,keep=600,decay=0.95",
 };
 
 static bool add(crumb_codec *codec, size_t *count, size_t cap, const crumb_codec *c)

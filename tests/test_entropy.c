@@ -78,6 +78,41 @@ static void gaps_come_back(void **state)
 	}
 }
 
+/* Returns the bits of log2(n over k) a kept element. */
+static double bits_of_choice(double n, double k)
+{
+	return (lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)) / log(2) / k;
+}
+
+/* A frame of chunk takes at most 5 % more than positions drawn at random and the bits of the values. */
+static void chunk_is_near_the_entropy(void **state)
+{
+	(void)state;
+	enum { CHUNKS = 256, N = 4096 * CHUNKS };
+	static const struct {
+		const char *spec;
+		double keep, bits;
+	} want[] = {{"chunk", 64, 2},
+	            {"chunk:bits=4", 64, 4},
+	            {"chunk:bits=8", 64, 8},
+	            {"chunk:bits=32", 64, 32},
+	            {"chunk:keep=700", 700, 2}};
+	float *g = malloc(N * sizeof *g);
+	case_fill(g, N, CASE_GAUSS, 6);
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
+		crumb_codec codec = case_parse(want[i].spec);
+		crumb_packer *p = case_packer(&codec, N, 0);
+		size_t len;
+		free(case_pack(p, g, CRUMB_F32, &len));
+		free(p);
+		const double least = bits_of_choice(4096, want[i].keep) + want[i].bits,
+		             bits = 8 * (double)len / (CHUNKS * want[i].keep);
+		if (bits < least || bits > 1.05 * least)
+			fail_msg("%s: %.3f bits a value, %.3f at least", want[i].spec, bits, least);
+	}
+	free(g);
+}
+
 /* Codecs with plain payloads, and the same ones entropy-coded. */
 static const struct {
 	const char *plain, *coded;
@@ -334,6 +369,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(gaps_are_checked),
+	        cmocka_unit_test(chunk_is_near_the_entropy),
 	        cmocka_unit_test(gaps_come_back),
 	        cmocka_unit_test(coded_frames_are_the_plain_ones),
 	        cmocka_unit_test(terngrad_sends_the_shortest),

@@ -56,6 +56,11 @@ static const struct {
         {"amq", "amq:bucket=512", true},
         {"amq-zero", "amq:zero=1,normalized=1", true},
         {"zipml", "zipml", true},
+        {"chunk", "chunk:chunk=128,keep=4", false},
+        {"chunk-8", "chunk:keep=128,bits=8,decay=0.95", false},
+        {"block", "block", false},
+        {"block-4", "block:bits=4,block=64,rounding=nearest", false},
+        {"chunk-exact", "chunk:chunk=256,keep=4,bits=32", false},
 };
 enum { GOLDEN = sizeof golden / sizeof *golden };
 

@@ -107,7 +107,16 @@ static void same_bytes_of_a_long_tensor(void **state)
 	same_bytes_of((1 << 18) + 3);
 }
 
-/* residual + gradient == sent + new residual, up to the two roundings of each element. */
+/* Returns the factor by which the codec's residual decays. */
+static float decay(const crumb_codec *c)
+{
+	const crumb_codec_info *info = crumb_list(c->id - 1);
+	const size_t last = info->keys - 1;
+	assert_string_equal(info->key[last].name, "decay");
+	return c->value[last];
+}
+
+/* decay * residual + gradient == sent + new residual, up to the two roundings of each element. */
 static void nothing_is_lost(void **state)
 {
 	(void)state;
@@ -126,7 +135,8 @@ static void nothing_is_lost(void **state)
 					uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 					float *sent = decode(frame, len, n);
 					for (size_t i = 0; i < n; i++) {
-						const double in = (double)before[i] + (double)g[i];
+						const float owed = decay(&codec[c]) * before[i];
+						const double in = (double)owed + (double)g[i];
 						const double out = (double)sent[i] + (double)residual[i];
 						const double most = fmax(fmax(fabs(in), fabs(sent[i])),
 						                         fabs(residual[i]));

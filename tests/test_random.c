@@ -53,6 +53,52 @@ static void means_are_the_gradient(void **state)
 		}
 }
 
+/* An integer of block is one of the two next to the element, and in the mean the element. */
+static void integers_have_the_mean(void **state)
+{
+	(void)state;
+	enum { N = 4096, BLOCK = 64, STEPS = 500 };
+	static const char *const spec[] = {"block:block=64", "block:block=64,bits=4"};
+	static float g[N], out[N];
+	static double sum[N];
+	for (size_t c = 0; c < sizeof spec / sizeof *spec; c++) {
+		const double most = c ? 7 : 127;
+		crumb_codec codec = case_parse(spec[c]);
+		crumb_packer *p = case_packer(&codec, N, 3);
+		double chi = 0, scale[N], of_variance = 0;
+		case_fill(g, N, CASE_GAUSS, 2);
+		memset(sum, 0, sizeof sum);
+		for (size_t i = 0; i < N; i++) {
+			scale[i] = 0;
+			for (size_t k = i / BLOCK * BLOCK; k < (i / BLOCK + 1) * BLOCK; k++)
+				scale[i] = fmax(scale[i], fabs((double)g[k]) / most);
+		}
+		for (int s = 0; s < STEPS; s++) {
+			size_t len;
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+			memset(out, 0, sizeof out);
+			assert_int_equal(crumb_unpack_add(frame, len, 1, out, N), len);
+			for (int i = 0; i < N; i++) {
+				assert_true(fabs((double)out[i] - (double)g[i]) < scale[i] * 1.00001);
+				sum[i] += (double)out[i];
+			}
+			free(frame);
+		}
+		for (int i = 0; i < N; i++) {
+			const double place = fabs((double)g[i]) / scale[i], part = place - floor(place),
+			             variance = part * (1 - part), error = sum[i] / STEPS - (double)g[i];
+			if (variance > 0.01) {
+				chi += error * error / (scale[i] * scale[i] * variance / STEPS);
+				of_variance++;
+			}
+		}
+		const double z = (chi - of_variance) / sqrt(2 * of_variance);
+		if (fabs(z) > 5)
+			fail_msg("%s: chi-square is %.1f standard deviations off", spec[c], z);
+		free(p);
+	}
+}
+
 /* Random numbers come in blocks of 4,096 elements: equal blocks do not become equal ones. */
 static void blocks_draw_their_own(void **state)
 {
@@ -166,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(means_are_the_gradient),
+	        cmocka_unit_test(integers_have_the_mean),
 	        cmocka_unit_test(blocks_draw_their_own),
 	        cmocka_unit_test(errors_of_learners_cancel),
 	        cmocka_unit_test(clipped_gaussians_are_two_thirds_zero),

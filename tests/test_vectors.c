@@ -164,6 +164,40 @@ static void means_of_the_largest(void **state)
 	}
 }
 
+/* Values of two chunks of 16, of which 4 elements each are kept, as Templar's TopKCompressor decodes them. */
+static void means_of_bins(void **state)
+{
+	(void)state;
+	enum { N = 32 };
+	static const float x[N] = {0.5f, -2,     0.25f,  3,     -0.125f, 1.5f,   -2.5f,  0.75f,
+	                           0,    0.375f, -1.25f, 4,     0.0625f, -0.5f,  2,      1,
+	                           -6,   0.5f,   0.125f, 2.25f, -0.75f,  1,      -1.5f,  0.25f,
+	                           5,    0,      -0.5f,  3.5f,  -3,      0.625f, -0.25f, 1.75f};
+	static const uint8_t kept[] = {1, 3, 6, 11, 16, 24, 27, 28};
+	static const struct {
+		const char *spec;
+		float value[sizeof kept];
+	} want[] = {{"chunk:chunk=16,keep=4",
+	             {-0.5f, -0.5f, -0.5f, 0x1.0aaaabp2f, -4.5f, 0x1.0aaaabp2f, 0x1.0aaaabp2f, -4.5f}},
+	            {"chunk:chunk=16,keep=4,bits=3", {-2.5f, 3.5f, -2.5f, 3.5f, -6, 5, 3.5f, -2.5f}}};
+	for (int c = 0; c < 2; c++) {
+		crumb_codec codec = case_parse(want[c].spec);
+		crumb_packer *p = case_packer(&codec, N, 0);
+		size_t len;
+		float decoded[N] = {0}, sent[N] = {0};
+		uint8_t *frame = case_pack(p, x, CRUMB_F32, &len);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, decoded, N), len);
+		for (size_t k = 0; k < sizeof kept; k++)
+			sent[kept[k]] = want[c].value[k];
+		for (size_t i = 0; i < N; i++) {
+			assert_true(near(decoded[i], sent[i], 4));
+			assert_true(near(crumb_packer_residual(p)[i], x[i] - sent[i], 4));
+		}
+		free(frame);
+		free(p);
+	}
+}
+
 /* Strom's rule is MXNet's: for the same threshold values and residuals are the same. A sparse frame has the
  * paper's words. */
 static void strom_is_twobit(void **state)
@@ -319,6 +353,7 @@ int main(void)
 	        cmocka_unit_test(scaler_sharing),
 	        cmocka_unit_test(means_of_a_column),
 	        cmocka_unit_test(means_of_the_largest),
+	        cmocka_unit_test(means_of_bins),
 	        cmocka_unit_test(strom_is_twobit),
 	};
 	return cmocka_run_group_tests_name("vectors", tests, NULL, NULL);

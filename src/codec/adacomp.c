@@ -203,11 +203,12 @@ static void describe(const struct frame *frame, crumb_frame_info *out) { bins_de
 CODEC_INFO(
         adacomp, .id = 5, .flags = CRUMB_CODEC_RESIDUAL, .name = "adacomp",
         .brief = "of every bin, what the latest gradient lifts over its greatest residual (Chen et al. 2018)",
-        .keys = 3,
+        .keys = 4,
         .key = {{"bin", "elements of a bin", 500, 1, BINS_MAX_SIZE, 1, NULL},
                 {"factor", "how much the latest gradient is lifted: H = r + factor g", 2, 1, 16, 0, NULL},
                 {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements", BINS_SYMBOLS, 0, 1,
-                 1, bins_codings}});
+                 1, bins_codings},
+                DECAY_KEY});
 
 const struct codec PER_ISA(adacomp) = {
         .info = &crumb_info_adacomp,

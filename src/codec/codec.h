@@ -18,6 +18,12 @@
 #define CODEC_INFO(name, ...) extern const crumb_codec_info crumb_info_##name
 #endif
 #define CHOICES(...) ((const char *const[]){__VA_ARGS__, NULL})
+/* The last key of every codec with a residual: crumb_pack multiplies the residual by it, and then the codec
+ * packs. */
+#define DECAY_KEY                                                                 \
+	{                                                                         \
+		"decay", "factor of the residual at every step", 1, 0, 1, 0, NULL \
+	}
 
 /* For codecs whose learners share statistics before they pack (crumb_agree_count). */
 struct agreement {

@@ -73,10 +73,11 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 static void describe(const struct frame *frame, crumb_frame_info *out) { bins_describe(frame, out, CODING); }
 
 CODEC_INFO(local, .id = 7, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "local",
-           .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)", .keys = 2,
+           .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)", .keys = 3,
            .key = {{"bin", "elements of a bin", 500, 1, BINS_MAX_SIZE, 1, NULL},
                    {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements", BINS_SYMBOLS, 0,
-                    1, 1, bins_codings}});
+                    1, 1, bins_codings},
+                   DECAY_KEY});
 
 const struct codec PER_ISA(local) = {
         .info = &crumb_info_local,

@@ -122,8 +122,9 @@ static size_t unpack_add(const struct frame *frame, const float *weight, size_t 
 static void describe(const struct frame *frame, crumb_frame_info *out) { out->sent = frame->n; }
 
 CODEC_INFO(onebit, .id = 8, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "onebit",
-           .brief = "+1 above the threshold, else -1 (MXNet)", .keys = 1,
-           .key = {{"threshold", "what decides between +1 and -1", 0.5f, -0x1p100f, 0x1p100f, 0, NULL}});
+           .brief = "+1 above the threshold, else -1 (MXNet)", .keys = 2,
+           .key = {{"threshold", "what decides between +1 and -1", 0.5f, -0x1p100f, 0x1p100f, 0, NULL},
+                   DECAY_KEY});
 
 const struct codec PER_ISA(onebit) = {
         .info = &crumb_info_onebit,

@@ -267,8 +267,9 @@ static void describe(const struct frame *frame, crumb_frame_info *out)
 
 CODEC_INFO(seide, .id = 11, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "seide",
            .brief = "one bit an element, worth the mean of its side of the column (Seide et al. 2014)",
-           .keys = 1,
-           .key = {{"split", "where a column's two sides meet", AT_ZERO, 0, 1, 1, CHOICES("zero", "mean")}});
+           .keys = 2,
+           .key = {{"split", "where a column's two sides meet", AT_ZERO, 0, 1, 1, CHOICES("zero", "mean")},
+                   DECAY_KEY});
 
 const struct codec PER_ISA(seide) = {
         .info = &crumb_info_seide,

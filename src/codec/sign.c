@@ -135,7 +135,8 @@ static void describe(const struct frame *frame, crumb_frame_info *out)
 }
 
 CODEC_INFO(sign, .id = 6, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "sign",
-           .brief = "every sign, worth the mean magnitude (Karimireddy et al. 2019)");
+           .brief = "every sign, worth the mean magnitude (Karimireddy et al. 2019)", .keys = 1,
+           .key = {DECAY_KEY});
 
 const struct codec PER_ISA(sign) = {
         .info = &crumb_info_sign,

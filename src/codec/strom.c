@@ -147,11 +147,12 @@ static void describe(const struct frame *frame, crumb_frame_info *out)
 }
 
 CODEC_INFO(strom, .id = 9, .flags = CRUMB_CODEC_RESIDUAL, .name = "strom",
-           .brief = "one quantum of every element above the threshold (Strom 2015)", .keys = 3,
+           .brief = "one quantum of every element above the threshold (Strom 2015)", .keys = 4,
            .key = {THRESHOLD_KEY(0.1f),
                    {"coding", "plain: words or two bits an element; entropy: gaps between elements",
                     SPARSE_SIGNS_PLAIN, 0, 1, 1, sparse_signs_codings},
-                   THRESHOLD_SHARE(SHARE_FALLBACK)});
+                   THRESHOLD_SHARE(SHARE_FALLBACK),
+                   DECAY_KEY});
 
 const struct codec PER_ISA(strom) = {
         .info = &crumb_info_strom,

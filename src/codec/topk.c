@@ -417,12 +417,13 @@ static void describe(const struct frame *frame, crumb_frame_info *out)
 
 CODEC_INFO(topk, .id = 10, .flags = CRUMB_CODEC_RESIDUAL, .name = "topk",
            .brief = "the greatest elements, worth the means of plus and minus (Dryden et al. 2016)",
-           .keys = 3,
+           .keys = 4,
            .key = {{"fraction", "share of the elements to send", 0.003f, 1e-6f, 0.5f, 0, NULL},
                    {"value", "mean: one value for plus, one for minus; exact: every value", MEAN, 0, 1, 1,
                     CHOICES("mean", "exact")},
                    {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                    SPARSE_SIGNS_PLAIN, 0, 1, 1, sparse_signs_codings}});
+                    SPARSE_SIGNS_PLAIN, 0, 1, 1, sparse_signs_codings},
+                   DECAY_KEY});
 
 const struct codec PER_ISA(topk) = {
         .info = &crumb_info_topk,

@@ -206,8 +206,8 @@ static void describe(const struct frame *frame, crumb_frame_info *out)
 }
 
 CODEC_INFO(twobit, .id = 3, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .name = "twobit",
-           .brief = "-threshold, 0 or +threshold in 2 bits (MXNet)", .keys = 2,
-           .key = {THRESHOLD_KEY(0.5f), THRESHOLD_SHARE(SHARE_FALLBACK)});
+           .brief = "-threshold, 0 or +threshold in 2 bits (MXNet)", .keys = 3,
+           .key = {THRESHOLD_KEY(0.5f), THRESHOLD_SHARE(SHARE_FALLBACK), DECAY_KEY});
 
 const struct codec PER_ISA(twobit) = {
         .info = &crumb_info_twobit,

@@ -44,10 +44,10 @@ static inline void golomb_flush(struct golomb_writer *w)
 	w->count %= 8;
 }
 
-/* Writes the gap's quotient in zeros, a one, k bits of remainder, and the sign. */
-static inline void golomb_put(struct golomb_writer *w, uint64_t element, uint64_t negative)
+/* Writes the gap's quotient in zeros, a one, k bits of remainder, and a code of width bits. */
+static inline void golomb_put(struct golomb_writer *w, uint64_t element, uint64_t code, unsigned width)
 {
-	enum { MAX_ZEROS = 24 }; /* that fit the word together with the rest of a code */
+	enum { MAX_ZEROS = 24 }; /* that fit the word together with the rest of a gap and a sign */
 	const uint64_t gap = element - w->next, remainder = gap & ((UINT64_C(1) << w->k) - 1);
 	uint64_t zeros = gap >> w->k;
 	w->next = element + 1;
@@ -55,8 +55,12 @@ static inline void golomb_put(struct golomb_writer *w, uint64_t element, uint64_
 		w->count += MAX_ZEROS;
 		golomb_flush(w);
 	}
-	w->bits |= (1 | remainder << 1 | negative << (w->k + 1)) << zeros << w->count;
-	w->count += (unsigned)zeros + w->k + 2;
+	w->bits |= (1 | remainder << 1) << zeros << w->count;
+	w->count += (unsigned)zeros + w->k + 1;
+	if (width > 1)
+		golomb_flush(w);
+	w->bits |= code << w->count;
+	w->count += width;
 	golomb_flush(w);
 }
 
@@ -71,7 +75,7 @@ size_t crumb_golomb_of_map(uint8_t *dst, const uint8_t *map, size_t n, size_t co
 	for (size_t i = 0; i < n; i += 16, map += 4)
 		for (uint32_t bits = get_u32(map); bits; bits &= bits - 1) {
 			const unsigned at = (unsigned)__builtin_ctz(bits);
-			golomb_put(&w, i + at / 2, at % 2);
+			golomb_put(&w, i + at / 2, at % 2, 1);
 		}
 	return golomb_end(&w, dst);
 }
@@ -80,7 +84,7 @@ size_t crumb_golomb_of_list(uint8_t *dst, const uint8_t *list, size_t n, size_t 
 {
 	struct golomb_writer w = golomb_begin(dst, n, count);
 	for (size_t i = 0; i < count; i++)
-		golomb_put(&w, get_u32(list + 4 * i) >> 1, ~get_u32(list + 4 * i) & 1);
+		golomb_put(&w, get_u32(list + 4 * i) >> 1, ~get_u32(list + 4 * i) & 1, 1);
 	return golomb_end(&w, dst);
 }
 
@@ -98,10 +102,26 @@ size_t crumb_golomb_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, s
 	for (size_t i = 0; i < size; i += width) {
 		const uint32_t symbol = get_u32(symbols + i), offset = symbol & nothing;
 		if (offset != nothing)
-			golomb_put(&w, first + offset, symbol >> (offset_bits + 1) & 1);
+			golomb_put(&w, first + offset, symbol >> (offset_bits + 1) & 1, 1);
 		first += symbol >> offset_bits & 1 ? bin : 0;
 	}
 	return golomb_end(&w, dst);
+}
+
+size_t crumb_golomb_of_codes(uint8_t *dst, const uint8_t *elements, const uint8_t *codes, unsigned width,
+                             size_t n, size_t count)
+{
+	struct golomb_writer w = golomb_begin(dst, n, count);
+	for (size_t i = 0; i < count; i++)
+		golomb_put(&w, get_u32(elements + 4 * i), get_u32(codes + 4 * i), width);
+	return golomb_end(&w, dst);
+}
+
+/* By the choice of k the quotients of c elements add up to less than 2.6 c + 2 bits, and half as many
+ * elements have one bit more of remainder each. */
+size_t crumb_golomb_codes_room(size_t n, size_t count, unsigned width)
+{
+	return GOLOMB_HEAD + divide_up(count * (parameter(n, count) + width + 5), 8) + 16;
 }
 
 /* ---- read ----------------------------------------------------------------------------------- */
@@ -128,8 +148,10 @@ static inline uint64_t window(const struct golomb_reader *g)
 	return x >> g->bit % 8;
 }
 
-/* Reads an element whose code may be longer than a window. Returns false if it is not well-formed. */
-static bool next_long(struct golomb_reader *g, uint64_t *element)
+static inline uint64_t lowest(uint64_t x, unsigned bits) { return x & ((UINT64_C(1) << bits) - 1); }
+
+/* Reads an element whose gap and code may be longer than a window. Returns false if it is not well-formed. */
+static bool next_long(struct golomb_reader *g, unsigned width, uint64_t *element)
 {
 	const uint64_t any = (UINT64_C(1) << WINDOW) - 1;
 	uint64_t x = window(g), quotient = 0;
@@ -144,16 +166,17 @@ static bool next_long(struct golomb_reader *g, uint64_t *element)
 	quotient += zeros;
 	g->bit += zeros + 1;
 	x = window(g);
-	g->bit += g->k + 1;
+	g->bit += g->k;
 	if (quotient > g->n >> g->k)
 		return false;
-	g->next += (quotient << g->k) + (x & ((UINT64_C(1) << g->k) - 1));
-	*element = g->next << 1 | (x >> g->k & 1);
+	g->next += (quotient << g->k) + lowest(x, g->k);
+	*element = g->next << width | lowest(window(g), width);
+	g->bit += width;
 	return g->next++ < g->n;
 }
 
 /* Loading a window has a longer latency than decoding a code, so that up to three codes share a window. */
-size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND])
+static inline size_t next(struct golomb_reader *g, unsigned width, uint64_t element[GOLOMB_ROUND])
 {
 	enum { CODES = 3 };
 	const size_t most = g->left < GOLOMB_ROUND ? g->left : GOLOMB_ROUND;
@@ -164,12 +187,12 @@ size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND]
 		unsigned room = WINDOW;
 		for (int code = 0; code < CODES && count < most; code++) {
 			const unsigned zeros = (unsigned)__builtin_ctzll(x | UINT64_C(1) << 63),
-			               bits = zeros + g->k + 2;
+			               bits = zeros + g->k + 1 + width;
 			if (bits > room)
 				break;
 			const uint64_t rest = x >> zeros >> 1;
-			g->next += ((uint64_t)zeros << g->k) + (rest & ((UINT64_C(1) << g->k) - 1));
-			element[count] = g->next << 1 | (rest >> g->k & 1);
+			g->next += ((uint64_t)zeros << g->k) + lowest(rest, g->k);
+			element[count] = g->next << width | lowest(rest >> g->k, width);
 			if (g->next++ >= g->n)
 				return 0;
 			count++;
@@ -177,11 +200,26 @@ size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND]
 			room -= bits;
 			x >>= bits;
 		}
-		if (count == before && !next_long(g, &element[count++]))
+		if (count == before && !next_long(g, width, &element[count++]))
 			return 0;
 	}
 	g->left -= (uint32_t)count;
 	return count;
+}
+
+size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND])
+{
+	return next(g, 1, element);
+}
+
+size_t crumb_golomb_next_codes(struct golomb_reader *g, unsigned width, uint64_t element[GOLOMB_ROUND])
+{
+	return next(g, width, element);
+}
+
+bool crumb_golomb_ended(const struct golomb_reader *g)
+{
+	return divide_up(g->bit, 8) == g->size && (g->bit % 8 == 0 || g->bits[g->bit / 8] >> g->bit % 8 == 0);
 }
 
 bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n)
@@ -193,7 +231,7 @@ bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n)
 	while (g.left)
 		if (!crumb_golomb_next(&g, element))
 			return false;
-	return divide_up(g.bit, 8) == g.size && (g.bit % 8 == 0 || g.bits[g.bit / 8] >> g.bit % 8 == 0);
+	return crumb_golomb_ended(&g);
 }
 
 void crumb_golomb_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc,

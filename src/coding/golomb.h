@@ -1,5 +1,5 @@
-/* Gaps: the sent elements of a sparse tensor, each plus or minus, as Golomb-Rice codes of the gaps between
- * them, each followed by a sign bit (doc/FORMAT.md, 6).
+/* Gaps: the sent elements of a sparse tensor as Golomb-Rice codes of the gaps between them, each followed by
+ * a sign bit, or by the bits of a code that says what the element is worth (doc/FORMAT.md, 6).
  *
  * The Rice parameter k follows from the density alone. If elements are sent independently of each other, the
  * codes are at most 3 % longer than their entropy.
@@ -30,6 +30,12 @@ size_t crumb_golomb_of_list(uint8_t *dst, const uint8_t *list, size_t n, size_t 
  * Returns 0 if 2^32 elements or more are sent. */
 size_t crumb_golomb_of_bins(uint8_t *dst, const uint8_t *symbols, size_t size, size_t width, size_t bin,
                             size_t n);
+/* codes: elements in order and the code of each, width bits, 1 to 32. n < 2^32. Up to eight bytes past the
+ * gaps may be written. */
+size_t crumb_golomb_of_codes(uint8_t *dst, const uint8_t *elements, const uint8_t *codes, unsigned width,
+                             size_t n, size_t count);
+/* Returns the most bytes that crumb_golomb_of_codes writes for at most this many of n elements. */
+size_t crumb_golomb_codes_room(size_t n, size_t count, unsigned width);
 
 struct golomb_reader {
 	const uint8_t *bits;
@@ -47,7 +53,14 @@ bool crumb_golomb_open(struct golomb_reader *g, const uint8_t *src, size_t size,
 enum { GOLOMB_ROUND = 64 };
 size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND]);
 
-/* Returns true if the payload is well-formed. */
+/* Reads up to GOLOMB_ROUND elements with codes of width bits, as 2^width times the number, plus the code.
+ * n < 2^32. Returns how many, as crumb_golomb_next does. */
+size_t crumb_golomb_next_codes(struct golomb_reader *g, unsigned width, uint64_t element[GOLOMB_ROUND]);
+
+/* Returns true if the codes end where the last element that was read does, and unused bits are 0. */
+bool crumb_golomb_ended(const struct golomb_reader *g);
+
+/* Returns true if the payload of signs is well-formed. */
 bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n);
 
 /* Adds plus or minus to acc[i] for the sent elements first <= i < end of a checked payload. */

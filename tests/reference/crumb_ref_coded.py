@@ -244,10 +244,16 @@ def write_huffman(symbols, count):
 
 def read_gaps(coded, n):
     """The elements that are sent, and of each whether it is plus."""
+    where, codes = read_gaps_and_codes(coded, n, 1)
+    return where, [code == 0 for code in codes]
+
+
+def read_gaps_and_codes(coded, n, width):
+    """The elements that are sent, and the code of each, width bits."""
     need(len(coded) >= 5, "no room for count and parameter")
     count, k = struct.unpack_from("<IB", coded)
     need(k <= 31, f"parameter {k}")
-    bits, where, plus, following = Bits(coded[5:]), [], [], 0
+    bits, where, codes, following = Bits(coded[5:]), [], [], 0
     for _ in range(count):
         need(bits.bits, "a gap has no end")
         zeros = (bits.bits & -bits.bits).bit_length() - 1
@@ -255,24 +261,29 @@ def read_gaps(coded, n):
         at = following + (zeros << k) + bits.take(k)
         need(at < n, "an element past the last")
         where.append(at)
-        plus.append(not bits.take(1))
+        codes.append(bits.take(width))
         following = at + 1
     bits.end()
-    return where, plus
+    return where, codes
 
 
 def write_gaps(signs, n):
     """signs: a dict from element to whether it is plus, in order."""
+    return write_gaps_and_codes({at: not plus for at, plus in signs.items()}, n, 1)
+
+
+def write_gaps_and_codes(codes, n, width):
+    """codes: a dict from element to its code of width bits, in order."""
     k = 0
-    while k < 31 and 25 * len(signs) * 2**k < 6 * (2 * n - len(signs)):
+    while k < 31 and 25 * len(codes) * 2**k < 6 * (2 * n - len(codes)):
         k += 1
-    if not signs:
+    if not codes:
         return struct.pack("<IB", 0, 0)
     pieces, following = [], 0
-    for at, plus in signs.items():
+    for at, code in codes.items():
         gap = at - following
         pieces.append((1 << (gap >> k), (gap >> k) + 1))
         pieces.append((gap & (1 << k) - 1, k))
-        pieces.append((not plus, 1))
+        pieces.append((code, width))
         following = at + 1
-    return struct.pack("<IB", len(signs), k) + bytes_of(pieces)
+    return struct.pack("<IB", len(codes), k) + bytes_of(pieces)

@@ -11,12 +11,13 @@ from array import array
 from itertools import repeat
 
 from crumb_ref import HEADER, checksum, crc32c
-from crumb_ref_coded import block_elements, write_gaps, write_huffman, write_rans, write_symbols
+from crumb_ref_coded import (block_elements, write_gaps, write_gaps_and_codes, write_huffman, write_rans,
+                              write_symbols)
 from crumb_ref_levels import (EVEN, POWERS, TABLE, bits_of, codes_of_even, codes_of_levels, levels_of, normalised,
                               write_codes)
 from crumb_ref_numbers import USABLE, ceil_div, each, fl, need, negative, sum_f32, uniforms, usable
-from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, GAPS, HUFFMAN, MAP, SHARED, SUM,
-                                TERNARY_GAPS, symbol_bytes)
+from crumb_ref_payloads import (BINS_GAPS, BITS, BLOCKS, CODECS, ENTROPY, EXACT, EXACT_BITS, FOUR_BITS, GAPS,
+                                HUFFMAN, MAP, SHARED, SUM, TERNARY_GAPS, symbol_bytes)
 
 
 # ---- payloads -------------------------------------------------------------------------------------------------------
@@ -251,6 +252,63 @@ def write_topk(grad, residual, fraction, value, coding):
     return flags, struct.pack("<2f", plus, minus) + coded
 
 
+def sum_in_order(values):
+    """The sum in double, which sum() of newer Pythons compensates."""
+    total = 0.0
+    for x in values:
+        total += x
+    return total
+
+
+def codes_by_bins(values, count):
+    """Codes of the values, by bins that are 6 standard deviations wide together."""
+    mean = sum_in_order(values) / len(values)
+    squares = sum_in_order((x - mean) * (x - mean) for x in values)
+    sigma = math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else 0.0
+    width = 6 * sigma / count if sigma else 1.0
+    return [int(max(0.0, min(count - 1.0, (x - mean) / width + (count / 2 + 0.5)))) for x in values]
+
+
+def write_chunk(grad, residual, chunk, keep, bits):
+    owed = array("f", (min(max(x, -2.0**124), 2.0**124) for x in each(operator.add, residual, grad)))
+    residual[:] = owed
+    sent = []
+    for first in range(0, len(owed), chunk):
+        elements = range(first, min(first + chunk, len(owed)))
+        greatest = sorted(elements, key=lambda i: -abs(owed[i]))[:max(1, keep * len(elements) // chunk)]
+        sent += sorted(i for i in greatest if owed[i] != 0)
+    values = [owed[i] for i in sent]
+    if bits == EXACT_BITS:
+        levels, codes = (), struct.unpack(f"<{len(sent)}I", struct.pack(f"<{len(sent)}f", *values))
+    else:
+        codes = codes_by_bins(values, 2**bits) if values else []
+        of_code = [[x for x, code in zip(values, codes) if code == level] for level in range(2**bits)]
+        levels = [fl(sum_in_order(of) / len(of)) if of else 0.0 for of in of_code]
+    for i, code in zip(sent, codes):
+        residual[i] = owed[i] - (levels[code] if levels else owed[i])
+    gaps = write_gaps_and_codes(dict(zip(sent, codes)), len(owed), bits)
+    return 0, struct.pack(f"<B{len(levels)}f", bits, *levels) + gaps
+
+
+def write_block(grad, _residual, bits, block, rounding, seed, step):
+    most, u = (127, 7)[bits == 4], uniforms(seed, step, len(grad))
+    payload = struct.pack("<I", block)
+    for first in range(0, len(grad), block):
+        g = grad[first:first + block]
+        greatest = max(2.0**-90, *map(abs, g))
+        factor = fl(2**24 * most / greatest)
+        codes = []
+        for i, product in enumerate(each(operator.mul, map(abs, g), repeat(factor)), first):
+            t, h = int(min(product, 2**24 * most)), 2**23 if rounding == "nearest" else int(2**24 * u[i])
+            q = (t + h) // 2**24
+            codes.append((-q if grad[i] < 0 else q) % 2**bits)
+        if bits == 4:
+            codes += [0] * (-len(codes) % 32)
+            codes = [codes[at + l] | codes[at + l + 16] << 4 for at in range(0, len(codes), 32) for l in range(16)]
+        payload += struct.pack("<f", greatest / most) + bytes(codes)
+    return (FOUR_BITS if bits == 4 else 0), payload
+
+
 # ---- frames ---------------------------------------------------------------------------------------------------------
 
 def seal(codec_id, flags, n, payload):
@@ -332,10 +390,10 @@ def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, 
 
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,
            "adacomp": write_adacomp, "sign": write_sign, "local": write_local, "onebit": write_onebit,
-           "strom": write_strom, "topk": write_topk, "seide": write_seide,
+           "strom": write_strom, "topk": write_topk, "seide": write_seide, "chunk": write_chunk, "block": write_block,
            "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq, "amq": write_amq,
            "zipml": write_alq}
-RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml"
+RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml", "block"
 
 
 def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):
@@ -346,8 +404,11 @@ def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):
     settings = dict(spec)
     name = settings.pop("codec")
     need(all(map(usable, grad)), "the gradient is not finite")
+    decay = settings.pop("decay", 1)
     if residual and step % 32 == 0:
         residual[:] = array("f", (min(max(x, -USABLE), USABLE) for x in residual))
+    if residual:
+        residual[:] = each(operator.mul, residual, repeat(decay))
     if name in RANDOM:
         settings.update(seed=seed, step=step)
     if name == "terngrad":

@@ -10,7 +10,7 @@ import struct
 from array import array
 from collections import namedtuple
 
-from crumb_ref_coded import read_gaps, read_huffman, read_rans, read_symbols
+from crumb_ref_coded import read_gaps, read_gaps_and_codes, read_huffman, read_rans, read_symbols
 from crumb_ref_levels import EVEN, POWERS, TABLE, bits_of, code_bytes, levels_of, read_codes
 from crumb_ref_numbers import ceil_div, fl, need, negative, usable
 
@@ -259,6 +259,54 @@ def read_topk(flags, n, payload):
     return facts, where, products_of([plus_mean if plus else minus_mean for plus in signs])
 
 
+# ---- chunk ----------------------------------------------------------------------------------------------------------
+
+EXACT_BITS = 32
+
+
+def read_chunk(_flags, n, payload):
+    need(n < 2**32, f"{n} elements")
+    need(payload, "no room for the bits of a code")
+    bits = payload[0]
+    need(2 <= bits <= 8 or bits == EXACT_BITS, f"codes of {bits} bits")
+    count = 0 if bits == EXACT_BITS else 2**bits
+    need(len(payload) >= 1 + 4 * count, "no room for the levels")
+    levels = struct.unpack_from(f"<{count}f", payload, 1)
+    where, codes = read_gaps_and_codes(payload[1 + 4 * count:], n, bits)
+    values = [levels[code] for code in codes] if levels else struct.unpack(f"<{len(codes)}f",
+                                                                           struct.pack(f"<{len(codes)}I", *codes))
+    need(all(map(math.isfinite, (*levels, *values))), "a value is not finite")
+    return {"bits": bits, "levels": levels, "sent": len(where)}, where, products_of(values)
+
+
+# ---- block ----------------------------------------------------------------------------------------------------------
+
+FOUR_BITS = 1
+
+
+def read_block(flags, n, payload):
+    need(len(payload) >= 4, "no room for the elements of a block")
+    block, = struct.unpack_from("<I", payload)
+    need(block % 32 == 0 and 32 <= block <= 2**15, f"blocks of {block}")
+    at, scales, numbers = 4, [], []
+    for first in range(0, n, block):
+        m = min(block, n - first)
+        size = 16 * ceil_div(m, 32) if flags & FOUR_BITS else m
+        need(len(payload) >= at + 4 + size, "a block is cut short")
+        scale, = struct.unpack_from("<f", payload, at)
+        need(usable(scale) and not negative(scale), "a scale is negative or not usable")
+        codes = payload[at + 4:at + 4 + size]
+        if flags & FOUR_BITS:
+            codes = [codes[16 * (l // 32) + l % 16] >> 4 * (l // 16 % 2) & 15 for l in range(2 * size)]
+            need(not any(codes[m:]), "an unused bit is not 0")
+        half = 8 if flags & FOUR_BITS else 128
+        numbers += [(code ^ half) - half for code in codes[:m]]
+        scales += [scale] * m
+        at += 4 + size
+    need_length(payload, at)
+    return {"block": block}, range(n), scaled_products_of(scales, numbers)
+
+
 # ---- seide ----------------------------------------------------------------------------------------------------------
 
 def read_seide(_flags, n, payload):
@@ -340,4 +388,6 @@ CODECS = {
     15: Codec("alq", lambda flags: flags <= ENTROPY, read_levels),
     16: Codec("amq", lambda flags: flags <= ENTROPY, read_levels),
     17: Codec("zipml", lambda flags: flags <= ENTROPY, read_levels),
+    18: Codec("chunk", lambda flags: flags == 0, read_chunk),
+    19: Codec("block", lambda flags: flags <= FOUR_BITS, read_block),
 }

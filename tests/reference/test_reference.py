@@ -63,7 +63,14 @@ def random_spec(rng):
         "alq": {**adaptive, "solver": rng.choice(("coordinates", "descent"))},
         "amq": adaptive,
         "zipml": {"bits": few, "bucket": bucket, "coding": coding},
+        "block": {"bits": rng.choice((4, 8)), "block": rng.choice((32, 64, 96, 512, 4096, 32768)),
+                  "rounding": rng.choice(("nearest", "stochastic"))},
+        "chunk": {"bits": rng.choice((bits, 32)), **rng.choice((
+            {"chunk": 4096, "keep": rng.choice((64, 1, 4096))}, {"chunk": 64, "keep": rng.randint(1, 64)},
+            {"chunk": 16, "keep": rng.randint(1, 16)}, {"chunk": 65536, "keep": rng.randint(100, 32768)}))},
     }
+    for codec in ("twobit", "adacomp", "sign", "local", "onebit", "strom", "topk", "seide", "chunk"):
+        settings[codec]["decay"] = fl(rng.choice((1, 1, 1, 0, 0.95, rng.random())))
     codec = rng.choice((*settings, "terngrad", "adacomp", "qsgd"))
     return {"codec": codec, **settings[codec]}
 
@@ -373,7 +380,7 @@ def test_unused_bits_of_codes():
 def test_gradients_that_are_not_finite():
     rng = random.Random(4)
     for bad in (math.nan, math.inf, -math.inf, math.nextafter(GREATEST, math.inf) * (1 + 2.0**-23), -3e38):
-        for spec in ("raw", "half", "twobit", "terngrad", "adacomp", "qsgd", "nuqsgd", "natural", "zipml"):
+        for spec in ("raw", "half", "twobit", "terngrad", "adacomp", "qsgd", "nuqsgd", "natural", "zipml", "block"):
             gradient = random_gradient(rng, 50)
             gradient[rng.randrange(50)] = bad
             packer = libcrumb.Packer(spec, 50, 1, "f32")
