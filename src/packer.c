@@ -55,8 +55,7 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 		return CRUMB_EVERSION;
 	if (packer->size != size || crumb_packer_size(&packer->codec, packer->n) != size ||
 	    packer->agreed > 1 || packer->measured > 1 ||
-	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2]) ||
-	    !floats_ok(packer, size))
+	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2]) || !floats_ok(packer, size))
 		return CRUMB_EPACKER;
 	const struct agreement *a = crumb_codec_find(packer->codec.id)->agreement;
 	return a && a->packer_ok && !a->packer_ok(packer) ? CRUMB_EPACKER : 0;
