@@ -199,8 +199,8 @@ static bool allocate(struct crumb_exchange *x)
 	       crumb_average_open(&x->decode_memory, n, x->learners, crumb_team_threads(x->team));
 }
 
-int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
-                        char *why, size_t cap)
+int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
+                         char *why, size_t cap)
 {
 	int error = check_config(config, why, cap);
 	if (error)
@@ -239,6 +239,8 @@ int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exc
 void crumb_exchange_close(struct crumb_exchange *x)
 {
 	if (!x)
+		return;
+	if (!crumb_hosted_close(x))
 		return;
 	crumb_exchange_close(x->former);
 	for (struct block *block = x->blocks, *next; block; block = next) {
@@ -281,12 +283,12 @@ crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s)
 	return x->down.slot[s].packer;
 }
 
-void crumb_exchange_stats(const struct crumb_exchange *x, struct crumb_exchange_stats *stats)
+void crumb_exchange_read_stats(const struct crumb_exchange *x, struct exchange_stats *stats)
 {
 	*stats = x->stats;
 }
 
-void crumb_exchange_reset_stats(struct crumb_exchange *x) { x->stats = (struct crumb_exchange_stats){0}; }
+void crumb_exchange_reset_stats(struct crumb_exchange *x) { x->stats = (struct exchange_stats){0}; }
 
 double crumb_exchange_owed(struct crumb_exchange *x, size_t l)
 {

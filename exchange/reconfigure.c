@@ -25,7 +25,7 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 	if (x->learners < x->ranks && x->plan->assign && !x->exact)
 		return refuse(why, cap, CRUMB_EINVAL,
 		              "a rank without learners cannot pass on the residual of a mean");
-	const int error = crumb_exchange_open(&next, config, why, cap);
+	const int error = crumb_exchange_start(&next, config, why, cap);
 	if (error)
 		return error;
 	next->step = x->step;

@@ -137,7 +137,7 @@ static int vote(struct step *step, int error)
 static void count_step(const struct step *step)
 {
 	struct crumb_exchange *x = step->x;
-	struct crumb_exchange_stats *stats = &x->stats;
+	struct exchange_stats *stats = &x->stats;
 
 	stats->steps++;
 	for (size_t s = 0; s < x->slices; s++) {
@@ -168,9 +168,9 @@ static struct step begin(struct crumb_exchange *x, const float *const *grad, con
 	return step;
 }
 
-int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
+int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
 {
-	struct crumb_exchange_stats *stats = &x->stats;
+	struct exchange_stats *stats = &x->stats;
 	struct step step = begin(x, grad, weight, mean);
 	double before = 0;
 
