@@ -48,8 +48,10 @@ struct crumb_exchange_config {
 	                              learners have equal weights (terngrad:shared=1), else raw */
 	const struct plan *plan;   /* NULL: gather */
 	const char *model;         /* text that has to be the same on all ranks; not kept; NULL: none */
-	size_t learners;           /* over all ranks; may be fewer than ranks */
-	uint64_t seed;             /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
+	unsigned node_size; /* consecutive ranks of a node, in plans that know nodes; 0: as the transport says
+	                     */
+	size_t learners;    /* over all ranks; may be fewer than ranks */
+	uint64_t seed;      /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
 	struct crumb_exchange_net *net; /* not owned; NULL: this rank is alone */
 	struct team *team; /* not owned, and this rank's alone; NULL: the calling thread does all */
 };
@@ -111,14 +113,16 @@ double crumb_exchange_owed(struct crumb_exchange *exchange, size_t l);
 /* Returns the codec of slice s (raw if the policy's codec could make it longer than f32). */
 const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *exchange, size_t s);
 
-/* Returns the packer of this rank's l-th learner for slice s, to look at its residual. */
+/* Returns the packer of this rank's l-th learner for slice s, to look at its residual; with tiers the node's
+ * for the first learner of its first rank, one without a residual for all others. */
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *exchange, size_t l, size_t s);
 
 /* Returns the frame that this rank's l-th learner sent of slice s in the last step, valid until the next one;
  * empty if there was none, or the step was skipped. */
 crumb_span crumb_exchange_frame(const struct crumb_exchange *exchange, size_t l, size_t s);
 
-/* Returns the packer of the mean of slice s; NULL if the plan is gather, or another rank averages it. */
+/* Returns the packer of the mean of slice s; NULL if no rank averages it for others, or another one
+ * does. */
 crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *exchange, size_t s);
 
 /* Returns the seed of one packer, with which plain crumb_* calls give the same frames. learner counts over

@@ -54,6 +54,7 @@ struct crumb_exchange {
 	struct message_head head; /* begins every message; the step fills in the rest */
 
 	struct block *blocks;          /* all memory of fixed size */
+	struct tiers *tiers;           /* in plans that know nodes, else NULL */
 	struct hosted *hosted;         /* what crumb_exchange_open has opened for it, else NULL */
 	struct crumb_exchange *former; /* before crumb_exchange_change, until a step succeeds; else NULL */
 	uint64_t step;
@@ -62,6 +63,10 @@ struct crumb_exchange {
 	struct exchange_stats stats;
 	char why[CRUMB_EXCHANGE_WHY_MAX];
 };
+
+/* Returns the exchange whose packers send this rank's frames: x, or the one between nodes; NULL on a rank
+ * that has none there. */
+struct crumb_exchange *crumb_exchange_packing(const struct crumb_exchange *x);
 
 /* host/hosted.c: closes what crumb_exchange_open has opened for the exchange, if anything. Returns false if
  * MPI may still read the exchange's messages, so that its memory must stay. */

@@ -137,15 +137,16 @@ static int vote(struct step *step, int error)
 static void count_step(const struct step *step)
 {
 	struct crumb_exchange *x = step->x;
+	const struct crumb_exchange *packing = crumb_exchange_packing(x);
 	struct exchange_stats *stats = &x->stats;
 
 	stats->steps++;
 	for (size_t s = 0; s < x->slices; s++) {
 		const enum crumb_kind kind = x->slice[s].kind;
 		stats->dense[kind] += x->own * x->slice[s].n * sizeof(float);
-		stats->down[kind] += x->down.frame[s].len;
-		for (size_t l = 0; l < x->own; l++) {
-			const struct slot *slot = &x->up[l * x->slices + s];
+		stats->down[kind] += packing ? packing->down.frame[s].len : 0;
+		for (size_t l = 0; packing && l < packing->own; l++) {
+			const struct slot *slot = &packing->up[l * x->slices + s];
 			stats->bytes[kind] += (uint64_t)slot->length;
 			stats->elements[kind] += step->count_sent ? x->slice[s].n : 0;
 			stats->sent[kind] += step->count_sent ? slot->sent : 0;

@@ -48,12 +48,15 @@ struct crumb_exchange_options {
 	/* "adacomp:bin=500": this codec for weights, raw for bias and batchnorm. Or rules KIND[,KIND...]=SPEC
 	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500". NULL: raw. */
 	const char *policy;
-	const char *plan;  /* "gather", "shard" or "server", or MXNet's name for it; NULL: gather */
-	const char *down;  /* policy of the mean where one rank sends it to the others; NULL: without loss */
-	const char *model; /* text that has to be the same on all ranks; NULL: none */
-	uint64_t seed;     /* of the packers, each of which draws a seed of its own from it */
-	unsigned threads;  /* of this rank, the caller included; 0: as 1 */
-	double timeout;    /* seconds to wait for another rank; 0: for ever */
+	const char *plan;   /* "gather", "shard", "server", "tiers" or "tiers-shard" (doc/PLAN.md), or MXNet's
+	                       name for   it; NULL: gather */
+	const char *down;   /* policy of the mean where one rank sends it to the others; NULL: without loss */
+	const char *model;  /* text that has to be the same on all ranks; NULL: none */
+	uint64_t seed;      /* of the packers, each of which draws a seed of its own from it */
+	unsigned node_size; /* for tiers: consecutive ranks of a node; 0: as MPI says, and threads are one
+	                       node */
+	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
+	double timeout;     /* seconds to wait for another rank; 0: for ever */
 };
 
 struct crumb_exchange;

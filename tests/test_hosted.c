@@ -146,12 +146,15 @@ static void the_mean_is_that_of_the_learners(void **state)
 				crumb_exchange_stats(host[r].x, &stats);
 				assert_int_equal(stats.steps, STEPS);
 				assert_int_equal(stats.dense_bytes, STEPS * total * sizeof(float));
+				if (plan->between && r > 0)
+					continue; /* the threads are one node, whose first rank packs */
 				assert_true(stats.frame_bytes > 0 &&
 				            stats.frame_bytes < stats.sent_bytes * RANKS);
 				assert_true((crumb_list(i)->flags & CRUMB_CODEC_RESIDUAL)
 				                    ? stats.residual_norm > 0
 				                    : stats.residual_norm == 0);
-				assert_true((stats.down_bytes > 0) == (plan->assign != NULL));
+				const struct plan *packing = plan->between ? plan->between : plan;
+				assert_int_equal(stats.down_bytes > 0, packing->assign != NULL);
 			}
 			close_hosts(host, RANKS);
 		}

@@ -54,7 +54,7 @@ static void nan_law(const struct policy *policy, const char *text, bool defaults
 {
 	const struct plan *plan;
 
-	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
 		nan_in(plan, policy, text, defaults);
 }
 
@@ -246,7 +246,7 @@ static void damage_law(const struct policy *policy, const char *text, bool defau
 {
 	const struct plan *plan;
 
-	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
 		damage_in(plan, policy, text, defaults);
 }
 

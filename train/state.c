@@ -122,6 +122,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .policy = &o->codec[codec].policy,
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
+	        .node_size = (unsigned)o->node_size,
 	        .model = t->agreed,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,

@@ -123,6 +123,7 @@ static int open_own(struct crumb_exchange **x, struct hosted *hosted,
 	                                       .model = o->model,
 	                                       .learners = ranks,
 	                                       .seed = o->seed,
+	                                       .node_size = o->node_size,
 	                                       .net = hosted->net};
 	int error = 0;
 

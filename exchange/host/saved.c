@@ -38,7 +38,9 @@ static crumb_packer *packer_of(const struct crumb_exchange *x, size_t i)
 {
 	const size_t s = i / (x->own + 1), l = i % (x->own + 1);
 
-	return l < x->own ? x->up[l * x->slices + s].packer : x->down.slot[s].packer;
+	struct crumb_exchange *own = (struct crumb_exchange *)x;
+
+	return l < x->own ? crumb_exchange_packer(own, l, s) : crumb_exchange_mean_packer(own, s);
 }
 
 static size_t packers(const struct crumb_exchange *x) { return x->slices * (x->own + 1); }
@@ -154,6 +156,6 @@ int crumb_exchange_load(struct crumb_exchange *x, const void *src, size_t len)
 			memcpy(packer, at, size);
 		at += size;
 	}
-	x->step = head.step;
+	x->step = crumb_exchange_packing(x) ? (crumb_exchange_packing(x)->step = head.step) : head.step;
 	return 0;
 }

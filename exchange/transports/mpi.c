@@ -40,6 +40,7 @@ struct mpi {
 	struct peer *peer;     /* [rank] */
 	MPI_Request *outgoing; /* openings and pieces on their way */
 	size_t room, count;    /* of outgoing */
+	unsigned *leader;      /* [rank]: of its machine */
 	int dead;
 };
 
@@ -342,21 +343,27 @@ static bool mpi_close(struct crumb_exchange_net *net)
 	for (unsigned r = 0; r < mpi->net.ranks; r++)
 		free(mpi->peer[r].data);
 	free(mpi->peer);
+	free(mpi->leader);
 	free(mpi->outgoing);
 	free(mpi);
 	return true;
 }
 
-static unsigned local_ranks(MPI_Comm comm)
+/* Finds the ranks of each machine: how many are on this one, and each rank's leader. */
+static void find_machines(struct mpi *mpi)
 {
 	MPI_Comm local;
-	int ranks = 1;
+	int ranks;
+	unsigned leader = mpi->net.rank;
 
-	if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) == MPI_SUCCESS) {
+	if (MPI_Comm_split_type(mpi->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) == MPI_SUCCESS) {
 		MPI_Comm_size(local, &ranks);
+		mpi->net.local = (unsigned)ranks;
+		MPI_Bcast(&leader, 1, MPI_UNSIGNED, 0, local);
 		MPI_Comm_free(&local);
 	}
-	return (unsigned)ranks;
+	MPI_Allgather(&leader, 1, MPI_UNSIGNED, mpi->leader, 1, MPI_UNSIGNED, mpi->comm);
+	mpi->net.leader = mpi->leader;
 }
 
 /* Returns 0, or an error and a line in why, if there can be no exchange between the processes of comm. */
@@ -377,36 +384,39 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
                             size_t cap)
 {
 	const int error = check_communicator(comm, why, cap);
-	MPI_Comm copy;
 	MPI_Request request;
 	int rank, ranks;
 
 	if (error)
 		return error;
-	if (MPI_Comm_idup(comm, &copy, &request) != MPI_SUCCESS || await(&request, timeout))
-		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
-	MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
-	MPI_Comm_rank(copy, &rank);
-	MPI_Comm_size(copy, &ranks);
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &ranks);
 	struct mpi *mpi = calloc(1, sizeof *mpi);
 	struct peer *peer = calloc((size_t)ranks, sizeof *peer);
-	if (!mpi || !peer) {
+	unsigned *leader = calloc((size_t)ranks, sizeof *leader);
+	if (!mpi || !peer || !leader) {
 		free(mpi);
 		free(peer);
+		free(leader);
 		return refuse(why, cap, CRUMB_EMEMORY, "out of memory");
 	}
+	if (MPI_Comm_idup(comm, &mpi->comm, &request) != MPI_SUCCESS || await(&request, timeout))
+		/* mpi stays: MPI may still write to it */
+		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
+	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
 	for (int r = 0; r < ranks; r++)
 		peer[r].piece = MPI_REQUEST_NULL;
 	peer[rank].done = true; /* a rank's message to itself needs no MPI */
-	mpi->comm = copy;
 	mpi->peer = peer;
+	mpi->leader = leader;
 	mpi->net = (struct crumb_exchange_net){.rank = (unsigned)rank,
 	                                       .ranks = (unsigned)ranks,
-	                                       .local = local_ranks(copy),
+	                                       .local = 1,
 	                                       .timeout = timeout,
 	                                       .swap = mpi_swap,
 	                                       .leave = mpi_leave,
 	                                       .close = mpi_close};
+	find_machines(mpi);
 	*net = &mpi->net;
 	return 0;
 }
