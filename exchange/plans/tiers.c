@@ -228,7 +228,7 @@ static int swap_nodes(struct step *step, int error)
 	if (x->messages.dead)
 		crumb_step_fail(x, all, "%s", x->net->why);
 	else if (all && !x->why[0])
-		snprintf(x->why, sizeof x->why, "between nodes: %s", between->why);
+		refuse(x->why, sizeof x->why, all, "between nodes: %s", between->why);
 	x->clock = crumb_seconds(); /* the time is in the statistics of `between` */
 	return error ? error : all;
 }
