@@ -69,7 +69,7 @@ int training_compute(struct training *t, const struct crumb_exchange_net *net, s
 	for (size_t i = 0; i < TRAINING_BATCH; i++)
 		index[i] = (uint32_t)(((number * net->ranks + net->rank) * TRAINING_BATCH + i) %
 		                      t->data.train.count);
-	return worker_gradient(t->worker, t->param, index, TRAINING_BATCH, t->grad, &loss);
+	return worker_gradient(t->worker, t->param, index, TRAINING_BATCH, NULL, t->grad, &loss);
 }
 
 void training_move(struct training *t, const float *mean, double rate)

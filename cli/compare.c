@@ -272,7 +272,7 @@ static int read_arguments(struct request *request, int argc, char **argv)
 		int status = STATUS_OK;
 		if (id == 'c')
 			status = program_spec(&request->codec[request->codecs++], value);
-		else if (id == OPTION_DTYPE && strcmp(value, "bf16"))
+		else if (id == OPTION_DTYPE && strcmp(value, "bf16") != 0)
 			status = command_usage(&compare_command,
 			                       "--dtype takes bf16 only; f4 and f2 say it themselves");
 		else if (id == OPTION_DTYPE)

@@ -54,7 +54,7 @@ static int load_packer(struct packer *packer, const struct request *request, siz
 	char has[CRUMB_SPEC_MAX], wants[CRUMB_SPEC_MAX];
 	crumb_print(crumb_packer_codec(packer->block), has, sizeof has);
 	crumb_print(&request->codec, wants, sizeof wants);
-	if (strcmp(has, wants))
+	if (strcmp(has, wants) != 0)
 		return program_fail("%s is the state of %s, not of %s", request->state, has, wants);
 	if (crumb_packer_count(packer->block) != n)
 		return program_fail("%s is the state of %zu elements, and %s has %zu", request->state,
@@ -132,7 +132,7 @@ static int read_arguments(struct request *request, int argc, char **argv)
 			request->state = value;
 			break;
 		case OPTION_DTYPE:
-			if (strcmp(value, "bf16"))
+			if (strcmp(value, "bf16") != 0)
 				return command_usage(&pack_command,
 				                     "--dtype takes bf16 only; f4 and f2 say it themselves");
 			request->bf16 = true;

@@ -1,5 +1,5 @@
 # What is installed of libcrumb: headers, both libraries, CMake package, pkg-config file; and the tools' completion in
-# bash. libcrumb_exchange, tools and man pages install themselves. SPDX-License-Identifier: MIT
+# bash and zsh. libcrumb_exchange, tools and man pages install themselves. SPDX-License-Identifier: MIT
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(FILES include/crumb.h include/crumb_parallel.h TYPE INCLUDE)
@@ -22,3 +22,4 @@ set(completions ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 foreach(tool crumb crumb-train) # bash loads the file that is called as the command is
 	install(FILES cli/completion.bash DESTINATION ${completions} RENAME ${tool})
 endforeach()
+install(FILES cli/completion.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions RENAME _crumb)

@@ -36,7 +36,7 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 
 	if (message.len >= sizeof its)
 		memcpy(&its, message.data, sizeof its);
-	if (message.len < sizeof its || memcmp(its.magic, magic, sizeof magic))
+	if (message.len < sizeof its || memcmp(its.magic, magic, sizeof magic) != 0)
 		return refuse(why, cap, CRUMB_EFRAME,
 		              "step %llu: rank %u sent no message of an exchange (%zu bytes)", step, from,
 		              message.len);

@@ -136,6 +136,26 @@ static int parse_single(struct policy *policy, const char **at)
 	return 0;
 }
 
+/* Returns true if a SPEC stands here and not a rule: its name is followed by ':' or nothing, a rule's first
+ * kind by ',' or '='. */
+static bool is_single(const char *text)
+{
+	const size_t word = strcspn(text, ":,=;");
+
+	return text[word] == ':' || !text[word];
+}
+
+unsigned crumb_policy_rule(const char **at)
+{
+	unsigned kinds = 0;
+
+	if (!is_single(*at))
+		parse_kinds(&kinds, at);
+	*at += strcspn(*at, ";");
+	*at += **at == ';';
+	return kinds;
+}
+
 int crumb_policy_parse(struct policy *policy, const char *text, const char **bad)
 {
 	struct policy parsed;
@@ -143,10 +163,7 @@ int crumb_policy_parse(struct policy *policy, const char *text, const char **bad
 
 	for (int kind = 0; kind < CRUMB_KINDS; kind++)
 		parsed.codec[kind] = raw_codec();
-	/* A spec's name is followed by ':' or nothing, a rule's first kind by ',' or '='. */
-	const size_t word = strcspn(text, ":,=;");
-	const bool single = text[word] == ':' || !text[word];
-	const int error = single ? parse_single(&parsed, &at) : parse_rules(&parsed, &at);
+	const int error = is_single(text) ? parse_single(&parsed, &at) : parse_rules(&parsed, &at);
 	if (!error)
 		*policy = parsed;
 	else if (bad)

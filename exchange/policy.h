@@ -19,6 +19,10 @@ struct policy {
 /* Parses text. Returns 0, or CRUMB_ESPEC with *bad (bad may be NULL) at the first offending character. */
 int crumb_policy_parse(struct policy *policy, const char *text, const char **bad);
 
+/* Returns the bitmask of the kinds that the rule at *at names, 0 if a single SPEC stands there, and moves *at
+ * past it, to the next rule or the text's end. text is one that crumb_policy_parse takes. */
+unsigned crumb_policy_rule(const char **at);
+
 /* Returns the policy's codec for n elements of a kind; raw if its bound is not below the size in f32, or
  * there is no policy (NULL). */
 crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kind, size_t n);

@@ -33,7 +33,7 @@ def speech_dnn(epochs, rate):
             "--schedule cosine")
 
 
-FIG3 = "--weight-decay 0.0005 --schedule poly:power=0.5"  # of TernGrad
+FIG3 = "--weight-decay 0.0005 --decay-first --schedule poly:power=0.5"  # of TernGrad
 CIFARNET = (f"{CIFAR} --model cifarnet --augment crop --batch {{}} --epochs {{}} --optimizer adam --lr 0.0002 "
             "--weight-decay 0.0005 --average 0.9999")
 TASKS = {

@@ -39,7 +39,7 @@ extern "C" {
 #define CRUMB_VERSION_PATCH 0
 #define CRUMB_VERSION       (10000 * CRUMB_VERSION_MAJOR + 100 * CRUMB_VERSION_MINOR + CRUMB_VERSION_PATCH)
 #define CRUMB_FORMAT        1            /* version of the frames that this library writes and reads */
-#define CRUMB_MAX_KEYS      8            /* most keys of a codec */
+#define CRUMB_MAX_KEYS      10           /* most keys of a codec */
 #define CRUMB_MAX_FACTS     6            /* most facts of a frame */
 #define CRUMB_MAX_FRAMES    256          /* most frames of one call */
 #define CRUMB_SPEC_MAX      256          /* bytes that hold any canonical spec and its terminating zero */
@@ -166,9 +166,10 @@ CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 
 /* Some settings want all learners to agree on a few numbers before they pack (TernGrad's shared scaler,
- * NeurIPS 2017 section 3.1). crumb_agree_count returns how many floats are due before the next crumb_pack, 0
- * when none; crumb_measure writes this learner's to stat; crumb_agree takes those of all learners, learner
- * after learner, in the same order everywhere. crumb_pack answers CRUMB_EAGREE while floats are due. */
+ * NeurIPS 2017 section 3.1), and some codecs always do (alq, amq). crumb_agree_count returns how many floats
+ * are due before the next crumb_pack, 0 when none; crumb_measure writes this learner's to stat; crumb_agree
+ * takes those of all learners, learner after learner, in the same order everywhere. crumb_pack answers
+ * CRUMB_EAGREE while floats are due. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
                             float *stat);

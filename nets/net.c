@@ -81,6 +81,7 @@ static void place_lstm(struct net *net, struct net_layer *l)
 	l->recurrent_at = take(net, l->recurrent, units, CRUMB_LSTM);
 	l->bias = rows;
 	l->bias_at = take(net, rows, 0, CRUMB_BIAS);
+	net->states += 2 * units;
 }
 
 static void place_parameters(struct net *net, struct net_layer *l, bool last, bool bias)

@@ -5,6 +5,7 @@
 #ifndef NET_H
 #define NET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "exchange/exchange.h"
@@ -32,6 +33,8 @@ struct net {
 	int classes, places; /* a sample's logits: [places][classes] */
 	float dropout; /* share of a fully connected layer's inputs that training drops, except in the first
 	                  layer; the trainer sets it */
+	bool carries;  /* LSTMs begin with the state in which the batch before ended; the trainer sets it */
+	size_t states; /* floats of a sample's LSTM states: h and c of each layer */
 	size_t layer_count;
 	struct net_layer layer[NET_MAX_LAYERS];
 	size_t parameters;

@@ -116,7 +116,7 @@ size_t crumb_decimal_write(char *dst, float value)
 		for (int i = 0; i <= exponent || i < count; i++) {
 			if (i == exponent + 1)
 				*at++ = '.';
-			*at++ = i < count ? digits[i] : '0';
+			*at++ = (char)(i < count ? digits[i] : '0');
 		}
 	} else if (exponent < 0 && exponent >= -5) {
 		memcpy(at, "0.0000", 6);

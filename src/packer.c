@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The last character is the version of the block. */
-static const char magic[8] = "CRMBPK\0\1";
+static const char magic[8] = "CRMBPK\0\2";
 
 size_t crumb_packer_size(const crumb_codec *codec, size_t n)
 {
@@ -55,7 +55,7 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 		return CRUMB_EVERSION;
 	if (packer->size != size || crumb_packer_size(&packer->codec, packer->n) != size ||
 	    packer->agreed > 1 || packer->measured > 1 ||
-	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2] | packer->reserved[3]) ||
+	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2]) ||
 	    !floats_ok(packer, size))
 		return CRUMB_EPACKER;
 	const struct agreement *a = crumb_codec_find(packer->codec.id)->agreement;

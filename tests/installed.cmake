@@ -7,6 +7,7 @@ list(APPEND script_environment CMAKE=${CMAKE_COMMAND} BUILD=${PROJECT_BINARY_DIR
 	LIBDIR=${CMAKE_INSTALL_LIBDIR} MPI=${CRUMB_MPI} MAN=${PROJECT_BINARY_DIR}/doc/man)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/install.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/host.sh)
+set_property(TEST house_host APPEND PROPERTY LABELS rebuilds)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/man.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/c_mpi.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/plot.sh)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "train/data/augment.h"
+#include "train/data/data.h"
 
 enum { CHANNELS = 3, SIDE = 10, DRAWS = 3000 };
 
@@ -67,6 +68,49 @@ static bool is_part(const float *seen, int side, int row, int column, bool mirro
 		light[c][1] = (sy - sx) / n;
 	}
 	return true;
+}
+
+/* TensorFlow's per_image_standardization: mean 0 and variance 1, whatever the image's brightness and
+ * contrast; an image that hardly varies is divided by 1 / sqrt(n) instead. */
+static void whitened_images_have_one_light(void **state)
+{
+	(void)state;
+	enum { N = CHANNELS * SIDE * SIDE, IMAGES = 4 };
+	uint8_t pixel[IMAGES * N];
+	float input[IMAGES * N];
+	for (size_t i = 0; i < N; i++) {
+		pixel[i] = (uint8_t)(pixels()[i] / 4);
+		pixel[N + i] = (uint8_t)(3 * pixel[i] + 40); /* the same in another light */
+		pixel[2 * N + i] = 200;
+		pixel[3 * N + i] =
+		        (uint8_t)(200 +
+		                  (i == 0)); /* of standard deviation sqrt(n - 1) / n, below 1 / sqrt(n) */
+	}
+	struct data data = {.image = image, .test = {.count = IMAGES, .pixel = pixel}};
+	const struct augment none = parsed("none");
+	const uint32_t index[IMAGES] = {0, 1, 2, 3};
+	char why[64];
+	assert_int_equal(data_augment(&data, &none, why, sizeof why), 0);
+	assert_int_equal(data_whiten(&data, why, sizeof why), 0);
+	data.train = data.test;
+	for (int training = 0; training < 2; training++) {
+		if (training)
+			data_train_batch(&data, index, IMAGES, 1, 1, input);
+		else
+			data_test_batch(&data, index, IMAGES, input);
+		double sum = 0, squares = 0;
+		for (size_t i = 0; i < N; i++) {
+			sum += (double)input[i];
+			squares += (double)input[i] * (double)input[i];
+			assert_float_equal(input[N + i], input[i], 1e-5);
+			assert_true(input[2 * N + i] == 0);
+			assert_float_equal(input[3 * N + i], ((i == 0) - 1.0 / N) * sqrt(N), 1e-4);
+		}
+		assert_float_equal(sum / N, 0, 1e-6);
+		assert_float_equal(squares / N, 1, 1e-5);
+	}
+	data.text = true;
+	assert_int_equal(data_whiten(&data, why, sizeof why), -1);
 }
 
 static void tests_take_the_middle(void **state)
@@ -182,6 +226,7 @@ static void wrong_texts(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(whitened_images_have_one_light),
 	        cmocka_unit_test(tests_take_the_middle),
 	        cmocka_unit_test(parts_are_drawn_evenly),
 	        cmocka_unit_test(draws_follow_seed_epoch_and_sample),

@@ -393,6 +393,61 @@ static void alq_converges_near_the_optimum(void **state)
 		}
 }
 
+/* The derivative is taken by differences of Psi itself. */
+static void gradient_descent_begins_with_the_papers_step(void **state)
+{
+	(void)state;
+	const double nudge = 1e-7;
+	for (int which = 0; which < 6; which++) { /* normal laws, which have a density without jumps */
+		const double rate = which < 3 ? 0.1 : 100;
+		static const double sigma[3] = {0.3, 0.1, 0.05};
+		struct fit_normal part = {1, 0.02, sigma[which % 3]};
+		struct fit_mixture law;
+		crumb_fit_mixture(&law, &part, 1, -1, 1);
+		double level[8], next[8];
+		crumb_fit_uniform(level, 8, -1);
+		memcpy(next, level, sizeof level);
+		crumb_fit_gradient_step(&law.law, next, 8, rate);
+		for (int j = 1; j < 7; j++) {
+			double moved[8];
+			memcpy(moved, level, sizeof level);
+			moved[j] += nudge;
+			const double above = crumb_fit_psi(&law.law, moved, 8);
+			moved[j] -= 2 * nudge;
+			const double slope = (above - crumb_fit_psi(&law.law, moved, 8)) / (2 * nudge);
+			const double most = 0.49 * (2.0 / 7), step = fmax(-most, fmin(most, rate * slope));
+			assert_near(next[j], level[j] - step, rate * 1e-7);
+		}
+	}
+}
+
+static void gradient_descent_lowers_psi(void **state)
+{
+	(void)state;
+	for (int which = 0; which < LAWS; which++)
+		for (size_t count = 4; count <= 64; count *= 2)
+			for (int s = 0; s < STARTS; s++) {
+				struct bins b;
+				const struct fit_law *law = law_of(&b, which);
+				double level[64], best[64];
+				crumb_fit_uniform(level, count, -1);
+				if (s == 1)
+					crumb_fit_powers(level, count, -1, crumb_fit_start(count, -1));
+				memcpy(best, level, sizeof level);
+				const double before = crumb_fit_psi(law, level, count);
+				crumb_fit_gradient(law, level, count);
+				crumb_fit_alq(law, best, count);
+				const double psi = crumb_fit_psi(law, level, count);
+				assert_ascending(level, count, -1);
+				const double least = crumb_fit_psi(law, best, count);
+				if (!(psi <= before) || (count <= 16 && psi < 0.999 * least) ||
+				    (count == 4 && psi > 1.001 * least))
+					fail_msg(
+					        "law %d, %zu levels, start %d: Psi goes from %g to %g; by coordinates %g",
+					        which, count, s, before, psi, least);
+			}
+}
+
 /* Levels are agreed on by computing them everywhere. */
 static void levels_are_the_same_bits_everywhere(void **state)
 {
@@ -605,6 +660,8 @@ int main(void)
 	        cmocka_unit_test(a_move_is_to_the_best_place),
 	        cmocka_unit_test(a_sweep_never_raises_psi),
 	        cmocka_unit_test(alq_converges_near_the_optimum),
+	        cmocka_unit_test(gradient_descent_begins_with_the_papers_step),
+	        cmocka_unit_test(gradient_descent_lowers_psi),
 	        cmocka_unit_test(levels_are_the_same_bits_everywhere),
 	        cmocka_unit_test(a_laws_mass_does_not_matter),
 	        cmocka_unit_test(no_multiplier_is_better),

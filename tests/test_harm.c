@@ -320,7 +320,7 @@ static void wrong_arguments_are_errors(void **state)
 {
 	(void)state;
 	float g[100] = {1}, acc[100];
-	uint8_t frame[1000];
+	uint8_t frame[2000];
 	for (size_t c = 0; c < codecs; c++) {
 		crumb_packer *p = case_packer(&codec[c], 100, 1), *was = case_packer(&codec[c], 100, 1);
 		const size_t bound = crumb_bound(&codec[c], 100);

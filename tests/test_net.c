@@ -432,6 +432,44 @@ static void a_test_takes_given_statistics(void **state)
 	free(param);
 }
 
+/* Two pieces of a sequence, of which the second begins with the first one's states, are the sequence. */
+static void carried_states_join_pieces(void **state)
+{
+	(void)state;
+	enum { BATCH = 3, CHANNELS = 6, TIME = 4 };
+	const struct model model = {
+	        .name = "recurrent", .layers = recurrent, .layer_count = COUNT(recurrent)};
+	struct net whole, half;
+	open_net(&whole, &model, (struct shape){CHANNELS, 2 * TIME, 1});
+	open_net(&half, &model, (struct shape){CHANNELS, TIME, 1});
+	half.carries = true;
+	assert_int_equal(half.states, 2 * (5 + 3));
+	float *param = new_floats(whole.parameters), *states = new_floats(BATCH * half.states);
+	fill(param, whole.parameters, 1, 0.5f);
+	struct pass *one = open_pass(&whole, BATCH), *two = open_pass(&half, BATCH);
+	fill(pass_input(one), BATCH * shape_count(whole.input), 2, 1);
+	assert_int_equal(pass_forward(one, param), 0);
+	const size_t outputs = TIME * (size_t)half.classes;
+	for (size_t piece = 0; piece < 2; piece++) {
+		for (size_t row = 0; row < BATCH * CHANNELS; row++)
+			memcpy(pass_input(two) + row * TIME, pass_input(one) + (2 * row + piece) * TIME,
+			       TIME * sizeof(float));
+		for (size_t i = 0; i < BATCH; i++)
+			pass_begin_state(two, i, piece == 0 ? NULL : states + i * half.states);
+		assert_int_equal(pass_forward(two, param), 0);
+		for (size_t i = 0; i < BATCH; i++) {
+			pass_end_state(two, i, states + i * half.states);
+			for (size_t k = 0; k < outputs; k++)
+				assert_float_equal(pass_logits(two)[i * outputs + k],
+				                   pass_logits(one)[(2 * i + piece) * outputs + k], 1e-6);
+		}
+	}
+	pass_close(one);
+	pass_close(two);
+	free(param);
+	free(states);
+}
+
 /* ---- backward, by differences ---- */
 
 static double along(struct pass *pass, const float *param, const float *direction, size_t outputs)
@@ -446,8 +484,8 @@ static double along(struct pass *pass, const float *param, const float *directio
 /* Compares the gradient of sum(direction * logits) by every parameter with differences. Between kinks of relu
  * and pool that sum is linear in each parameter: a difference is exact up to rounding, and the differences to
  * both sides show a kink. Few parameters may have one. */
-static void check_dropped_gradient(const struct layer *layers, size_t count, struct shape input,
-                                   float dropout)
+static void check_gradient_with(const struct layer *layers, size_t count, struct shape input, float dropout,
+                                bool carries)
 {
 	enum { BATCH = 3 };
 	const float h = 0x1p-9f;
@@ -456,6 +494,7 @@ static void check_dropped_gradient(const struct layer *layers, size_t count, str
 	struct net net;
 	open_net(&net, &model, input);
 	net.dropout = dropout;
+	net.carries = carries;
 	const size_t outputs = BATCH * (size_t)(net.classes * net.places);
 	float *param = new_floats(net.parameters), *grad = new_floats(net.parameters),
 	      *direction = new_floats(outputs);
@@ -465,6 +504,10 @@ static void check_dropped_gradient(const struct layer *layers, size_t count, str
 	fill(pass_input(pass), BATCH * shape_count(input), 5, 1);
 	for (size_t i = 0; i < BATCH; i++)
 		pass_drop(pass, i, random_stream(6, RANDOM_DROPOUT, i));
+	float *states = new_floats(BATCH * net.states + 1);
+	fill(states, BATCH * net.states, 7, 1);
+	for (size_t i = 0; i < BATCH && carries; i++)
+		pass_begin_state(pass, i, states + i * net.states);
 
 	const double here = along(pass, param, direction, outputs);
 	memcpy(pass_logits_gradient(pass), direction, outputs * sizeof *direction);
@@ -488,11 +531,12 @@ static void check_dropped_gradient(const struct layer *layers, size_t count, str
 	free(param);
 	free(grad);
 	free(direction);
+	free(states);
 }
 
 static void check_gradient(const struct layer *layers, size_t count, struct shape input)
 {
-	check_dropped_gradient(layers, count, input, 0);
+	check_gradient_with(layers, count, input, 0, false);
 }
 
 static void gradients_are_differences(void **state)
@@ -509,7 +553,7 @@ static void gradients_are_differences(void **state)
 	                                         {.type = LAYER_MAX_POOL, .size = 2}};
 	check_gradient(fc, COUNT(fc), (struct shape){2, 3, 3});
 	check_gradient(fc_relu_fc, COUNT(fc_relu_fc), (struct shape){1, 4, 3});
-	check_dropped_gradient(fc_relu_fc, COUNT(fc_relu_fc), (struct shape){1, 4, 3}, 0.4f);
+	check_gradient_with(fc_relu_fc, COUNT(fc_relu_fc), (struct shape){1, 4, 3}, 0.4f, false);
 	check_gradient(conv, COUNT(conv), (struct shape){3, 5, 4});
 	check_gradient(conv_conv_fc, COUNT(conv_conv_fc), (struct shape){1, 6, 5});
 	check_gradient(conv_pool, COUNT(conv_pool), (struct shape){2, 6, 7});
@@ -518,6 +562,7 @@ static void gradients_are_differences(void **state)
 		check_gradient(every_window, COUNT(every_window), (struct shape){2, height, 8});
 	check_gradient(blocks, COUNT(blocks), (struct shape){2, 8, 6});
 	check_gradient(recurrent, COUNT(recurrent), (struct shape){6, 3, 1});
+	check_gradient_with(recurrent, COUNT(recurrent), (struct shape){6, 3, 1}, 0, true);
 }
 
 /* Passes inputs of 1 through a layer that changes nothing: the logits are dropout's factors. */
@@ -640,7 +685,7 @@ static void crowd_task(void *arg, size_t l, unsigned thread)
 	const size_t n = split_size(BATCH, crowd->learners, l);
 	for (size_t i = 0; i < n; i++)
 		index[i] = (uint32_t)(3 * (split_first(BATCH, crowd->learners, l) + i));
-	if (worker_gradient(crowd->worker[thread], crowd->param, index, n, crowd->grad[l], &loss) < 0)
+	if (worker_gradient(crowd->worker[thread], crowd->param, index, n, NULL, crowd->grad[l], &loss) < 0)
 		crowd->grad[l][0] = NAN;
 }
 
@@ -702,12 +747,12 @@ static void micro_batches_add_up(void **state)
 	uint32_t index[N];
 	for (uint32_t i = 0; i < N; i++) {
 		index[i] = (7 * i) % 400;
-		assert_int_equal(worker_gradient(worker, param, &index[i], 1, single, &loss), 0);
+		assert_int_equal(worker_gradient(worker, param, &index[i], 1, NULL, single, &loss), 0);
 		losses += loss / N;
 		for (size_t k = 0; k < net.parameters; k++)
 			sum[k] += (double)single[k] / N;
 	}
-	assert_int_equal(worker_gradient(worker, param, index, N, whole, &loss), 0);
+	assert_int_equal(worker_gradient(worker, param, index, N, NULL, whole, &loss), 0);
 	assert_float_equal(loss, losses, 1e-5);
 	for (size_t k = 0; k < net.parameters; k++) {
 		norm += sum[k] * sum[k];
@@ -785,6 +830,7 @@ int main(void)
 	        cmocka_unit_test(initial_values_follow_the_seed),
 	        cmocka_unit_test(forward_is_the_definition),
 	        cmocka_unit_test(a_test_takes_given_statistics),
+	        cmocka_unit_test(carried_states_join_pieces),
 	        cmocka_unit_test(gradients_are_differences),
 	        cmocka_unit_test(dropout_is_fair),
 	        cmocka_unit_test(loss_is_cross_entropy),

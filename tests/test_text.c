@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,12 +110,32 @@ static void the_programs_own(void **state)
 	data_close(&data);
 }
 
+/* Every piece comes once, and follows what its place in the batch had in the step before. */
+static void pieces_follow_each_other(void **state)
+{
+	(void)state;
+	uint32_t order[50];
+	for (size_t count = 1; count <= 50; count++)
+		for (size_t batch = 1; batch <= count; batch++) {
+			bool seen[50] = {false};
+			text_order(order, count, batch);
+			for (size_t i = 0; i < count; i++) {
+				assert_in_range(order[i], 0, count - 1);
+				assert_false(seen[order[i]]);
+				seen[order[i]] = true;
+				if (i >= batch && i < count / batch * batch)
+					assert_int_equal(order[i], order[i - batch] + 1);
+			}
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_label_is_the_next_character),
 	        cmocka_unit_test(other_files_are_refused),
 	        cmocka_unit_test(the_programs_own),
+	        cmocka_unit_test(pieces_follow_each_other),
 	};
 	const int file = mkstemp(path);
 	if (file < 0)

@@ -14,8 +14,8 @@ END
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
-for option in model data augment learners batch learner-batch epochs lr optimizer momentum weight-decay decay-first \
-	average dropout schedule warmup seed codec flat compression-params plan down timeout \
+for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum \
+	weight-decay decay-first average dropout schedule warmup seed codec flat compression-params plan down timeout \
 	threads log probe dump-gradients checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
@@ -97,12 +97,35 @@ for plan in tree dist_async; do
 	holds "and says what is not there" grep -q 'server (dist_sync), .*but no dist_async$' stderr
 done
 
+# ---- a way down, and rules of a policy, that nothing would use ----
+refused 2 '--down terngrad wants --plan shard or server: with --plan gather no mean comes down' \
+	"$CRUMB_TRAIN" --down terngrad
+refused 2 'with --plan gather no' "$CRUMB_TRAIN" --down 'conv=half' --plan device
+# idle POLICY RULE...: lenet runs with the policy, and a line names each rule that applies to no slice of it.
+idle() {
+	policy=$1
+	shift
+	check "$policy" $small --epochs 1 --codec "$policy"
+	for rule in "$@"; do
+		echo "crumb-train: --codec: no slice of lenet is for \"$rule\": there are conv, fc, bias, last"
+	done >want
+	grep '^crumb-train' stderr >got
+	holds "names $# rules" cmp want got
+}
+idle terngrad
+idle 'conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias,batchnorm=raw'
+idle 'conv=half;lstm,embedding=terngrad' 'lstm,embedding=terngrad'
+idle 'batchnorm=half;fc=half;lstm=raw' batchnorm=half lstm=raw
+idle 'conv=half;conv=raw' conv=raw
+none='no slice of lenet is for a rule of "lstm=half;embedding=raw": there are conv, fc, bias, last'
+refused 1 "--codec: $none" $small --codec raw --codec 'lstm=half;embedding=raw'
+refused 1 "--down: $none" $small --plan server --down 'lstm=half;embedding=raw'
+refused 1 'no slice of lenet is for a rule of "last,bias=half": there are fc' $small --flat --codec 'last,bias=half'
+check "fc is for the last layer, too" "$CRUMB_TRAIN" --model resnet20 --data colour-digits:100 --batch 8 --estimate \
+	--codec 'fc=half'
+holds "without a word" sh -c '! grep -q "^crumb-train" stderr'
+
 # ---- a batch by learner ----
-cat >strip_seconds.py <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
-END
 check "--batch" $small --learners 5 --log whole
 check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
 holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
@@ -237,6 +260,30 @@ holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$
 refused 1 'char-lstm judges 11 places' "$CRUMB_TRAIN" --model char-lstm --data idx:columns
 refused 1 'char-lstm has no layer for --dropout' "$CRUMB_TRAIN" --model char-lstm --data text --dropout 0.5
 refused 1 'text has no --augment' "$CRUMB_TRAIN" --model char-lstm --data text --augment shift
+refused 1 'text has no --whiten' "$CRUMB_TRAIN" --model char-lstm --data text --whiten
+refused 1 'lenet has no layer for --carry-state' $small --carry-state
+check "--whiten" "$CRUMB_TRAIN" --model cifarnet --data colour-digits:100 --batch 20 --learners 2 --epochs 1 --whiten \
+	--augment crop --log log
+
+# ---- states that are carried on: nothing moves, so that the loss is that of the order and of the states ----
+fox="$CRUMB_TRAIN --model char-lstm --data text:fox --batch 10 --lr 0 --epochs 2 --log log"
+losses() { grep '"event": "epoch"' log | grep -o '"loss": [^,]*' | cut -d ' ' -f 2 | xargs; }
+# shellcheck disable=SC2086 # lists
+check "each piece from zeros" $fox --learners 1
+zeros=$(losses)
+for learners in 1 3 10; do
+	check "--carry-state, $learners learners" $fox --learners $learners --carry-state
+	carried="${carried:-} $(losses)"
+done
+holds "from zeros all epochs are equal, and not otherwise; how many learners there are changes nothing" python3 -c '
+import math, sys
+a, b = map(float, sys.argv[1].split())
+epochs = list(map(float, sys.argv[2].split()))
+close = lambda x, y: math.isclose(x, y, rel_tol=2e-6)
+assert close(a, b) and len(epochs) == 6, epochs
+for first, second in zip(epochs[::2], epochs[1::2]):
+    assert close(first, epochs[0]) and close(second, epochs[1]), epochs
+    assert not close(first, a) and not close(second, first), (epochs, a)' "$zeros" "$carried"
 
 # ---- probes: what does not arrive is owed, or arrives on average ----
 refused 2 '--probe wants --log' $small --probe 5

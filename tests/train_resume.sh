@@ -83,6 +83,20 @@ for schedule in poly cosine; do
 done
 set -- "$@" --schedule cosine
 
+# ---- states that are carried on ----
+python3 -c 'print("the quick brown fox jumps over the lazy dog, and again. " * 20)' >fox
+fox="$CRUMB_TRAIN --model char-lstm --data text:fox --batch 9 --learners 2 --optimizer adam --lr 0.004 --carry-state"
+# shellcheck disable=SC2086 # a list
+{
+	check "three epochs" $fox --epochs 3 --checkpoint fox3 --log fox3.log
+	check "two" $fox --epochs 2 --checkpoint fox2 --log fox2.log
+	check "and one more" $fox --epochs 3 --checkpoint fox2 --log fox2.log --resume
+}
+check "are the same weights, moments and states" python3 blocks.py fox2/epoch0000003-rank0 fox3/epoch0000003-rank0
+python3 strip.py fox2.log >got
+python3 strip.py fox3.log >want3
+holds "and the same log" cmp got want3
+
 # ---- what is refused ----
 refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
 refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "train/checkpoint.h"
+#include "train/options/difference.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -200,15 +201,9 @@ static bool get_sized(struct stream *s, void *data, size_t size)
 /* Names the first line in which two runs differ. */
 static int of_another_run(const struct stream *s, const char *then, const char *now)
 {
-	size_t a = strcspn(then, "\n"), b = strcspn(now, "\n");
-	while (a == b && then[a] && memcmp(then, now, a) == 0) {
-		then += a + 1;
-		now += b + 1;
-		a = strcspn(then, "\n");
-		b = strcspn(now, "\n");
-	}
-	snprintf(s->why, s->cap, "%s is of another run: then \"%.*s\", now \"%.*s\"", s->path, (int)a, then,
-	         (int)b, now);
+	const struct difference d = find_difference(then, now);
+	snprintf(s->why, s->cap, "%s is of another run: then \"%.*s\", now \"%.*s\"", s->path, d.a_length,
+	         d.a, d.b_length, d.b);
 	return -1;
 }
 

@@ -6,11 +6,13 @@
 #include "exchange/transport.h"
 #include "measure/program.h"
 #include "nets/net.h"
+#include "train/agree.h"
 #include "train/data/data.h"
 #include "train/estimate.h"
 #include "train/options/options.h"
 #include "train/report/log.h"
 #include "train/report/table.h"
+#include "train/idle_rules.h"
 #include "train/train.h"
 
 #include <errno.h>
@@ -31,6 +33,7 @@ static bool drops(const struct net *net)
 static int load(const struct options *o, struct data *data, struct net *net, char *why, size_t cap)
 {
 	if (data_open(data, o->data, why, cap) < 0 || data_augment(data, &o->augment, why, cap) < 0 ||
+	    (o->whiten && data_whiten(data, why, cap) < 0) ||
 	    net_open(net, o->model, data->shape, why, cap) < 0)
 		return -1;
 	if (net->classes != data->classes) {
@@ -46,6 +49,11 @@ static int load(const struct options *o, struct data *data, struct net *net, cha
 	if (o->flat)
 		net_flatten(net);
 	net->dropout = (float)o->dropout;
+	net->carries = o->carry_state;
+	if (o->carry_state && net->states == 0) {
+		snprintf(why, cap, "%s has no layer for --carry-state", o->model->name);
+		return -1;
+	}
 	if (o->dropout > 0 && !drops(net)) {
 		snprintf(why, cap, "%s has no layer for --dropout", o->model->name);
 		return -1;
@@ -111,10 +119,14 @@ static int run(const struct options *options, struct crumb_exchange_net *ranks)
 	char why[4608] = "";
 	int result = load(options, &data, &net, why, sizeof why);
 	if (result == 0)
+		result = agree(options, &data, ranks, why, sizeof why);
+	if (result == 0)
+		result = idle_rules_check(options, &net, !ranks || ranks->rank == 0, why, sizeof why);
+	if (result == 0)
 		result = options->estimate ? estimate_print(options, &data, &net, ranks, why, sizeof why)
 		                           : compare(options, &data, &net, ranks, why, sizeof why);
 	data_close(&data);
-	if (result < 0)
+	if (result < 0 && *why)
 		program_say("crumb-train: %s", why);
 	errno = 0;
 	if (fflush(stdout) || ferror(stdout)) {

@@ -33,8 +33,8 @@ static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_pac
 		          crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer)));
 }
 
-/* Lists the blocks on which the next epoch depends: weights, optimizer, and, from *packers on, this rank's
- * packers; block may be NULL, to count. */
+/* Lists the blocks on which the next epoch depends: weights, optimizer, states, and, from *packers on, this
+ * rank's packers; block may be NULL, to count. */
 static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block,
                           size_t *packers)
 {
@@ -43,6 +43,8 @@ static size_t list_blocks(const struct train *t, struct past *past, struct check
 	add_block(block, &blocks, past, sizeof *past);
 	add_block(block, &blocks, t->param, bytes);
 	add_block(block, &blocks, t->average, bytes);
+	add_block(block, &blocks, t->states[0],
+	          train_own_samples(t) * t->setting->net->states * sizeof(float));
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
 		add_block(block, &blocks, t->moment[i], bytes);
 	*packers = blocks;

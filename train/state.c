@@ -24,6 +24,13 @@ size_t train_test_chunks(const struct train_setting *s)
 	return (s->data->test.count + TEST_CHUNK - 1) / TEST_CHUNK;
 }
 
+size_t train_own_samples(const struct train *t)
+{
+	const struct options *o = t->setting->options;
+	return split_first(o->batch, o->learners, t->first + t->own) -
+	       split_first(o->batch, o->learners, t->first);
+}
+
 static float *floats(size_t n)
 {
 	if (n > (SIZE_MAX - CACHE_LINE) / sizeof(float))
@@ -50,6 +57,8 @@ void train_close(struct train *t)
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
 		free(t->moment[i]);
 	free(t->average);
+	for (size_t i = 0; i < 2; i++)
+		free(t->states[i]);
 	free(t->tested);
 	free(t->statistics);
 	free(t->mean);
@@ -92,6 +101,9 @@ static bool allocate(struct train *t)
 		return false;
 	if (s->options->average > 0 && !(t->average = floats(n)))
 		return false;
+	for (size_t i = 0; i < 2 && s->net->carries; i++)
+		if (!(t->states[i] = floats(train_own_samples(t) * s->net->states + 1)))
+			return false;
 	for (size_t i = 0; i < t->workers; i++)
 		if (!(t->worker[i] = worker_open(s->net, s->data)))
 			return false;
@@ -113,8 +125,6 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 		return -1;
 	}
 	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
-	snprintf(t->agreed, sizeof t->agreed, "%s%zu epochs, a checkpoint every %zu, resumed: %d", t->run,
-	         o->epochs, o->checkpoint ? o->every : 0, o->resume);
 	const bool tuned = crumb_script_meant(t->codec);
 	const struct crumb_exchange_config config = {
 	        .slices = tuned ? net->slice : t->slice,
@@ -123,7 +133,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
 	        .node_size = (unsigned)o->node_size,
-	        .model = t->agreed,
+	        .model = t->run,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
 	        .net = s->ranks,

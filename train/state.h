@@ -28,8 +28,8 @@ struct told {
 struct train {
 	const struct train_setting *setting;
 	const char *codec;
-	char run[4096];         /* identifies the run: lines of what has to be the same when it goes on */
-	char agreed[4224];      /* and what ranks have to agree on besides; lives as long as the exchange */
+	char run[4096]; /* identifies the run: lines of what has to be the same on all ranks and when it goes
+	                   on */
 	struct worker **worker; /* one a thread */
 	size_t workers;
 	struct crumb_slice *slice; /* the network's slices, cut as the plan wants */
@@ -42,14 +42,16 @@ struct train {
 	float *average;                        /* of the parameters; NULL: none is wanted */
 	float *tested;                         /* a test's parameters and statistics */
 	float *statistics;                     /* by chunk */
-	float **grad;                          /* by own learner */
-	float *share;                          /* of a batch, by learner of all */
-	double *loss;                          /* of a step, by own learner */
-	struct told *mine;                     /* by own learner */
-	struct told *all;                      /* by learner of all */
-	uint32_t *order;                       /* of the epoch's samples */
-	size_t step;                           /* since the start of the run */
-	uint64_t moves;                        /* of the parameters: steps that were not skipped */
+	float *states[2];  /* of the own learners' samples: at this step's begin and end; NULL unless they are
+	                      carried */
+	float **grad;      /* by own learner */
+	float *share;      /* of a batch, by learner of all */
+	double *loss;      /* of a step, by own learner */
+	struct told *mine; /* by own learner */
+	struct told *all;  /* by learner of all */
+	uint32_t *order;   /* of the epoch's samples */
+	size_t step;       /* since the start of the run */
+	uint64_t moves;    /* of the parameters: steps that were not skipped */
 	struct progress progress;
 	struct arrival *arrival;   /* NULL: nobody asked, or there are other ranks */
 	struct layer_probe *probe; /* by layer; NULL: nobody asked, or the first learner is not here */
@@ -65,6 +67,9 @@ size_t train_steps(const struct train_setting *setting);
 
 /* Returns the tasks of a test. */
 size_t train_test_chunks(const struct train_setting *setting);
+
+/* Returns the samples of a batch that this rank's learners have. */
+size_t train_own_samples(const struct train *train);
 
 /* Opens the exchange, allocates, and initialises the parameters. 0, or -1 with a line in why. On any outcome
  * train_close may follow. */

@@ -7,6 +7,7 @@
 #include "exchange/team.h"
 #include "exchange/transport.h"
 #include "train/data/random.h"
+#include "train/data/text.h"
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
 #include "train/report/layer_probe.h"
@@ -32,9 +33,16 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 {
 	struct train *t = arg;
 	const struct options *o = t->setting->options;
-	const uint32_t *index = t->batch + split_first(o->batch, o->learners, t->first + l);
+	const size_t first = split_first(o->batch, o->learners, t->first + l);
 	const size_t n = split_size(o->batch, o->learners, t->first + l);
-	if (worker_gradient(t->worker[thread], t->param, index, n, t->grad[l], &t->loss[l]) < 0)
+	struct worker_states states;
+	if (t->states[0]) {
+		const size_t at =
+		        (first - split_first(o->batch, o->learners, t->first)) * t->setting->net->states;
+		states = (struct worker_states){t->states[0] + at, t->states[1] + at};
+	}
+	if (worker_gradient(t->worker[thread], t->param, t->batch + first, n, t->states[0] ? &states : NULL,
+	                    t->grad[l], &t->loss[l]) < 0)
 		t->failed[thread] = true;
 	if (o->decay_first)
 		optimizer_decay(t->grad[l], t->param, t->setting->net->parameters, (float)o->weight_decay);
@@ -130,6 +138,9 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs) *
 	          schedule_warmup(o->warmup, epoch + 1 / (double)train_steps(t->setting));
 	t->moves++;
+	float *ended = t->states[1];
+	t->states[1] = t->states[0];
+	t->states[0] = ended;
 	if (run_tasks(t, optimizer_task, chunks, why, cap) < 0)
 		return -1;
 	report->compute_seconds += crumb_seconds() - exchanged;
@@ -267,7 +278,10 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	const double begin = crumb_seconds();
 	*report = (struct report){.epoch = epoch};
 	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
-	random_order(&random, t->order, s->data->train.count);
+	if (s->net->carries)
+		text_order(t->order, s->data->train.count, s->options->batch);
+	else
+		random_order(&random, t->order, s->data->train.count);
 	for (size_t i = 0; i < t->workers; i++)
 		worker_epoch(t->worker[i], s->options->seed, epoch);
 	crumb_exchange_reset_stats(t->exchange);

@@ -78,9 +78,9 @@ static int failed(struct worker *worker, const struct pass *pass)
 	return -1;
 }
 
-/* Runs n samples forward; worker->label has their labels. NULL on failure. */
+/* Runs n samples forward, from these states; worker->label has their labels. NULL on failure. */
 static struct pass *forward(struct worker *worker, enum pass_use use, const float *param,
-                            const struct samples *from, const uint32_t *index, size_t n)
+                            const struct samples *from, const uint32_t *index, size_t n, const float *states)
 {
 	const size_t places = (size_t)worker->net->places;
 	struct pass *pass = pass_for(worker, n, use);
@@ -95,6 +95,8 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 	for (size_t i = 0; i < n && use == PASS_TRAIN; i++)
 		pass_drop(pass, i,
 		          random_stream(worker->seed, RANDOM_DROPOUT, worker->epoch << 32 | index[i]));
+	for (size_t i = 0; i < n && worker->net->carries; i++)
+		pass_begin_state(pass, i, states ? states + i * worker->net->states : NULL);
 	if (pass_forward(pass, param) < 0) {
 		failed(worker, pass);
 		return NULL;
@@ -102,18 +104,21 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 	return pass;
 }
 
-int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n, float *grad,
-                    double *loss)
+int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n,
+                    const struct worker_states *states, float *grad, double *loss)
 {
 	const size_t classes = (size_t)worker->net->classes, places = (size_t)worker->net->places;
 	const size_t parts = (n + MOST - 1) / MOST;
 	double sum = 0;
 	for (size_t p = 0; p < parts; p++) {
 		const size_t first = split_first(n, parts, p), size = split_size(n, parts, p);
-		struct pass *pass =
-		        forward(worker, PASS_TRAIN, param, &worker->data->train, index + first, size);
+		const size_t state = first * worker->net->states;
+		struct pass *pass = forward(worker, PASS_TRAIN, param, &worker->data->train, index + first,
+		                            size, states ? states->from + state : NULL);
 		if (!pass)
 			return -1;
+		for (size_t i = 0; i < size && states; i++)
+			pass_end_state(pass, i, states->to + state + i * worker->net->states);
 		const float *logits = pass_logits(pass);
 		sum += loss_sum(logits, worker->label, size * places, classes, NULL);
 		loss_gradient(logits, worker->label, size * places, classes, 1.0f / (float)(n * places),
@@ -134,7 +139,7 @@ int worker_statistics(struct worker *worker, const float *param, const uint32_t 
 	memset(statistics, 0, floats * sizeof *statistics);
 	for (size_t p = 0; p < parts; p++) {
 		struct pass *pass = forward(worker, PASS_TRAIN, param, &worker->data->train,
-		                            index + split_first(n, parts, p), split_size(n, parts, p));
+		                            index + split_first(n, parts, p), split_size(n, parts, p), NULL);
 		if (!pass)
 			return -1;
 		pass_statistics(pass, worker->part);
@@ -152,7 +157,7 @@ int worker_test(struct worker *worker, const float *param, size_t first, size_t 
 		size = n - done < MOST ? n - done : MOST;
 		for (size_t i = 0; i < size; i++)
 			index[i] = (uint32_t)(first + done + i);
-		struct pass *pass = forward(worker, PASS_TEST, param, &worker->data->test, index, size);
+		struct pass *pass = forward(worker, PASS_TEST, param, &worker->data->test, index, size, NULL);
 		if (!pass)
 			return -1;
 		size_t wrong;

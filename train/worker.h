@@ -16,10 +16,17 @@ void worker_close(struct worker *worker);
 /* Sets the seed and epoch of augmentation and dropout; 0 and 0 before. */
 void worker_epoch(struct worker *worker, uint64_t seed, uint64_t epoch);
 
+/* The LSTMs' states of samples, [n][net->states], before and after. */
+struct worker_states {
+	const float *from;
+	float *to;
+};
+
 /* Computes the gradient (net->parameters floats, overwritten) of the mean loss over these n training samples,
- * and that loss: a pure function of param, the samples and worker_epoch's. 0, or -1 and worker_why. */
-int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n, float *grad,
-                    double *loss);
+ * and that loss: a pure function of param, the samples, their states and worker_epoch's. states: NULL unless
+ * the net carries them; for one that does, NULL means zeros. 0, or -1 and worker_why. */
+int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n,
+                    const struct worker_states *states, float *grad, double *loss);
 
 /* Computes batch normalisation's statistics, net->statistics floats, over these n training samples: means
  * over parts of at most WORKER_MOST samples. 0, or -1 and worker_why. */

@@ -257,7 +257,7 @@ static int choose(struct crumb_tuner *t, char *why, size_t cap)
 		return error;
 	const struct crumb_auto_choice plain = crumb_auto_plain(&t->setting, &x), before = t->choice;
 	const double extra = x.step - crumb_auto_predict(&t->setting, &x, &before);
-	if (t->next == FIRST_CHOICE * LATER)
+	if (t->next == (uint64_t)FIRST_CHOICE * LATER)
 		t->plain_extra = extra;
 	t->choice = crumb_auto_choose(&t->setting, &x, &before, t->plain_extra);
 	const bool stays = crumb_auto_same(&t->setting, &t->choice, &before);

@@ -16,7 +16,7 @@ struct crumb_packer {
 	uint64_t step;     /* frames packed */
 	uint32_t agreed;   /* 1: the shared statistics of this step are in the codec's floats */
 	uint32_t measured; /* 1: crumb_measure has been called for this step */
-	uint64_t reserved[4];
+	uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
 

@@ -53,7 +53,7 @@ static bool usable_16(const uint8_t *grad, size_t n, int16_t most)
 	bad[0] |= bad[1] | bad[2] | bad[3];
 	int16_t any = 0;
 	for (size_t k = 0; k < sizeof(words) / 2; k++)
-		any |= bad[0][k];
+		any = (int16_t)(any | bad[0][k]);
 	return !any;
 }
 

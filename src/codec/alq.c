@@ -6,8 +6,15 @@
 #include "payload/adapt.h"
 #include "fit/fit.h"
 
+enum { SOLVER = ADAPT_KEYS }; /* the key */
+enum { DESCENT = 1 };
+__attribute__((unused)) static const char *const solvers[] = {"coordinates", "descent", NULL};
+
+typedef void descend(const struct fit_law *law, double *level, size_t count);
+
 /* Descends from the levels in use and from both of the paper's starts, and takes the best of the three. */
-static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
+static void choose_best(const struct fit_law *law, double *level, size_t count, double lo,
+                        const double *previous, descend *descend)
 {
 	double best = crumb_fit_psi(law, level, count);
 	for (int start = 0; start < 3; start++) {
@@ -16,10 +23,10 @@ static void choose(const struct fit_law *law, double *level, size_t count, doubl
 		if (start == 1)
 			crumb_fit_uniform(other, count, lo);
 		if (start == 2)
-			crumb_fit_powers(other, count, lo, 0.5);
+			crumb_fit_powers(other, count, lo, crumb_fit_start(count, lo));
 		if (start && !__builtin_memcmp(other, previous, count * sizeof *other))
 			continue;
-		crumb_fit_alq(law, other, count);
+		descend(law, other, count);
 		const double psi = crumb_fit_psi(law, other, count);
 		if (psi < best) {
 			best = psi;
@@ -28,9 +35,23 @@ static void choose(const struct fit_law *law, double *level, size_t count, doubl
 	}
 }
 
+static void by_coordinates(const struct fit_law *law, double *level, size_t count)
+{
+	crumb_fit_alq(law, level, count);
+}
+static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
+{
+	choose_best(law, level, count, lo, previous, by_coordinates);
+}
+static void choose_by_gradient(const struct fit_law *law, double *level, size_t count, double lo,
+                               const double *previous)
+{
+	choose_best(law, level, count, lo, previous, crumb_fit_gradient);
+}
+
 static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 {
-	crumb_adapt_agree(p, stat, learners, choose);
+	crumb_adapt_agree(p, stat, learners, p->codec.value[SOLVER] == DESCENT ? choose_by_gradient : choose);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -38,12 +59,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	struct levels levels = {LEVELS_TABLE, levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0), {0}};
 	__builtin_memcpy(levels.at, packer_floats(p), levels.count * sizeof *levels.at);
-	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
+	return levels_pack(p, grad, type, &levels, (enum levels_norm)p->codec.value[ADAPT_NORM], dst, out);
 }
 
 CODEC_INFO(alq, .id = 15, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUMB_CODEC_AGREES, .name = "alq",
-           .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)", .keys = ADAPT_KEYS,
-           .key = {ADAPT_OWN_KEYS});
+           .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)", .keys = SOLVER + 1,
+           .key = {ADAPT_OWN_KEYS, {"solver", "how levels are found", 0, 0, 1, 1, solvers}});
 
 LEVELS_CODEC(alq, LEVELS_TABLE, true, .pack = pack, .floats = crumb_adapt_floats,
              .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,

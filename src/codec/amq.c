@@ -22,7 +22,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const uint32_t count = levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0);
 	struct levels levels;
 	levels_powers(&levels, count, packer_floats(p)[count - 2]);
-	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
+	return levels_pack(p, grad, type, &levels, (enum levels_norm)p->codec.value[ADAPT_NORM], dst, out);
 }
 
 CODEC_INFO(amq, .id = 16, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUMB_CODEC_AGREES, .name = "amq",

@@ -47,7 +47,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	levels_walk(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, visit, &s);
 	crumb_histogram_add_bucket(&s.histogram);
 	struct histogram_law law;
-	double level[CRUMB_FIT_LEVELS];
+	double level[OPTIMUM_LEVELS];
 	crumb_histogram_law(&law, s.histogram.mass);
 	const double psi = s.histogram.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
 	for (uint32_t k = 0; k < count && s.histogram.top > 0 && psi <= 1e300; k++)

@@ -194,6 +194,14 @@ void crumb_fit_powers(double *level, size_t count, double lo, double p)
 	}
 }
 
+double crumb_fit_start(size_t count, double lo)
+{
+	double p = 0.5;
+	for (size_t positive = positive_levels(count, lo); positive > 16; positive /= 2)
+		p = sqrt(p);
+	return p;
+}
+
 /* Returns Psi of one interval; rounding may leave less than 0. */
 static double between(const double m[3], double a, double c)
 {
@@ -211,16 +219,16 @@ double crumb_fit_psi(const struct fit_law *law, const double *level, size_t coun
 	return psi;
 }
 
-/* Moves *level, one of the count levels at all, unless that raises Psi; returns Psi. */
-static double move(const struct fit_law *law, double *all, size_t count, double *level, double to, double psi)
+/* Returns Psi of the two intervals that end and begin at l. */
+static double beside(const struct fit_law *law, const double *l) { return crumb_fit_psi(law, l - 1, 3); }
+
+/* Moves a level, unless that raises Psi. */
+static void move(const struct fit_law *law, double *l, double to)
 {
-	const double from = *level;
-	*level = to;
-	const double moved = crumb_fit_psi(law, all, count);
-	if (moved <= psi)
-		return moved;
-	*level = from;
-	return psi;
+	const double from = *l, before = beside(law, l);
+	*l = to;
+	if (!(beside(law, l) <= before))
+		*l = from;
 }
 
 /* Returns the best place between a and c: there the mass above a is the integral of (c - r) / (c - a), as the
@@ -255,12 +263,11 @@ static double best_between(const struct fit_law *law, double a, double now, doub
 
 static double sweep(const struct fit_law *law, double *level, size_t count, bool downward)
 {
-	double psi = crumb_fit_psi(law, level, count);
 	for (size_t j = 1; j + 1 < count; j++) {
 		double *l = downward ? level + count - 1 - j : level + j;
-		psi = move(law, level, count, l, best_between(law, l[-1], l[0], l[1]), psi);
+		move(law, l, best_between(law, l[-1], l[0], l[1]));
 	}
-	return psi;
+	return crumb_fit_psi(law, level, count);
 }
 
 double crumb_fit_descend(const struct fit_law *law, double *level, size_t count)
@@ -323,8 +330,9 @@ static double newton_step(const struct fit_law *law, double *level, size_t count
 static size_t converge(const struct fit_law *law, double *level, size_t count, bool downward)
 {
 	double psi = crumb_fit_psi(law, level, count);
+	const size_t most = count > 16 ? 8 : 64;
 	size_t sweeps = 0;
-	for (bool gains = true; gains && sweeps < 64; sweeps++) {
+	for (bool gains = true; gains && sweeps < most; sweeps++) {
 		const double before = psi;
 		psi = newton_step(law, level, count, sweep(law, level, count, downward));
 		gains = before - psi > 1e-4 * before;
@@ -342,6 +350,41 @@ size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count)
 	if (crumb_fit_psi(law, other, count) < crumb_fit_psi(law, level, count))
 		memcpy(level, other, count * sizeof *other);
 	return up > down ? up : down;
+}
+
+static double limited(double step, double most) { return step > most ? most : step < -most ? -most : step; }
+
+void crumb_fit_gradient_step(const struct fit_law *law, double *level, size_t count, double rate)
+{
+	double step[CRUMB_FIT_LEVELS], coupling;
+	for (size_t j = 1; j + 1 < count; j++)
+		step[j] = limited(rate * derivative(law, level + j, &coupling),
+		                  0.49 * nearer_distance(level + j));
+	for (size_t j = 1; j + 1 < count; j++)
+		level[j] -= step[j];
+}
+
+void crumb_fit_gradient(const struct fit_law *law, double *level, size_t count)
+{
+	double psi = crumb_fit_psi(law, level, count), rate = 0.1, to[CRUMB_FIT_LEVELS];
+	for (int step = 0; step < 1024; step++) {
+		memcpy(to, level, count * sizeof *to);
+		crumb_fit_gradient_step(law, to, count, rate);
+		bool apart = true;
+		for (size_t j = 0; j + 1 < count; j++)
+			apart = apart && to[j + 1] - to[j] >= CRUMB_FIT_GAP;
+		const double there = apart ? crumb_fit_psi(law, to, count) : INFINITY;
+		if (!(there < psi)) {
+			rate /= 2;
+			continue;
+		}
+		memcpy(level, to, count * sizeof *to);
+		const double gain = psi - there;
+		psi = there;
+		rate *= 2;
+		if (!(gain > 1e-6 * psi))
+			return;
+	}
 }
 
 /* ---- AMQ -------------------------------------------------------------------------------------------- */

@@ -74,6 +74,10 @@ void crumb_fit_magnitude(struct fit_magnitude *m, const struct fit_law *of);
 void crumb_fit_uniform(double *level, size_t count, double lo);
 void crumb_fit_powers(double *level, size_t count, double lo, double p);
 
+/* Returns p of the exponential start: the paper's 1/2 for up to 16 positive levels; for more the root of
+ * that, as often as they are halved, so that the smallest level stays above 2^-16. */
+double crumb_fit_start(size_t count, double lo);
+
 double crumb_fit_psi(const struct fit_law *law, const double *level, size_t count);
 
 /* Coordinate descent (Theorem 1): moves each inner level, in ascending order, to the best place between its
@@ -81,13 +85,21 @@ double crumb_fit_psi(const struct fit_law *law, const double *level, size_t coun
 double crumb_fit_descend(const struct fit_law *law, double *level, size_t count);
 
 /* The most levels and bins, where a function says so. */
-enum { CRUMB_FIT_LEVELS = 16, CRUMB_FIT_BINS = 384 };
+enum { CRUMB_FIT_LEVELS = 256, CRUMB_FIT_BINS = 384 };
 
 /* ALQ: coordinate descent from the given levels, at most CRUMB_FIT_LEVELS, with a step of Newton's method on
- * all levels after each sweep, until both together gain no more than 1e-4 of Psi or 64 sweeps are done. Once
- * with sweeps upward and once with sweeps downward; the better is kept. Returns the sweeps of the longer. Psi
- * does not rise. The levels found are a local minimum: try several starts. */
+ * all levels after each sweep, until both together gain no more than 1e-4 of Psi or 64 sweeps are done, 8 of
+ * more than 16 levels. Once with sweeps upward and once with sweeps downward; the better is kept. Returns the
+ * sweeps of the longer. Psi does not rise. The levels found are a local minimum: try several starts. */
 size_t crumb_fit_alq(const struct fit_law *law, double *level, size_t count);
+
+/* Gradient descent: moves all inner levels together by rate times the derivative of Psi, each by at most 0.49
+ * of the distance to its nearer neighbour (eq. 6 and 7). */
+void crumb_fit_gradient_step(const struct fit_law *law, double *level, size_t count, double rate);
+
+/* Takes such steps until one gains no more than 1e-6 of Psi, or 1024. A step that would raise Psi is not
+ * taken, and halves the rate; one that is taken doubles it. */
+void crumb_fit_gradient(const struct fit_law *law, double *level, size_t count);
 
 /* AMQ: returns the multiplier p whose powers, as crumb_fit_powers lays them out, have the least Psi over
  * 2^-16 < p < 1, by a grid in log p and golden section; or previous, which may be 0 for none, if that is no

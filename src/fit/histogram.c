@@ -26,3 +26,15 @@ void crumb_histogram_law(struct histogram_law *law, const double *mass)
 	crumb_fit_histogram(&law->of, law->edge, mass, HISTOGRAM_BINS,
 	                    (double *const[]){law->sum[0], law->sum[1], law->sum[2]});
 }
+
+void crumb_histogram_of(struct histogram_law *law, double *mass, const struct fit_law *of)
+{
+	double m[3];
+	memset(mass, 0, HISTOGRAM_BINS * sizeof *mass);
+	crumb_histogram_law(law, mass);
+	for (size_t i = 0; i < HISTOGRAM_BINS; i++) {
+		of->moments(of, law->edge[i], law->edge[i + 1], m);
+		mass[i] = m[0];
+	}
+	crumb_histogram_law(law, mass);
+}

@@ -44,4 +44,7 @@ struct histogram_law {
 /* mass: HISTOGRAM_BINS masses, which must outlive the law. */
 void crumb_histogram_law(struct histogram_law *law, const double *mass);
 
+/* Sets the masses to those of another law on [-1, 1], and makes their law. */
+void crumb_histogram_of(struct histogram_law *law, double *mass, const struct fit_law *of);
+
 #endif

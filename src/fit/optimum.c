@@ -84,7 +84,7 @@ double crumb_fit_optimum(const struct fit_histogram *h, double *level, size_t co
 	find_places(&places, h, count);
 	const size_t last = places.count - 1;
 	struct stage stage = {.places = &places};
-	uint16_t from[CRUMB_FIT_LEVELS][PLACES]; /* of every stage */
+	uint16_t from[OPTIMUM_LEVELS][PLACES]; /* of every stage */
 	stage.psi[0] = 0;
 	for (size_t c = 1; c <= last; c++)
 		stage.psi[c] = INFINITY;

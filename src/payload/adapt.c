@@ -131,7 +131,8 @@ void crumb_adapt_measure(struct crumb_packer *p, const void *grad, enum crumb_dt
 	const bool normalized = codec->value[ADAPT_NORMALIZED] != 0,
 	           normal = codec->value[ADAPT_MODEL] == NORMAL;
 	struct measured s = {.normalized = normalized, .normal = normal, .single = p->n <= LEVELS_BLOCK};
-	walk(grad, type, p->n, (size_t)codec->value[LEVELS_BUCKET], LEVELS_L2, visit, &s);
+	walk(grad, type, p->n, (size_t)codec->value[LEVELS_BUCKET],
+	     (enum levels_norm)codec->value[ADAPT_NORM], visit, &s);
 	end_bucket(&s);
 	*stat++ = s.top * NORM_UNIT;
 	for (size_t i = 0; i < HISTOGRAM_BINS; i++)
@@ -227,7 +228,7 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 	       all[CRUMB_FIT_LEVELS];
 	for (size_t l = 0; l < learners; l++)
 		top = (double)stat[l * stride] > top ? (double)stat[l * stride] : top;
-	crumb_fit_powers(previous, own, lo, 0.5);
+	crumb_fit_powers(previous, own, lo, crumb_fit_start(own, lo));
 	for (size_t k = 0; k < own && level[0] != 0; k++)
 		previous[k] = (double)level[count - own + k];
 
@@ -244,6 +245,10 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 		const size_t parts = normal_parts(part, stat, learners, stride, normalized);
 		crumb_fit_mixture(&mixture, part, parts, -1, 1);
 		law = parts ? &mixture.law : NULL;
+		if (law && own > 16) { /* many intervals, each of which would go through all parts */
+			crumb_histogram_of(&empirical, mass, law);
+			law = &empirical.of.law;
+		}
 	}
 	memcpy(next, previous, sizeof next);
 	if (law && zero) {

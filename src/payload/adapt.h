@@ -11,15 +11,21 @@
 
 #include "payload/levels.h"
 
-enum { ADAPT_ZERO = LEVELS_OWN, ADAPT_NORMALIZED, ADAPT_MODEL, ADAPT_EVERY, ADAPT_KEYS }; /* the keys */
-#define ADAPT_OWN_KEYS                                                                                       \
-	LEVELS_KEYS(3, 4, 8192), LEVELS_ZERO_KEY(0),                                                         \
-	        {"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, levels_zero_one}, \
-	        {"model", "what the coordinates' law is taken for", 0, 0, 1, 1, adapt_models},               \
-	{                                                                                                    \
-		"every", "steps between updates; there is one at steps 0 and 100, too", 2000, 1, 1 << 24, 1, \
-		        NULL                                                                                 \
-	}
+enum {
+	ADAPT_ZERO = LEVELS_OWN,
+	ADAPT_NORMALIZED,
+	ADAPT_MODEL,
+	ADAPT_EVERY,
+	ADAPT_NORM,
+	ADAPT_KEYS
+}; /* the keys */
+#define ADAPT_OWN_KEYS                                                                                        \
+	LEVELS_KEYS(3, 8, 8192), LEVELS_ZERO_KEY(0),                                                          \
+	        {"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, levels_zero_one},  \
+	        {"model", "what the coordinates' law is taken for", 0, 0, 1, 1, adapt_models},                \
+	        {"every", "steps between updates; there is one at steps 0 and 100, too", 2000, 1, 1 << 24, 1, \
+	         NULL},                                                                                       \
+	        LEVELS_NORM_KEY(LEVELS_L2)
 __attribute__((unused)) static const char *const adapt_models[] = {"empirical", "normal", NULL};
 
 /* Chooses count levels of less Psi (fit/fit.h) than the previous ones under a law; ascending, from lo = -1,

@@ -161,17 +161,17 @@ bucket_scaling(const void *grad, enum crumb_dtype type, size_t first, size_t siz
 /* ---- rounding ------------------------------------------------------------------------------- */
 
 /* HALVES are 0 and powers of two, which need no table. With short registers these are a TABLE, too, which
- * saves a loop. */
-enum rounding_kind { EVEN, HALVES, TABLE };
+ * saves a loop. SEARCH is for more levels than a table has. */
+enum rounding_kind { EVEN, HALVES, TABLE, SEARCH };
 
 /* The constants of rounding to a set of levels. */
 struct rounding {
 	uint32_t count;
 	float scale; /* 2^24 times the levels in [0, 1] (EVEN), or 1 / the smallest power (HALVES) */
-	/* TABLE: the levels but the last, then 2s. The last entry is not looked up, but belongs to the table
-	 * that starts at the second. */
-	float from[V16 + 1];
-	float width[V16]; /* to the next level, times 2^-24 */
+	/* TABLE and SEARCH: the levels but the last, then 2s. The last entry is not looked up, but belongs to
+	 * the table that starts at the second. */
+	float from[LEVELS_MAX_COUNT + 1];
+	float width[LEVELS_MAX_COUNT]; /* to the next level, times 2^-24 */
 };
 
 static bool are_halves(const struct levels *levels)
@@ -184,7 +184,8 @@ static struct rounding rounding_to(const struct levels *levels)
 	struct rounding r = {.count = levels->count, .scale = (float)(levels->count - 1) * 0x1p23f};
 	if (are_halves(levels))
 		r.scale = 0x1p24f / levels->at[levels->count / 2 + 1];
-	for (uint32_t k = 0; k < V16 && levels->form != LEVELS_EVEN; k++) {
+	const uint32_t entries = levels->count > V16 ? LEVELS_MAX_COUNT : V16;
+	for (uint32_t k = 0; k < entries && levels->form != LEVELS_EVEN; k++) {
 		const bool last = k + 1 >= levels->count;
 		r.from[k] = last ? 2 : levels->at[k];
 		r.width[k] = last ? 0 : (levels->at[k + 1] - levels->at[k]) * 0x1p-24f;
@@ -242,6 +243,18 @@ V16_FN v16i round_table(v16f y, v16f u, const struct rounding *r)
 	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_lookup(width, k))), k, v16_seti(1));
 }
 
+V16_FN v16i round_search(v16f y, v16f u, const struct rounding *r)
+{
+	v16i k = v16_seti(0);
+	for (uint32_t step = 1u << (bit_width(r->count - 1) - 1); step; step /= 2) {
+		const v16i up = v16_ori(k, v16_seti(step));
+		k = v16_bits_of(
+		        v16_pick(v16_ge(y, v16_gather(r->from, up)), v16_of_bits(up), v16_of_bits(k)));
+	}
+	const v16f rest = v16_sub(y, v16_gather(r->from, k));
+	return v16_addi_where(v16_gt(rest, v16_mul(u, v16_gather(r->width, k))), k, v16_seti(1));
+}
+
 /* Not inlined: it is rare. */
 static __attribute__((noinline)) void lift_block(float block[LEVELS_BLOCK], float lift)
 {
@@ -269,7 +282,8 @@ V16_FN void round_block(struct codes_out *codes, const struct block_source *s, r
 		codes_join(codes,
 		           kind == EVEN     ? round_even(y, u, r)
 		           : kind == HALVES ? round_halves(y, u, r)
-		                            : round_table(y, v16_float_of(u), r),
+		           : kind == TABLE  ? round_table(y, v16_float_of(u), r)
+		                            : round_search(y, v16_float_of(u), r),
 		           i / V16, wide);
 	}
 }
@@ -308,7 +322,7 @@ V16_FN void pack_buckets(struct crumb_packer *p, const void *grad, enum crumb_dt
 			if (i % SUM_BLOCK == 0)
 				random = rng_at(p->seed, p->step, i);
 			const struct block_source source = {at, inverse, grad, width * i + ahead, width};
-			if (kind == EVEN && codes.bits > 4)
+			if (kind == SEARCH || (kind == EVEN && codes.bits > 4))
 				round_block(&codes, &source, &random, r, kind, true);
 			else
 				round_block(&codes, &source, &random, r, kind, false);
@@ -348,6 +362,7 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
 	const enum rounding_kind kind = levels->form == LEVELS_EVEN            ? EVEN
+	                                : levels->count > V16                  ? SEARCH
 	                                : V16_LANES >= 8 && are_halves(levels) ? HALVES
 	                                                                       : TABLE;
 	const unsigned bits = bit_width(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
@@ -366,8 +381,10 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		PACK(EVEN);
 	else if (kind == HALVES)
 		PACK(HALVES);
-	else
+	else if (kind == TABLE)
 		PACK(TABLE);
+	else
+		PACK(SEARCH);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
 	return (size_t)(first - dst) + (coding == LEVELS_FIXED ? fixed_bytes(bits, n)

@@ -31,8 +31,7 @@ static bool levels_open(struct levels_payload *p, const struct frame *frame)
 		return false;
 	const uint32_t count = get_u16(frame->payload + 4), form = get_u16(frame->payload + 6);
 	const unsigned bits = count > 1 ? bit_width(count - 1) : 0;
-	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) ||
-	    form > LEVELS_TABLE || (form != LEVELS_EVEN && count > V16))
+	if (bits < 2 || bits > 8 || (count != 1u << bits && count != (1u << bits) - 1) || form > LEVELS_TABLE)
 		return false;
 	p->levels.form = (enum levels_form)form;
 	p->levels.count = count;

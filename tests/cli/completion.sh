@@ -99,4 +99,31 @@ if [ -n "${CRUMB_TRAIN:-}" ]; then
 	offers_words "crumb-train "
 fi
 holds "no error on the way" test ! -s errors
+
+# ---- zsh offers what bash does, which takes a word for a whole ----
+if command -v zsh >/dev/null; then
+	mkdir -p share/bash-completion/completions share/zsh/site-functions
+	cp "$SOURCE/cli/completion.bash" share/bash-completion/completions/crumb
+	cp "$SOURCE/cli/completion.zsh" share/zsh/site-functions/_crumb
+	cat >offer.zsh <<'END'
+fpath=($PWD/share/zsh/site-functions $fpath)
+autoload -Uz _crumb
+compset() { PREFIX=${PREFIX#*=} }
+compadd() { while [[ $1 != -- ]]; do shift; done; shift; (($#)) && print -rl -- "$@" }
+_default() { print files }
+while IFS= read -r line; do
+	words=(${(z)line}) CURRENT=0
+	[[ $line == *\  ]] && words+=("")
+	CURRENT=$#words PREFIX=$words[-1]
+	_crumb
+done
+END
+	sed 's/^COMP_WORDBREAKS=.*/COMP_WORDBREAKS=/' offer.bash >whole.bash
+	for line in "crumb " "crumb pa" "crumb pack -" "crumb pack -c " "crumb pack -c adacomp:bin=50,coding=ent" \
+		"crumb pack --codec=adacomp:bi" "crumb plan -m vgg" "crumb pack x"; do
+		printf '%s\n' "$line" | bash --norc whole.bash | sed 's/^$/files/' | sort >want
+		printf '%s\n' "$line" | zsh -f offer.zsh | sort >found
+		holds "in zsh, after \"$line\": $(tr '\n' ' ' <found)" cmp found want
+	done
+fi
 finish

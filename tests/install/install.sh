@@ -37,6 +37,7 @@ major=${VERSION%%.*}
 	for tool in crumb crumb-train; do
 		echo "./share/bash-completion/completions/$tool"
 	done
+	echo ./share/zsh/site-functions/_crumb
 	for page in crumb.1 crumb-codecs.7 crumb.3 crumb_exchange.3; do
 		echo "./share/man/man${page##*.}/$page"
 	done

@@ -322,12 +322,12 @@ def write_nuqsgd(grad, _residual, bits, bucket, norm, seed, step, coding, zero=1
     return write_levels(grad, POWERS, 2**bits - zero, bucket, norm, seed, step, array("f", [0.5]), coding)
 
 
-def write_amq(grad, _residual, bits, bucket, zero, seed, step, shape, coding, **_how_they_are_chosen):
-    return write_levels(grad, POWERS, 2**bits - zero, bucket, "l2", seed, step, shape, coding)
+def write_amq(grad, _residual, bits, bucket, zero, norm, seed, step, shape, coding, **_how_they_are_chosen):
+    return write_levels(grad, POWERS, 2**bits - zero, bucket, norm, seed, step, shape, coding)
 
 
-def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, **_how_they_are_chosen):
-    return write_levels(grad, TABLE, 2**bits - zero, bucket, "l2", seed, step, shape, coding)
+def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, norm="l2", **_how_they_are_chosen):
+    return write_levels(grad, TABLE, 2**bits - zero, bucket, norm, seed, step, shape, coding)
 
 
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,

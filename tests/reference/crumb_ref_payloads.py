@@ -292,7 +292,7 @@ def read_levels(flags, n, payload):
     bits, buckets = bits_of(count), ceil_div(n, bucket or n)
     need(bucket % 128 == 0 and 128 <= bucket <= 2**15, f"buckets of {bucket}")
     need(2 <= bits <= 8 and count >= 2**bits - 1, f"{count} levels")
-    need(form == EVEN or form in (POWERS, TABLE) and count <= 16, f"{count} levels of form {form}")
+    need(form in (EVEN, POWERS, TABLE), f"levels of form {form}")
     shape_length = {EVEN: 0, POWERS: 1, TABLE: count}[form]
     codes_at = 8 + 4 * shape_length + 4 * buckets
     need(not flags or count <= 16, f"{count} levels as symbols")

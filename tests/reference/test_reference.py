@@ -36,8 +36,9 @@ def random_spec(rng):
     bucket = rng.choice((128, 128, 256, 384, 512, 4096, 8192, 32640, 32768))
     few, zero, norm = rng.randint(2, 4), rng.choice((0, 1)), rng.choice(("l2", "max"))
     coding, bits = rng.choice(("fixed", "huffman", "entropy")), rng.randint(2, 8)
-    adaptive = {"bits": few, "bucket": bucket, "coding": coding, "zero": zero, "normalized": rng.choice((0, 1)),
-                "model": rng.choice(("empirical", "normal")), "every": rng.choice((1, 2, 2000))}
+    adaptive = {"bits": bits if coding == "fixed" else few, "bucket": bucket, "coding": coding, "zero": zero,
+                "normalized": rng.choice((0, 1)),
+                "model": rng.choice(("empirical", "normal")), "every": rng.choice((1, 2, 2000)), "norm": norm}
     settings = {
         "raw": {},
         "half": {"type": rng.choice(("bf16", "f16"))},
@@ -59,7 +60,7 @@ def random_spec(rng):
                  "coding": coding if bits <= 4 else "fixed"},
         "nuqsgd": {"bits": few, "bucket": bucket, "coding": coding, "zero": zero, "norm": norm},
         "natural": {"bits": few, "bucket": bucket, "coding": coding, "norm": norm},
-        "alq": adaptive,
+        "alq": {**adaptive, "solver": rng.choice(("coordinates", "descent"))},
         "amq": adaptive,
         "zipml": {"bits": few, "bucket": bucket, "coding": coding},
     }

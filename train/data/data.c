@@ -138,8 +138,33 @@ int data_augment(struct data *data, const struct augment *augment, char *why, si
 	return 0;
 }
 
+int data_whiten(struct data *data, char *why, size_t cap)
+{
+	data->whiten = !data->text;
+	if (data->text)
+		snprintf(why, cap, "text has no --whiten");
+	return data->text ? -1 : 0;
+}
+
+static void whiten(float *image, size_t pixels)
+{
+	double sum = 0, squares = 0;
+	for (size_t i = 0; i < pixels; i++)
+		sum += (double)image[i];
+	const double mean = sum / (double)pixels;
+	for (size_t i = 0; i < pixels; i++)
+		squares += ((double)image[i] - mean) * ((double)image[i] - mean);
+	const double deviation = sqrt(squares / (double)pixels), least = 1 / sqrt((double)pixels);
+	for (size_t i = 0; i < pixels; i++)
+		image[i] = (float)(((double)image[i] - mean) / (deviation > least ? deviation : least));
+}
+
 static void normalised(const struct data *data, size_t n, float *input)
 {
+	for (size_t i = 0; i < n && data->whiten; i++)
+		whiten(input + i * shape_count(data->shape), shape_count(data->shape));
+	if (data->whiten)
+		return;
 	for (size_t i = 0; i < n * shape_count(data->shape); i++)
 		input[i] = (input[i] - data->mean) * data->scale;
 }

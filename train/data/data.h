@@ -24,6 +24,7 @@ struct data {
 	                    * channel */
 	float mean, scale; /* a network's input is (pixel - mean) * scale: mean 0 and variance 1 over the
 	                      training set */
+	bool whiten;       /* instead, each image has mean 0 and variance 1 */
 	struct samples train, test;
 };
 
@@ -37,6 +38,12 @@ void data_close(struct data *data);
 
 /* Augments training samples from here on. 0, or -1 with a line in why if they are too small for it. */
 int data_augment(struct data *data, const struct augment *augment, char *why, size_t cap);
+
+/* Gives each image mean 0 and variance 1 from here on, after its augmentation: of n pixel values from 0 to
+ * 255, all channels together, the mean is taken away, and the rest divided by the standard deviation or
+ * 1/sqrt(n), whichever is larger (per_image_standardization of TensorFlow, as in its CifarNet). 0, or -1 with
+ * a line in why for text. */
+int data_whiten(struct data *data, char *why, size_t cap);
 
 /* Write a network's input from n samples of the test set, or of the training set in this epoch. */
 void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input);

@@ -138,3 +138,10 @@ int text_make(struct data *data, char *why, size_t cap)
 	free(text);
 	return result;
 }
+
+void text_order(uint32_t *order, size_t count, size_t batch)
+{
+	const size_t steps = count / batch;
+	for (size_t i = 0; i < count; i++)
+		order[i] = (uint32_t)(i < steps * batch ? i % batch * steps + i / batch : i);
+}

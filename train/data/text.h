@@ -16,4 +16,8 @@ int text_load(struct data *data, const char *path, char *why, size_t cap);
 /* Makes a text of sums in words: "forty-two and seven is forty-nine." */
 int text_make(struct data *data, char *why, size_t cap);
 
+/* Orders the training set for steps of `batch` pieces: piece i of a step continues piece i of the step
+ * before. order: count pieces, of which those that fill no step come last. */
+void text_order(uint32_t *order, size_t count, size_t batch);
+
 #endif

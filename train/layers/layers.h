@@ -16,7 +16,9 @@ struct stage {
 	dnnl_memory_t x, y;            /* in and out */
 	dnnl_primitive_desc_t forward; /* of the layer, for its backward */
 	dnnl_memory_t workspace;
-	dnnl_memory_t out, state; /* LSTM: y as oneDNN wrote it, and its first state */
+	dnnl_memory_t out; /* LSTM: y as oneDNN wrote it */
+	bool carries; /* LSTM: the states are the caller's to read and write; else the first one is zeros */
+	dnnl_memory_t first[2], last[2]; /* LSTM: states h and c before and after all steps in time */
 	bool test; /* batch normalisation takes given statistics, which follow the parameters */
 	dnnl_memory_t mean, variance; /* batch normalisation's */
 	const struct stage *shortcut; /* a shortcut's source */

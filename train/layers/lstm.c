@@ -1,5 +1,5 @@
-/* Long short-term memory over the rows of an image as steps in time, with a first state of zeros. Weights are
- * [gate][unit][input], gates in the order input, forget, candidate, output.
+/* Long short-term memory over the rows of an image as steps in time. Weights are [gate][unit][input], gates
+ * in the order input, forget, candidate, output. No gradient goes back beyond the first state.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/layers/layers.h"
@@ -9,7 +9,7 @@ enum { GATES = 4 };
 struct layouts {
 	tape_layout tensor_x, tensor_y; /* outside */
 	tape_layout seen_x, seen_y;     /* its memory as [time][batch][channels] */
-	tape_layout x, y, state;        /* inside: plain; state: the first one */
+	tape_layout x, y, state;        /* inside: plain */
 	tape_layout w, u, b;            /* weights of the input and of the state, and biases, as stored */
 	tape_layout any_w, any_u;
 };
@@ -62,16 +62,20 @@ void lstm_forward(struct tape *tape, struct stage *stage)
 {
 	const struct net_layer *l = stage->l;
 	const struct layouts m = layouts(tape, stage);
+	const tape_layout last = stage->carries ? m.state : NULL;
 	const dnnl_status_t status = dnnl_lstm_forward_primitive_desc_create(
 	        &stage->forward, tape_engine(tape), dnnl_forward_training, dnnl_unidirectional_left2right,
-	        m.x, m.state, m.state, m.any_w, m.any_u, NULL, NULL, m.b, m.y, NULL, NULL,
+	        m.x, m.state, m.state, m.any_w, m.any_u, NULL, NULL, m.b, m.y, last, last,
 	        dnnl_rnn_flags_undef, tape_attributes(tape));
 	stage->forward = tape_described(tape, status, stage->forward);
 	const tape_layout workspace = tape_wanted(tape, stage->forward, dnnl_query_workspace_md);
 	stage->workspace = tape_memory(tape, workspace);
 	stage->x = tape_convert(tape, tape_view(tape, stage->x, m.seen_x), m.x);
 	stage->out = tape_memory(tape, m.y);
-	stage->state = tape_zeros(tape, m.state);
+	for (int i = 0; i < 2; i++) {
+		stage->first[i] = tape_zeros(tape, m.state);
+		stage->last[i] = last ? tape_memory(tape, m.state) : NULL;
+	}
 	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC_LAYER, stage->x},
 	        {DNNL_ARG_WEIGHTS_LAYER, wanted_param(tape, stage->forward, 0, l->weights_at, m.w)},
@@ -79,10 +83,12 @@ void lstm_forward(struct tape *tape, struct stage *stage)
 	        {DNNL_ARG_BIAS, tape_bound(tape, TAPE_PARAM, l->bias_at, m.b)},
 	        {DNNL_ARG_DST_LAYER, stage->out},
 	        {DNNL_ARG_WORKSPACE, stage->workspace},
-	        {DNNL_ARG_SRC_ITER, stage->state},
-	        {DNNL_ARG_SRC_ITER_C, stage->state},
+	        {DNNL_ARG_SRC_ITER, stage->first[0]},
+	        {DNNL_ARG_SRC_ITER_C, stage->first[1]},
+	        {DNNL_ARG_DST_ITER, stage->last[0]},
+	        {DNNL_ARG_DST_ITER_C, stage->last[1]},
 	};
-	tape_record(tape, stage->forward, 8, arg);
+	tape_record(tape, stage->forward, last ? 10 : 8, arg);
 	stage->y = tape_memory(tape, m.tensor_y);
 	tape_copy(tape, stage->out, tape_view(tape, stage->y, m.seen_y));
 }
@@ -100,10 +106,12 @@ dnnl_memory_t lstm_backward(struct tape *tape, const struct stage *stage, dnnl_m
 	const struct net_layer *l = stage->l;
 	const struct layouts m = layouts(tape, stage);
 	dnnl_primitive_desc_t described = NULL;
+	const tape_layout last = stage->carries ? m.state : NULL;
+	dnnl_memory_t no_gradient = last ? tape_zeros(tape, m.state) : NULL;
 	const dnnl_status_t status = dnnl_lstm_backward_primitive_desc_create(
 	        &described, tape_engine(tape), dnnl_backward, dnnl_unidirectional_left2right, m.x, m.state,
-	        m.state, m.any_w, m.any_u, NULL, NULL, m.b, m.y, NULL, NULL, m.x, m.state, m.state, m.any_w,
-	        m.any_u, NULL, NULL, m.b, m.y, NULL, NULL, dnnl_rnn_flags_undef, stage->forward,
+	        m.state, m.any_w, m.any_u, NULL, NULL, m.b, m.y, last, last, m.x, m.state, m.state, m.any_w,
+	        m.any_u, NULL, NULL, m.b, m.y, last, last, dnnl_rnn_flags_undef, stage->forward,
 	        tape_attributes(tape));
 	described = tape_described(tape, status, described);
 	const tape_layout wanted_w = tape_wanted_at(tape, described, dnnl_query_diff_weights_md, 0),
@@ -123,12 +131,16 @@ dnnl_memory_t lstm_backward(struct tape *tape, const struct stage *stage, dnnl_m
 	        {DNNL_ARG_DIFF_WEIGHTS_LAYER, dw},
 	        {DNNL_ARG_DIFF_WEIGHTS_ITER, du},
 	        {DNNL_ARG_DIFF_BIAS, db},
-	        {DNNL_ARG_SRC_ITER, stage->state},
-	        {DNNL_ARG_SRC_ITER_C, stage->state},
+	        {DNNL_ARG_SRC_ITER, stage->first[0]},
+	        {DNNL_ARG_SRC_ITER_C, stage->first[1]},
 	        {DNNL_ARG_DIFF_SRC_ITER, tape_memory(tape, m.state)},
 	        {DNNL_ARG_DIFF_SRC_ITER_C, tape_memory(tape, m.state)},
+	        {DNNL_ARG_DST_ITER, stage->last[0]},
+	        {DNNL_ARG_DST_ITER_C, stage->last[1]},
+	        {DNNL_ARG_DIFF_DST_ITER, no_gradient},
+	        {DNNL_ARG_DIFF_DST_ITER_C, no_gradient},
 	};
-	tape_record(tape, described, 15, arg);
+	tape_record(tape, described, last ? 19 : 15, arg);
 	tape_copy(tape, dw, tape_bound(tape, TAPE_GRAD, l->weights_at, m.w));
 	tape_copy(tape, du, tape_bound(tape, TAPE_GRAD, l->recurrent_at, m.u));
 	tape_copy(tape, db, tape_bound(tape, TAPE_GRAD, l->bias_at, m.b));

@@ -48,6 +48,7 @@ static void record_forward(struct pass *pass, size_t batch, enum pass_use use)
 		struct stage *stage = &pass->stage[i];
 		*stage = (struct stage){
 		        .l = &net->layer[i], .batch = (int)batch, .x = x, .test = use == PASS_TEST};
+		stage->carries = net->carries;
 		if (stage->l->layer.type == LAYER_SHORTCUT)
 			stage->shortcut = stage - stage->l->layer.back;
 		if (use == PASS_TRAIN && i > 0 && net->dropout > 0 && stage->l->layer.type == LAYER_FC)
@@ -121,6 +122,32 @@ void pass_drop(struct pass *pass, size_t sample, struct random random)
 	for (size_t i = 0; i < pass->net->layer_count; i++)
 		if (pass->stage[i].mask)
 			dropout_draw(&pass->stage[i], sample, pass->net->dropout, &random);
+}
+
+void pass_begin_state(struct pass *pass, size_t sample, const float *from)
+{
+	for (size_t i = 0; i < pass->net->layer_count; i++) {
+		const struct stage *stage = &pass->stage[i];
+		const size_t units = stage->l->layer.type == LAYER_LSTM ? (size_t)stage->l->layer.units : 0;
+		for (int k = 0; k < 2 && units; k++) {
+			float *first = tape_data(stage->first[k]) + sample * units;
+			if (from)
+				memcpy(first, from, units * sizeof *first);
+			else
+				memset(first, 0, units * sizeof *first);
+			from += from ? units : 0;
+		}
+	}
+}
+
+void pass_end_state(const struct pass *pass, size_t sample, float *to)
+{
+	for (size_t i = 0; i < pass->net->layer_count; i++) {
+		const struct stage *stage = &pass->stage[i];
+		const size_t units = stage->l->layer.type == LAYER_LSTM ? (size_t)stage->l->layer.units : 0;
+		for (int k = 0; k < 2 && units; k++, to += units)
+			memcpy(to, tape_data(stage->last[k]) + sample * units, units * sizeof *to);
+	}
 }
 
 const float *pass_logits(const struct pass *pass) { return tape_data(pass->logits); }

@@ -24,6 +24,11 @@ float *pass_input(struct pass *pass);
 /* Draws the dropout of a sample of the batch, in training; before that nothing is dropped. */
 void pass_drop(struct pass *pass, size_t sample, struct random random);
 
+/* Sets the first states of a sample's LSTMs, and returns the last ones, for a net that carries them:
+ * net->states floats, layer by layer, h and then c. from: NULL for zeros. */
+void pass_begin_state(struct pass *pass, size_t sample, const float *from);
+void pass_end_state(const struct pass *pass, size_t sample, float *to);
+
 /* Computes the logits from the input and net->parameters floats, in a test also the statistics after them. 0
  * or -1. */
 int pass_forward(struct pass *pass, const float *param);

@@ -77,7 +77,7 @@ void tape_add(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to);
 dnnl_memory_t tape_convert(struct tape *tape, dnnl_memory_t memory, tape_layout md);
 
 /* Records the operation on up to TAPE_ARGS arguments. */
-#define TAPE_ARGS 15
+#define TAPE_ARGS 19
 void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, const dnnl_exec_arg_t *arg);
 
 /* Ends the forward part: tape_backward runs the steps recorded from here on. */

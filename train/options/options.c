@@ -53,6 +53,11 @@ static const struct option table[] = {
          "digits", DATA, FIELD(data), 0, 0},
         {"augment", "TEXT", "training images: none, shift:pad=4 or crop:side=24,brightness=63,contrast=0.8",
          "none", AUGMENT, FIELD(augment), 0, 0},
+        {"whiten", NULL, "every image minus its own mean, divided by its own standard deviation", NULL, FLAG,
+         FIELD(whiten), 0, 0},
+        {"carry-state", NULL,
+         "LSTMs begin with the state in which the step before ended; text comes in its own order", NULL, FLAG,
+         FIELD(carry_state), 0, 0},
         {"learners", "N", "how many learners share a batch", "8", COUNT, FIELD(learners), 1, 65536},
         {"batch", "N", "samples a step, over all learners; the rest of an epoch is left out", "100", COUNT,
          FIELD(batch), 1, 1e9},
@@ -312,12 +317,25 @@ static int set(struct options *options, const struct option *o, const char *text
 	return 0;
 }
 
-/* Returns true for options that a run may change when it goes on. */
-static bool is_free(size_t offset)
+/* Returns true for options that a run may change when it goes on, or, with OPTIONS_OF_RANKS, of which each
+ * rank may have its own. */
+static bool is_free(size_t offset, size_t codec)
 {
-	return offset == FIELD(epochs) || offset == FIELD(threads) || offset == FIELD(timeout) ||
-	       offset == FIELD(every) || offset == FIELD(probe) || offset == FIELD(resume) ||
-	       offset == FIELD(estimate) || offset == FIELD(learner_batch); /* --batch follows from it */
+	if (offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(probe) ||
+	    offset == FIELD(learner_batch)) /* --batch follows from it */
+		return true;
+	return codec != OPTIONS_OF_RANKS && (offset == FIELD(epochs) || offset == FIELD(every) ||
+	                                     offset == FIELD(resume) || offset == FIELD(estimate));
+}
+
+/* Writes the codec's text, or with OPTIONS_OF_RANKS those of all codecs. */
+static void write_codecs(const struct options *options, size_t codec, char *text, size_t cap)
+{
+	const bool all = codec == OPTIONS_OF_RANKS;
+	const size_t first = all ? 0 : codec, end = all ? options->codec_count : codec + 1;
+	for (size_t i = first, used = 0; i < end && used < cap; i++)
+		used += (size_t)snprintf(text + used, cap - used, "%s%s", i > first ? " --codec " : "",
+		                         options->codec[i].text);
 }
 
 /* Writes an option's value as it may be typed; nothing if the option has none that matters. */
@@ -351,7 +369,7 @@ static void write_value(const struct options *options, const struct option *o, s
 		optimizer_write(field, text, cap);
 		break;
 	case CODEC:
-		snprintf(text, cap, "%s", options->codec[codec].text);
+		write_codecs(options, codec, text, cap);
 		break;
 	case PLAN:
 		snprintf(text, cap, "%s", options->plan->name);
@@ -368,6 +386,13 @@ static void write_value(const struct options *options, const struct option *o, s
 	}
 }
 
+/* Returns true if a flag or a file is given. */
+static bool is_given(const struct options *options, const struct option *o)
+{
+	const void *field = (const char *)options + o->offset;
+	return o->type == FLAG ? *(const bool *)field : *(const char *const *)field != NULL;
+}
+
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap)
 {
 	size_t used = 0;
@@ -375,15 +400,14 @@ void options_describe(const struct options *options, size_t codec, char *text, s
 	for (size_t i = 0; i < OPTIONS && used < cap; i++) {
 		const struct option *o = &table[i];
 		char value[4096] = "";
-		if (is_free(o->offset))
+		if (is_free(o->offset, codec))
 			continue;
 		write_value(options, o, codec, value, sizeof value);
 		if (*value)
 			used += (size_t)snprintf(text + used, cap - used, "--%s %s\n", o->name, value);
-		else if (o->type == FLAG)
-			used += (size_t)snprintf(
-			        text + used, cap - used, "%s--%s\n",
-			        *(const bool *)((const char *)options + o->offset) ? "" : "no ", o->name);
+		else if (o->type == FLAG || (codec == OPTIONS_OF_RANKS && o->offset == FIELD(checkpoint)))
+			used += (size_t)snprintf(text + used, cap - used, "%s--%s\n",
+			                         is_given(options, o) ? "" : "no ", o->name);
 	}
 }
 
@@ -438,6 +462,12 @@ static int complete(struct options *options)
 		}
 	if (options->probe && !options->log) {
 		fprintf(stderr, "crumb-train: --probe wants --log FILE.jsonl\n");
+		return -1;
+	}
+	if (!options->down_exact && !options->plan->assign) {
+		fprintf(stderr,
+		        "crumb-train: --down %s wants --plan shard or server: with --plan %s no mean comes down\n",
+		        options->down_text, options->plan->name);
 		return -1;
 	}
 	if (options->resume && !options->checkpoint) {

@@ -21,6 +21,8 @@ struct options {
 	const struct model *model;
 	const char *data; /* texts are argv's */
 	struct augment augment;
+	bool whiten;
+	bool carry_state; /* of LSTMs */
 	size_t learners;
 	size_t batch;         /* of all learners */
 	size_t learner_batch; /* 0, or each learner's batch, from which batch follows */
@@ -64,8 +66,10 @@ enum options_result options_parse(struct options *options, int argc, char **argv
 /* Returns the number of CPUs that this process may use. */
 size_t options_cpus(void);
 
-/* Writes the options on which a step depends, a line each as they may be typed, or "no --flat". Runs of equal
- * texts and the same --epochs are equal. */
+/* Writes the options on which a step with the codec of this index depends, a line each as they may be typed,
+ * or "no --flat": runs of equal texts and the same --epochs are equal. With OPTIONS_OF_RANKS it writes those
+ * on which ranks have to agree: all codecs, and what else a run may change when it goes on. */
+#define OPTIONS_OF_RANKS SIZE_MAX
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap);
 
 #endif

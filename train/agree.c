@@ -1,0 +1,72 @@
+/* Ranks swap what they would type.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "train/agree.h"
+#include "exchange/transport.h"
+#include "measure/program.h"
+#include "train/options/difference.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { TEXT = 8192 };
+
+static char text[TEXT]; /* stays until the next swap */
+
+/* Returns true, after a line of rank 0, if any rank has another text than this one. */
+static bool differ(const struct crumb_exchange_net *ranks, const crumb_span *in)
+{
+	for (unsigned r = 0; r < ranks->ranks; r++) {
+		char other[TEXT] = "";
+		memcpy(other, in[r].data, in[r].len < TEXT ? in[r].len : TEXT - 1);
+		if (strcmp(other, text) == 0)
+			continue;
+		const struct difference d = find_difference(other, text);
+		if (ranks->rank == 0)
+			program_say(
+			        "crumb-train: the ranks' options differ: rank %u has \"%.*s\", rank 0 \"%.*s\"",
+			        r, d.a_length, d.a, d.b_length, d.b);
+		return true;
+	}
+	return false;
+}
+
+static int swap_texts(struct crumb_exchange_net *ranks, crumb_span *out, crumb_span *in, char *why,
+                      size_t cap)
+{
+	*why = 0;
+	for (unsigned r = 0; r < ranks->ranks; r++)
+		out[r] = (crumb_span){text, strlen(text)};
+	int result = ranks->swap(ranks, out, in);
+	if (result == 0 && differ(ranks, in)) {
+		for (unsigned r = 0; r < ranks->ranks; r++)
+			out[r] = (crumb_span){NULL, 0};
+		ranks->swap(ranks, out, in); /* nobody ends the job before rank 0 has printed */
+		return -1;
+	}
+	if (result < 0)
+		snprintf(why, cap, "%s", ranks->why);
+	return result;
+}
+
+int agree(const struct options *options, const struct data *data, struct crumb_exchange_net *ranks, char *why,
+          size_t cap)
+{
+	if (!ranks)
+		return 0;
+	options_describe(options, OPTIONS_OF_RANKS, text, sizeof text);
+	const size_t length = strlen(text);
+	snprintf(text + length, sizeof text - length,
+	         "crumb-train %s\n%zu training samples, %zu test samples\n", crumb_version(),
+	         data->train.count, data->test.count);
+	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
+	int result = -1;
+	if (out && in)
+		result = swap_texts(ranks, out, in, why, cap);
+	else
+		snprintf(why, cap, "out of memory");
+	free(out);
+	free(in);
+	return result;
+}
