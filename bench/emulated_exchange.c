@@ -30,7 +30,7 @@
 enum { WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
 
 struct bench {
-	struct transport *net;
+	struct crumb_exchange_net *net;
 	struct training training;
 	double mbit, delay_us;
 	size_t steps;
@@ -73,7 +73,7 @@ struct setting {
 static void setting_open(struct bench *b, struct setting *s, const char *text)
 {
 	static const char blank[] = " ";
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	struct policy up, down;
 
 	*s = (struct setting){0};
@@ -102,7 +102,7 @@ static void setting_open(struct bench *b, struct setting *s, const char *text)
 	config.plan = plan;
 	config.policy = &up;
 	config.down = exact ? NULL : &down;
-	if (crumb_exchange_open(&s->x, &config, why, sizeof why) < 0)
+	if (crumb_exchange_start(&s->x, &config, why, sizeof why) < 0)
 		die(b, why);
 }
 
@@ -125,7 +125,7 @@ static void exchange(struct bench *b, struct setting *s)
 	}
 	for (unsigned r = 0; r < b->net->ranks; r++)
 		share[r] = 1.0f / (float)b->net->ranks;
-	if (crumb_exchange_mean(s->x, grads, share, b->training.mean) < 0)
+	if (crumb_exchange_step(s->x, grads, share, b->training.mean) < 0)
 		die(b, crumb_exchange_why(s->x));
 }
 
@@ -151,7 +151,7 @@ static void run(struct bench *b, const char *text, struct seconds *seconds)
 	const double ranks = b->net->ranks, bytes = 4.0 * (double)b->training.model.parameters;
 	const double byte_seconds = b->mbit > 0 ? 8e-6 / b->mbit : 0;
 	const double closed = 2 * (ranks - 1) * (bytes / ranks * byte_seconds + 1e-6 * b->delay_us);
-	struct crumb_exchange_stats stats = {0};
+	struct exchange_stats stats = {0};
 	struct setting s;
 	double before = 0;
 
@@ -169,7 +169,7 @@ static void run(struct bench *b, const char *text, struct seconds *seconds)
 	}
 	const double out = (interface_bytes() - before) / (double)b->steps;
 	if (s.x)
-		crumb_exchange_stats(s.x, &stats);
+		crumb_exchange_read_stats(s.x, &stats);
 	const double own = s.x ? (double)stats.link_out / (double)b->steps : 2 * (ranks - 1) / ranks * bytes;
 	if (b->net->rank == 0) {
 		const double steps = (double)b->steps;

@@ -44,7 +44,7 @@ struct way {
 };
 
 struct bench {
-	struct transport *net;
+	struct crumb_exchange_net *net;
 	struct training training;
 	const char *mbit, *delay_us;
 	size_t number; /* of the next step's samples */
@@ -83,7 +83,7 @@ static void begin(struct bench *b)
 static double take_step(struct bench *b, struct way *way, double *computing)
 {
 	const float *const grads[] = {b->training.grad};
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	const double start = crumb_seconds();
 
 	compute(b);
@@ -92,7 +92,7 @@ static double take_step(struct bench *b, struct way *way, double *computing)
 		die(b, why);
 	if (!way->x)
 		ring_mean(b->training.grad, b->training.model.parameters);
-	else if (crumb_exchange_mean(way->x, grads, b->share, b->training.mean) < 0)
+	else if (crumb_exchange_step(way->x, grads, b->share, b->training.mean) < 0)
 		die(b, crumb_exchange_why(way->x));
 	const double exchanged = crumb_seconds();
 	move(b, way->x ? b->training.mean : b->training.grad);
@@ -155,9 +155,9 @@ static void measure(struct bench *b)
 	struct crumb_auto_measured mine = {.threads = 1}, all[MOST_RANKS];
 	const struct crumb_exchange_config config = training_config(&b->training, b->net);
 	struct crumb_exchange *x;
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 
-	if (crumb_exchange_open(&x, &config, why, sizeof why))
+	if (crumb_exchange_start(&x, &config, why, sizeof why))
 		die(b, why);
 	measure_codecs(b, &mine);
 	if (crumb_probe(&mine.link, b->net, 4.0 * (double)b->training.model.parameters))
@@ -181,7 +181,7 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 	struct crumb_auto_choice choice = {.way = kind};
 	struct crumb_exchange *x;
 	struct policy up, down;
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	bool exact;
 
 	for (int k = 0; k < CRUMB_KINDS; k++)
@@ -196,7 +196,7 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 	config.plan = plan;
 	config.policy = &up;
 	config.down = exact ? NULL : &down;
-	if (crumb_exchange_open(&x, &config, why, sizeof why) < 0)
+	if (crumb_exchange_start(&x, &config, why, sizeof why) < 0)
 		die(b, why);
 	add(b, &(struct way){.x = x,
 	                     .plan = plan->name,
@@ -211,7 +211,7 @@ static void add_auto(struct bench *b)
 	static struct crumb_script script = {.measures = true};
 	static char up[512];
 	struct way *way = add(b, &(struct way){.plan = "auto", .up = up});
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	if (crumb_tuner_open(&way->tuner, &way->x, &config, &script, why, sizeof why) < 0)
 		die(b, why);

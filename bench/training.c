@@ -46,7 +46,7 @@ void training_close(struct training *t)
 	free(t->mean);
 }
 
-struct crumb_exchange_config training_config(const struct training *t, struct transport *net)
+struct crumb_exchange_config training_config(const struct training *t, struct crumb_exchange_net *net)
 {
 	return (struct crumb_exchange_config){.slices = t->model.slice,
 	                                      .slice_count = t->model.slice_count,
@@ -61,7 +61,7 @@ void training_begin(struct training *t)
 	memset(t->velocity, 0, t->model.parameters * sizeof *t->velocity);
 }
 
-int training_compute(struct training *t, const struct transport *net, size_t number)
+int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number)
 {
 	uint32_t index[TRAINING_BATCH];
 	double loss;

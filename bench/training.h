@@ -25,13 +25,13 @@ void training_close(struct training *t);
 
 /* Returns an exchange's configuration over net, a learner a rank; plan, policies, and slices cut as the plan
  * wants them, are for the caller to set. */
-struct crumb_exchange_config training_config(const struct training *t, struct transport *net);
+struct crumb_exchange_config training_config(const struct training *t, struct crumb_exchange_net *net);
 
 /* Resets the parameters to their first values. */
 void training_begin(struct training *t);
 
 /* Computes grad on this rank's samples of step `number`. 0, or -1: worker_why(t->worker). */
-int training_compute(struct training *t, const struct transport *net, size_t number);
+int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number);
 
 /* Takes a step of SGD with momentum. */
 void training_move(struct training *t, const float *mean, double rate);

@@ -1,16 +1,17 @@
 # What is installed of libcrumb: headers, both libraries, CMake package, pkg-config file; and the tools' completion in
-# bash and zsh. Tools and man pages install themselves; libcrumb_exchange is not installed. SPDX-License-Identifier: MIT
+# bash and zsh. libcrumb_exchange, tools and man pages install themselves. SPDX-License-Identifier: MIT
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 install(FILES include/crumb.h include/crumb_parallel.h TYPE INCLUDE)
 
-# find_package(crumb) gives crumb::crumb, which is shared, and crumb::static.
+# cmake/crumb-config.cmake includes crumb-core.cmake, and the components that are asked for.
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crumb)
 install(TARGETS crumb_shared crumb_static EXPORT crumb INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT crumb NAMESPACE crumb:: FILE crumb-config.cmake DESTINATION ${package_folder})
+install(EXPORT crumb NAMESPACE crumb:: FILE crumb-core.cmake DESTINATION ${package_folder})
 # As the SONAME says it: one number for what is compatible.
 write_basic_package_version_file(crumb-config-version.cmake COMPATIBILITY SameMajorVersion)
-install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crumb-config-version.cmake DESTINATION ${package_folder})
+install(FILES cmake/crumb-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/crumb-config-version.cmake
+	DESTINATION ${package_folder})
 
 # The prefix is found from the file's own place, so that an installed tree may be moved.
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})

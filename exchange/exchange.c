@@ -6,6 +6,7 @@
 #include "exchange/exchange_state.h"
 #include "exchange/parcel.h"
 #include "exchange/plan.h"
+#include "exchange/tiers.h"
 #include "exchange/policy.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
@@ -61,11 +62,14 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 	head->table = crumb_message_mix(0, x->slices);
 	head->setup = crumb_message_mix(crumb_message_mix(config->seed, x->learners), x->exact);
 	head->setup = crumb_message_hash(head->setup, x->plan->name, strlen(x->plan->name));
+	for (unsigned r = 0; x->tiers && r < x->ranks; r++)
+		head->setup = crumb_message_mix(head->setup, x->tiers->leader[r]);
 	for (size_t s = 0; s < x->slices; s++) {
 		const struct crumb_slice *slice = &x->slice[s];
 		head->table = crumb_message_mix(
 		        crumb_message_mix(crumb_message_mix(head->table, slice->n), slice->run), slice->kind);
-		head->setup = crumb_message_hash(head->setup, &x->slice_state[s].codec, sizeof(crumb_codec));
+		head->setup =
+		        crumb_message_hash(head->setup, crumb_exchange_codec(x, s), sizeof(crumb_codec));
 		head->setup = crumb_message_hash(head->setup, &x->down.slot[s].codec, sizeof(crumb_codec));
 	}
 }
@@ -199,8 +203,8 @@ static bool allocate(struct crumb_exchange *x)
 	       crumb_average_open(&x->decode_memory, n, x->learners, crumb_team_threads(x->team));
 }
 
-int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
-                        char *why, size_t cap)
+int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
+                         char *why, size_t cap)
 {
 	int error = check_config(config, why, cap);
 	if (error)
@@ -219,9 +223,16 @@ int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exc
 	x->slice = config->slices;
 	x->slices = config->slice_count;
 	x->shares = x->plan->assign ? x->ranks : 1;
+	if (x->plan->between && (error = crumb_tiers_open(x, config, why, cap)) < 0) {
+		crumb_exchange_close(x);
+		return error;
+	}
 	error = allocate(x) ? 0 : CRUMB_EMEMORY;
 	if (!error) {
-		choose_codecs(x, config);
+		struct crumb_exchange_config own = *config;
+		if (x->tiers) /* within a node nothing is compressed */
+			own.policy = own.down = NULL;
+		choose_codecs(x, &own);
 		sort_slices(x);
 		hash_setup(x, config);
 		error = divide_slices(x) ? open_messages(x, config->seed) : CRUMB_EMEMORY;
@@ -240,7 +251,10 @@ void crumb_exchange_close(struct crumb_exchange *x)
 {
 	if (!x)
 		return;
+	if (!crumb_hosted_close(x))
+		return;
 	crumb_exchange_close(x->former);
+	crumb_tiers_close(x->tiers);
 	for (struct block *block = x->blocks, *next; block; block = next) {
 		next = block->next;
 		free(block);
@@ -257,19 +271,32 @@ void crumb_exchange_learners(const struct crumb_exchange *x, size_t *first, size
 	*count = x->own;
 }
 
+struct crumb_exchange *crumb_exchange_packing(const struct crumb_exchange *x)
+{
+	return x->tiers ? x->tiers->between : (struct crumb_exchange *)x;
+}
+
 const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *x, size_t s)
 {
-	return &x->slice_state[s].codec;
+	return x->tiers ? &x->tiers->codec[s] : &x->slice_state[s].codec;
+}
+
+/* Returns a learner's slot; a node's frames and packers are those of its first learner. */
+static const struct slot *slot_of(const struct crumb_exchange *x, size_t l, size_t s)
+{
+	const struct crumb_exchange *packing = crumb_exchange_packing(x);
+
+	return packing && l < packing->own ? &packing->up[l * x->slices + s] : &x->up[l * x->slices + s];
 }
 
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s)
 {
-	return x->up[l * x->slices + s].packer;
+	return slot_of(x, l, s)->packer;
 }
 
 crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t s)
 {
-	const struct slot *slot = &x->up[l * x->slices + s];
+	const struct slot *slot = slot_of(x, l, s);
 
 	return slot->length > 0 ? (crumb_span){slot->frame, (size_t)slot->length} : (crumb_span){NULL, 0};
 }
@@ -278,22 +305,41 @@ const char *crumb_exchange_why(const struct crumb_exchange *x) { return x->why; 
 
 crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s)
 {
-	return x->down.slot[s].packer;
+	const struct crumb_exchange *packing = crumb_exchange_packing(x);
+
+	return packing ? packing->down.slot[s].packer : NULL;
 }
 
-void crumb_exchange_stats(const struct crumb_exchange *x, struct crumb_exchange_stats *stats)
+void crumb_exchange_read_stats(const struct crumb_exchange *x, struct exchange_stats *stats)
 {
+	const struct exchange_stats *between =
+	        x->tiers && x->tiers->between ? &x->tiers->between->stats : NULL;
+
 	*stats = x->stats;
+	if (!between)
+		return;
+	stats->link_out += between->link_out;
+	stats->link_in += between->link_in;
+	stats->link_messages += between->link_messages;
+	stats->check_seconds += between->check_seconds;
+	stats->pack_seconds += between->pack_seconds;
+	stats->swap_seconds += between->swap_seconds;
+	stats->unpack_seconds += between->unpack_seconds;
 }
 
-void crumb_exchange_reset_stats(struct crumb_exchange *x) { x->stats = (struct crumb_exchange_stats){0}; }
+void crumb_exchange_reset_stats(struct crumb_exchange *x)
+{
+	x->stats = (struct exchange_stats){0};
+	if (x->tiers && x->tiers->between)
+		crumb_exchange_reset_stats(x->tiers->between);
+}
 
 double crumb_exchange_owed(struct crumb_exchange *x, size_t l)
 {
 	double owed = x->former ? crumb_exchange_owed(x->former, l) : 0;
 
 	for (size_t s = 0; s < x->slices; s++) {
-		const float *residual = crumb_packer_residual(x->up[l * x->slices + s].packer);
+		const float *residual = crumb_packer_residual(crumb_exchange_packer(x, l, s));
 		for (size_t i = 0; residual && i < x->slice[s].n; i++)
 			owed += (double)residual[i] * residual[i];
 	}

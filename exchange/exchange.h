@@ -1,4 +1,5 @@
-/* The exchange: gradients of all learners in, their mean out, on every rank, in the same bits.
+/* The exchange as crumb-train sees it: beneath crumb_exchange.h, with several learners a rank, weights,
+ * codecs by kind, and a look into packers and frames.
  *
  * A learner owns data and packers. A rank is a process (or, over the thread transport, a thread) that hosts
  * any number of learners with one copy of the parameters. Learners are numbered over all ranks, rank 0's
@@ -11,12 +12,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <crumb.h>
+#include <crumb_exchange.h>
 
-struct plan;      /* plan.h: who averages which slice */
-struct policy;    /* policy.h: which codec a slice gets */
-struct team;      /* team.h: threads */
-struct transport; /* transport.h: how ranks reach each other */
+struct plan;   /* plan.h: who averages which slice */
+struct policy; /* policy.h: which codec a slice gets */
+struct team;   /* team.h: threads */
 
 enum crumb_kind {
 	CRUMB_CONV,
@@ -31,14 +31,6 @@ enum crumb_kind {
 
 /* Returns the name that policies, logs and tables use: "conv", "fc", ... */
 const char *crumb_kind_name(enum crumb_kind kind);
-
-/* Errors beside those of enum crumb_error. */
-enum crumb_exchange_error {
-	CRUMB_EMEMORY = -64, /* out of memory */
-	CRUMB_EPEER = -65    /* another rank has left, is silent, or cannot be reached */
-};
-
-#define CRUMB_WHY_MAX 256 /* bytes that hold any line that says what went wrong */
 
 /* One tensor of the flat gradient: the unit of packing, ownership and parallelism. run: as in
  * crumb_packer_init. */
@@ -56,20 +48,19 @@ struct crumb_exchange_config {
 	                              learners have equal weights (terngrad:shared=1), else raw */
 	const struct plan *plan;   /* NULL: gather */
 	const char *model;         /* text that has to be the same on all ranks; not kept; NULL: none */
-	size_t learners;           /* over all ranks; may be fewer than ranks */
-	uint64_t seed;             /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
-	struct transport *net;     /* not owned; NULL: this rank is alone */
-	struct team *team;         /* not owned, and this rank's alone; NULL: the calling thread does all */
+	unsigned node_size; /* consecutive ranks of a node, in plans that know nodes; 0: as the transport says
+	                     */
+	size_t learners;    /* over all ranks; may be fewer than ranks */
+	uint64_t seed;      /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
+	struct crumb_exchange_net *net; /* not owned; NULL: this rank is alone */
+	struct team *team; /* not owned, and this rank's alone; NULL: the calling thread does all */
 };
-
-struct crumb_exchange;
 
 /* Opens an exchange, with a packer for each learner of this rank and slice. Returns 0, or a negative error
  * with a line in why (cap bytes). Does not wait for other ranks: one that cannot open, or fails elsewhere,
  * tells them with net->leave. */
-int crumb_exchange_open(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
-                        char *why, size_t cap);
-void crumb_exchange_close(struct crumb_exchange *exchange); /* waits for nobody; NULL is fine */
+int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
+                         char *why, size_t cap);
 
 /* Takes another policy, plan, way down or table of slices of the same gradient from the next step on; ranks
  * and learners stay. All ranks change before the same step. Nothing is lost: residuals are added to the
@@ -95,17 +86,14 @@ void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *firs
  * returns CRUMB_ENONFINITE, residuals are unchanged and mean is unspecified: skip the step. Any other error
  * is final: mean and residuals are unspecified; every rank returns it from then on, or from the next step on
  * if this rank alone had it (a frame damaged on its way here). */
-int crumb_exchange_mean(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
+int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
                         float *mean);
 
-/* Returns the last error of crumb_exchange_mean in one line that names step and rank. */
-const char *crumb_exchange_why(const struct crumb_exchange *exchange);
-
 /* Gives some bytes of every learner to every rank: mine holds those of this rank's learners, all gets those
- * of all, in learner order. One swap. Returns 0, or an error that is final, as with crumb_exchange_mean. */
+ * of all, in learner order. One swap. Returns 0, or an error that is final, as with crumb_exchange_step. */
 int crumb_exchange_tell(struct crumb_exchange *exchange, const void *mine, size_t bytes, void *all);
 
-struct crumb_exchange_stats { /* since reset */
+struct exchange_stats { /* since reset */
 	/* By kind, over this rank's learners and all steps: bytes of the gradients in f32, bytes of their
 	 * frames; elements, and how many of them were sent, on every tenth step from the first, since
 	 * counting reads the frames again. */
@@ -116,7 +104,7 @@ struct crumb_exchange_stats { /* since reset */
 	double check_seconds, pack_seconds, swap_seconds, unpack_seconds; /* wall */
 	uint64_t steps, skipped; /* steps that gave a mean, and that were not finite */
 };
-void crumb_exchange_stats(const struct crumb_exchange *exchange, struct crumb_exchange_stats *stats);
+void crumb_exchange_read_stats(const struct crumb_exchange *exchange, struct exchange_stats *stats);
 void crumb_exchange_reset_stats(struct crumb_exchange *exchange);
 
 /* Returns the squared norm of the residuals of this rank's l-th learner over all slices. */
@@ -125,14 +113,16 @@ double crumb_exchange_owed(struct crumb_exchange *exchange, size_t l);
 /* Returns the codec of slice s (raw if the policy's codec could make it longer than f32). */
 const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *exchange, size_t s);
 
-/* Returns the packer of this rank's l-th learner for slice s, to look at its residual. */
+/* Returns the packer of this rank's l-th learner for slice s, to look at its residual; with tiers the node's
+ * for the first learner of its first rank, one without a residual for all others. */
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *exchange, size_t l, size_t s);
 
 /* Returns the frame that this rank's l-th learner sent of slice s in the last step, valid until the next one;
  * empty if there was none, or the step was skipped. */
 crumb_span crumb_exchange_frame(const struct crumb_exchange *exchange, size_t l, size_t s);
 
-/* Returns the packer of the mean of slice s; NULL if the plan is gather, or another rank averages it. */
+/* Returns the packer of the mean of slice s; NULL if no rank averages it for others, or another one
+ * does. */
 crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *exchange, size_t s);
 
 /* Returns the seed of one packer, with which plain crumb_* calls give the same frames. learner counts over

@@ -30,7 +30,7 @@ struct share {
 
 struct crumb_exchange {
 	const struct plan *plan;
-	struct transport *net;
+	struct crumb_exchange_net *net;
 	struct team *team;
 	unsigned rank, ranks;
 	size_t learners;   /* of all ranks */
@@ -54,13 +54,23 @@ struct crumb_exchange {
 	struct message_head head; /* begins every message; the step fills in the rest */
 
 	struct block *blocks;          /* all memory of fixed size */
+	struct tiers *tiers;           /* in plans that know nodes, else NULL */
+	struct hosted *hosted;         /* what crumb_exchange_open has opened for it, else NULL */
 	struct crumb_exchange *former; /* before crumb_exchange_change, until a step succeeds; else NULL */
 	uint64_t step;
 	int failed; /* the final error */
 	double clock;
-	struct crumb_exchange_stats stats;
-	char why[CRUMB_WHY_MAX];
+	struct exchange_stats stats;
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 };
+
+/* Returns the exchange whose packers send this rank's frames: x, or the one between nodes; NULL on a rank
+ * that has none there. */
+struct crumb_exchange *crumb_exchange_packing(const struct crumb_exchange *x);
+
+/* host/hosted.c: closes what crumb_exchange_open has opened for the exchange, if anything. Returns false if
+ * MPI may still read the exchange's messages, so that its memory must stay. */
+bool crumb_hosted_close(struct crumb_exchange *x);
 
 /* Returns the first learner of a rank, which has those up to the first one of the next rank: ranks divide the
  * learners evenly, in order. */

@@ -28,18 +28,6 @@ void crumb_message_seal(const struct message_head *head, struct outgoing *messag
 	memcpy(message->data, &sealed, sizeof sealed);
 }
 
-static const char *describe(int error)
-{
-	switch (error) {
-	case CRUMB_EMEMORY:
-		return "out of memory";
-	case CRUMB_EPEER:
-		return "another rank has left";
-	default:
-		return crumb_strerror(error);
-	}
-}
-
 int crumb_message_check(const struct message_head *mine, crumb_span message, uint32_t from, char *why,
                         size_t cap)
 {
@@ -60,12 +48,14 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 		        crumb >> 16, crumb >> 8 & 255, crumb & 255, format);
 	if (its.error)
 		return refuse(why, cap, its.error < 0 ? its.error : CRUMB_EFRAME, "step %llu: rank %u: %s",
-		              step, from, describe(its.error));
+		              step, from, crumb_strerror(its.error));
 	if (its.step != mine->step || its.phase != mine->phase || its.rank != from || its.zero)
 		return refuse(
 		        why, cap, CRUMB_EFRAME,
 		        "step %llu: rank %u sent a message of step %llu, phase %u, to phase %u of rank %u",
 		        step, from, (unsigned long long)its.step, its.phase, mine->phase, mine->rank);
+	if (mine->error && mine->phase == MESSAGE_TELL)
+		return 0; /* a rank that could not open has no table; its own error is the answer */
 	const struct {
 		uint64_t its, mine;
 		const char *what;

@@ -21,7 +21,7 @@ struct message_head {
 	uint32_t rank;   /* of the sender */
 	int32_t error;   /* 0, or why the sender cannot take part; then nothing follows */
 	uint32_t zero;
-	uint64_t step;    /* calls of crumb_exchange_mean before this one */
+	uint64_t step;    /* calls of crumb_exchange_step before this one */
 	uint64_t model;   /* the caller's */
 	uint64_t table;   /* hash of the slice table */
 	uint64_t setup;   /* hash of plan, codecs, learners and seed */

@@ -21,6 +21,10 @@ struct plan {
 	 * that every rank gets. */
 	int (*mean)(struct crumb_exchange *x, struct step *step, int error);
 	size_t longest; /* most elements a slice should have (crumb_slices_cut); 0: any number */
+	/* The plan of one rank a node with those of other nodes, after the ranks of each node have averaged
+	 * among themselves; NULL: ranks are alike, and the bits do not depend on which rank hosts which
+	 * learner. */
+	const struct plan *between;
 	unsigned swaps; /* of a step with its vote: the messages from a rank to each other rank */
 };
 

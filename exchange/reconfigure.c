@@ -22,10 +22,12 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 	if (config->net != x->net || config->learners != x->learners ||
 	    total(config->slices, config->slice_count) != total(x->slice, x->slices))
 		return refuse(why, cap, CRUMB_EINVAL, "an exchange keeps its ranks, learners and gradient");
+	if (x->plan->between || (config->plan && config->plan->between))
+		return refuse(why, cap, CRUMB_EINVAL, "plans that know nodes cannot be changed to or from");
 	if (x->learners < x->ranks && x->plan->assign && !x->exact)
 		return refuse(why, cap, CRUMB_EINVAL,
 		              "a rank without learners cannot pass on the residual of a mean");
-	const int error = crumb_exchange_open(&next, config, why, cap);
+	const int error = crumb_exchange_start(&next, config, why, cap);
 	if (error)
 		return error;
 	next->step = x->step;

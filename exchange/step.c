@@ -137,15 +137,16 @@ static int vote(struct step *step, int error)
 static void count_step(const struct step *step)
 {
 	struct crumb_exchange *x = step->x;
-	struct crumb_exchange_stats *stats = &x->stats;
+	const struct crumb_exchange *packing = crumb_exchange_packing(x);
+	struct exchange_stats *stats = &x->stats;
 
 	stats->steps++;
 	for (size_t s = 0; s < x->slices; s++) {
 		const enum crumb_kind kind = x->slice[s].kind;
 		stats->dense[kind] += x->own * x->slice[s].n * sizeof(float);
-		stats->down[kind] += x->down.frame[s].len;
-		for (size_t l = 0; l < x->own; l++) {
-			const struct slot *slot = &x->up[l * x->slices + s];
+		stats->down[kind] += packing ? packing->down.frame[s].len : 0;
+		for (size_t l = 0; packing && l < packing->own; l++) {
+			const struct slot *slot = &packing->up[l * x->slices + s];
 			stats->bytes[kind] += (uint64_t)slot->length;
 			stats->elements[kind] += step->count_sent ? x->slice[s].n : 0;
 			stats->sent[kind] += step->count_sent ? slot->sent : 0;
@@ -168,9 +169,9 @@ static struct step begin(struct crumb_exchange *x, const float *const *grad, con
 	return step;
 }
 
-int crumb_exchange_mean(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
+int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
 {
-	struct crumb_exchange_stats *stats = &x->stats;
+	struct exchange_stats *stats = &x->stats;
 	struct step step = begin(x, grad, weight, mean);
 	double before = 0;
 

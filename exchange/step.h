@@ -1,4 +1,4 @@
-/* A step: one call of crumb_exchange_mean. Its value is handed down from there to the tasks of threads: a
+/* A step: one call of crumb_exchange_step. Its value is handed down from there to the tasks of threads: a
  * back trace has the gradient all the way. Private to exchange/.
  *
  * SPDX-License-Identifier: MIT */

@@ -38,7 +38,7 @@ static int swap(struct crumb_exchange *x)
 /* Adds what has passed this rank's link to the statistics. */
 static void count(struct crumb_exchange *x)
 {
-	struct crumb_exchange_stats *stats = &x->stats;
+	struct exchange_stats *stats = &x->stats;
 
 	for (unsigned r = 0; r < x->ranks; r++)
 		if (r != x->rank) {

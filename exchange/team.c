@@ -1,11 +1,13 @@
 /* A team of threads: they sleep on a condition until there is work, then each takes the next index until none
  * is left. Waking a thread takes longer than a short call of crumb_team_run: so threads stay awake for a
  * moment after it, as another call often follows; and a thread that is late takes no part, and nobody waits
- * for it.
+ * for it. Members block all signals: these are the host's.
  *
  * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -95,15 +97,20 @@ struct team *crumb_team_open(unsigned threads)
 	atomic_init(&team->run, 0);
 	atomic_init(&team->busy, 0);
 	atomic_init(&team->quit, false);
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (team->threads = 1; team->threads < threads; team->threads++) {
 		struct member *member = &team->member[team->threads];
 		*member = (struct member){.team = team, .number = team->threads};
-		if (pthread_create(&member->thread, NULL, member_main, member)) {
-			crumb_team_close(team);
-			return NULL;
-		}
+		if (pthread_create(&member->thread, NULL, member_main, member))
+			break;
 	}
-	return team;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (team->threads == threads)
+		return team;
+	crumb_team_close(team);
+	return NULL;
 }
 
 void crumb_team_close(struct team *team)

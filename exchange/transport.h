@@ -6,11 +6,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <crumb.h>
+#include <crumb_exchange.h>
 
-struct transport {
+struct crumb_exchange_net {
 	unsigned rank, ranks;
 	unsigned local; /* ranks on this machine */
+	const unsigned
+	        *leader; /* [rank]: the first rank on its machine; NULL: all ranks are on one machine */
 	double timeout; /* seconds that a swap waits for a rank; 0: for ever. The caller may change it between
 	                   swaps */
 	/* in[] points into the senders' own memory: a step ends with an empty swap, so that nobody reads it
@@ -20,30 +22,32 @@ struct transport {
 	 * with empty messages if it has failed. in[] stays valid until the next swap; the bytes of out[] must
 	 * not change until the next swap has returned. Returns 0; or a negative error, why says which, in[]
 	 * is not set, and every later swap fails, too. */
-	int (*swap)(struct transport *net, const crumb_span *out, crumb_span *in);
+	int (*swap)(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in);
 	char why[160];
 	/* Ends this rank's part, because it has failed elsewhere: the others' swaps, under way and to come,
 	 * fail with CRUMB_EPEER instead of waiting for it. Not during a swap of this rank. */
-	void (*leave)(struct transport *net);
+	void (*leave)(struct crumb_exchange_net *net);
+	/* Frees the transport; this rank swaps no more. Waits for nobody. Returns false if messages are still
+	 * on their way after a swap has failed: the bytes of out[] must then stay, and so does the transport.
+	 */
+	bool (*close)(struct crumb_exchange_net *net);
 };
 
-/* Opens ranks that are threads of this process, all at once; net[r] is for the thread that is rank r. Returns
- * 0, CRUMB_EINVAL or CRUMB_EMEMORY. Close when no rank swaps any more; that sets net[] to NULL. */
-int crumb_threads_open(struct transport **net, unsigned ranks);
-void crumb_threads_close(struct transport **net, unsigned ranks);
+/* Closes all ranks of crumb_exchange_threads, and sets net[] to NULL. */
+void crumb_threads_close(struct crumb_exchange_net **net, unsigned ranks);
 
 /* Returns true if mpirun, or another launcher of MPI, has started this process, by its environment. */
 bool crumb_mpi_wanted(void);
 
 /* Starts MPI, whose processes are ranks. Returns 0, or CRUMB_EPEER or CRUMB_EMEMORY and a line in why (cap
  * bytes). Once in a process; the thread that opens is the one that swaps. */
-int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap);
+int crumb_mpi_open(struct crumb_exchange_net **net, double timeout, char *why, size_t cap);
 
 /* Waits for all ranks to close, and ends MPI. A rank that does not come within the timeout ends the job. Sets
  * *net to NULL; NULL is fine. */
-void crumb_mpi_close(struct transport **net);
+void crumb_mpi_close(struct crumb_exchange_net **net);
 
 /* Ends all ranks now, with this exit status. Does not return. */
-void crumb_mpi_abort(struct transport *net, int status);
+void crumb_mpi_abort(struct crumb_exchange_net *net, int status);
 
 #endif

@@ -70,7 +70,9 @@ enum crumb_error {
 	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree) */
 	CRUMB_EPACKER = -11,   /* the memory holds no packer, or a damaged one */
 	CRUMB_EISA = -12,      /* no such instruction set here */
-	CRUMB_EFLOAT = -13     /* floats are not computed as the frame format asks (crumb_self_check) */
+	CRUMB_EFLOAT = -13,    /* floats are not computed as the frame format asks (crumb_self_check) */
+	CRUMB_EMEMORY = -64,   /* out of memory (crumb_exchange.h) */
+	CRUMB_EPEER = -65      /* another rank has left, is silent, or cannot be reached (crumb_exchange.h) */
 };
 
 /* Returns what the error means, in a few words; never NULL. */

@@ -45,6 +45,10 @@ const char *crumb_strerror(int error)
 		return "no such instruction set on this machine";
 	case CRUMB_EFLOAT:
 		return "arithmetic is not that of the frame format: compiler options change it";
+	case CRUMB_EMEMORY:
+		return "out of memory";
+	case CRUMB_EPEER:
+		return "another rank has left, is silent, or cannot be reached";
 	default:
 		return error < 0 ? "unknown error" : "no error";
 	}

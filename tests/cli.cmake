@@ -16,7 +16,11 @@ endforeach()
 set(script_environment
 	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${script_python}
 	SOURCE=${PROJECT_SOURCE_DIR} CC=${CMAKE_C_COMPILER}
-	STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>)
+	STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>
+	EXCHANGE=$<TARGET_FILE:crumb_exchange_shared>)
+if(CRUMB_MPI)
+	list(APPEND script_environment EXCHANGE_MPI=$<TARGET_FILE:crumb_exchange_mpi_shared>)
+endif()
 if(TARGET crumb-train)
 	list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
 endif()

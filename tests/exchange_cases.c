@@ -281,13 +281,13 @@ static void rank_steps(struct rank_run *run, struct crumb_exchange *x)
 				grad[l][total / 2] = NAN;
 		}
 		const float *share = rank == job->odd_share ? uneven_share : job->share;
-		run->error[step] = crumb_exchange_mean(x, (const float *const *)grad, share, run->mean[step]);
+		run->error[step] = crumb_exchange_step(x, (const float *const *)grad, share, run->mean[step]);
 		snprintf(run->why[step], sizeof run->why[step], "%s", crumb_exchange_why(x));
 	}
 	run->packed = count_packed(x, own);
 	for (size_t l = 0; l < own; l++)
 		run->owed += crumb_exchange_owed(x, l);
-	crumb_exchange_stats(x, &run->stats);
+	crumb_exchange_read_stats(x, &run->stats);
 	for (size_t l = 0; l < own; l++)
 		free(grad[l]);
 }
@@ -314,7 +314,7 @@ static void *rank_main(void *arg)
 	        .net = job->alone ? NULL : run->net,
 	        .team = team,
 	};
-	run->opened = crumb_exchange_open(&x, &config, why, sizeof why);
+	run->opened = crumb_exchange_start(&x, &config, why, sizeof why);
 	if (!run->opened)
 		rank_steps(run, x);
 	crumb_exchange_close(x);
@@ -324,10 +324,10 @@ static void *rank_main(void *arg)
 
 void run_job(const struct job *job, struct rank_run *run)
 {
-	struct transport *net[MOST_RANKS];
+	struct crumb_exchange_net *net[MOST_RANKS];
 	pthread_t thread[MOST_RANKS];
 
-	assert_int_equal(crumb_threads_open(net, job->ranks), 0);
+	assert_int_equal(crumb_exchange_threads(net, job->ranks), 0);
 	for (unsigned r = 0; r < job->ranks; r++) {
 		run[r] = (struct rank_run){.job = job, .net = net[r]};
 		for (unsigned step = 0; step < STEPS; step++)

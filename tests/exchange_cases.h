@@ -66,12 +66,12 @@ struct job {
 
 struct rank_run {
 	const struct job *job;
-	struct transport *net;
+	struct crumb_exchange_net *net;
 	int opened, error[STEPS];
 	float *mean[STEPS];
 	uint64_t packed; /* frames by all its packers */
 	double owed;
-	struct crumb_exchange_stats stats;
+	struct exchange_stats stats;
 	char why[STEPS][200];
 };
 

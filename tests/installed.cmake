@@ -1,12 +1,14 @@
-# What is installed and how it is used, the man pages, scripts/plot, and bench/simgrid. SPDX-License-Identifier: MIT
+# What is installed and how it is used, the C example over MPI, the man pages, scripts/plot, and bench/simgrid.
+# SPDX-License-Identifier: MIT
 if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # such a build is not for installing
 	return()
 endif()
 list(APPEND script_environment CMAKE=${CMAKE_COMMAND} BUILD=${PROJECT_BINARY_DIR} VERSION=${CRUMB_VERSION}
-	LIBDIR=${CMAKE_INSTALL_LIBDIR} MAN=${PROJECT_BINARY_DIR}/doc/man)
+	LIBDIR=${CMAKE_INSTALL_LIBDIR} MPI=${CRUMB_MPI} MAN=${PROJECT_BINARY_DIR}/doc/man)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/install.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/host.sh)
 set_property(TEST house_host APPEND PROPERTY LABELS rebuilds)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/man.sh)
+script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/c_mpi.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/plot.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/simgrid.sh)

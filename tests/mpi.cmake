@@ -5,7 +5,8 @@ endif()
 add_executable(mpi_rank mpi_rank.c)
 target_link_libraries(mpi_rank PRIVATE crumb_mpi)
 
-set(mpi_environment MPI_RANK=$<TARGET_FILE:mpi_rank> SOURCE=${PROJECT_SOURCE_DIR})
+set(mpi_environment MPI_RANK=$<TARGET_FILE:mpi_rank> SOURCE=${PROJECT_SOURCE_DIR}
+	EXCHANGE_STATIC=$<TARGET_FILE:crumb_exchange> STATIC=$<TARGET_FILE:crumb_static>)
 if(TARGET crumb-train)
 	list(APPEND mpi_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
 endif()

@@ -1,9 +1,9 @@
 /* One rank of the tests over MPI: mpirun -n N mpi_rank WHAT...
  *
- * same: with every codec and plan, after every step the parameters have the bits that one process alone gives
- * them.
+ * same: with every codec and plan that does not know nodes, after every step the parameters have the bits
+ * that one process alone gives them.
  *
- * conserved: with every plan, the gradients of all learners are what was applied, and the residuals.
+ * conserved: with every such plan, the gradients of all learners are what was applied, and the residuals.
  *
  * fault KIND RANK STEP PLAN SPEC TIMEOUT: as same, for one plan and codec; at that step that rank is killed,
  * stopped or gets a NaN.
@@ -37,7 +37,7 @@ struct fault {
 	unsigned rank, step;
 };
 
-static struct transport *net;
+static struct crumb_exchange_net *net;
 
 static void die(int status, const char *what, const char *plan, const char *spec, unsigned step)
 {
@@ -70,11 +70,11 @@ struct side {
 	float mean[TOTAL], param[TOTAL];
 };
 
-static struct side *side_open(struct transport *ranks, const struct plan *plan, const struct policy *up,
-                              const struct policy *down, struct team *team)
+static struct side *side_open(struct crumb_exchange_net *ranks, const struct plan *plan,
+                              const struct policy *up, const struct policy *down, struct team *team)
 {
 	struct side *side = calloc(1, sizeof *side);
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	const struct crumb_exchange_config config = {.slices = model,
 	                                             .slice_count = SLICES,
 	                                             .policy = up,
@@ -86,7 +86,7 @@ static struct side *side_open(struct transport *ranks, const struct plan *plan, 
 	                                             .net = ranks,
 	                                             .team = team};
 
-	if (!side || crumb_exchange_open(&side->x, &config, why, sizeof why) < 0)
+	if (!side || crumb_exchange_start(&side->x, &config, why, sizeof why) < 0)
 		abort();
 	crumb_exchange_learners(side->x, &side->first, &side->own);
 	for (size_t l = 0; l < side->own; l++)
@@ -115,7 +115,7 @@ static int side_step(struct side *side, unsigned step, size_t sick)
 		if (side->first + l == sick)
 			side->grad[l][TOTAL / 2] = NAN;
 	}
-	const int error = crumb_exchange_mean(side->x, (const float *const *)side->grad, share, side->mean);
+	const int error = crumb_exchange_step(side->x, (const float *const *)side->grad, share, side->mean);
 	for (size_t i = 0; i < TOTAL && !error; i++)
 		side->param[i] -= 0.1f * side->mean[i];
 	return error;
@@ -165,7 +165,7 @@ static void same(void)
 	const struct plan *plan;
 	const crumb_codec_info *codec;
 
-	for (size_t p = 0; (plan = crumb_plan_list(p)); p++) {
+	for (size_t p = 0; (plan = crumb_plan_list(p)) && !plan->between; p++) {
 		for (size_t i = 0; (codec = crumb_list(i)); i++) {
 			run(plan, codec->name, false, NULL);
 			if (plan->assign)
@@ -200,7 +200,7 @@ static void conserved(void)
 	const struct policy policy = policy_of(spec);
 	const struct plan *plan;
 
-	for (size_t p = 0; (plan = crumb_plan_list(p)); p++) {
+	for (size_t p = 0; (plan = crumb_plan_list(p)) && !plan->between; p++) {
 		struct side *side = side_open(net, plan, &policy, &policy, NULL);
 		double *mine = calloc((side->own + 1) * TOTAL, sizeof *mine);
 		double *all = calloc((size_t)LEARNERS * TOTAL, sizeof *all);
@@ -231,7 +231,7 @@ static void conserved(void)
 
 int main(int argc, char **argv)
 {
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	if (!crumb_mpi_wanted() || crumb_mpi_open(&net, 60, why, sizeof why) < 0)
 		return 2;

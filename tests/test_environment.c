@@ -271,7 +271,7 @@ static void self_check(void **state)
 		char why[100];
 		enter(&environments[e]);
 		const int answer = crumb_self_check();
-		const int opened = crumb_exchange_open(&exchange, &config, why, sizeof why);
+		const int opened = crumb_exchange_start(&exchange, &config, why, sizeof why);
 		leave();
 		assert_int_equal(answer, 0);
 		assert_int_equal(opened, 0);

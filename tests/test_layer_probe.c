@@ -213,7 +213,7 @@ static void probe_with(const char *plan, const char *text, const struct part of_
 	struct policy policy;
 	struct crumb_slice cut[MOST_PARTS];
 	struct crumb_exchange *exchange;
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	float *grad[LEARNERS][STEPS], *mean = malloc(TOTAL * sizeof *mean);
 	const struct plan *which = crumb_plan_find(plan);
 	assert_int_equal(crumb_policy_parse(&policy, text, NULL), 0);
@@ -224,7 +224,7 @@ static void probe_with(const char *plan, const char *text, const struct part of_
 	                                             .plan = which,
 	                                             .learners = LEARNERS,
 	                                             .seed = 1};
-	assert_int_equal(crumb_exchange_open(&exchange, &config, why, sizeof why), 0);
+	assert_int_equal(crumb_exchange_start(&exchange, &config, why, sizeof why), 0);
 	assert_int_equal(crumb_exchange_frame(exchange, 0, 0).len, 0);
 	for (size_t step = 0; step < STEPS; step++) {
 		const float *now[LEARNERS];
@@ -232,7 +232,7 @@ static void probe_with(const char *plan, const char *text, const struct part of_
 			now[l] = grad[l][step] = malloc(TOTAL * sizeof **grad[l]);
 			make_gradient(grad[l][step], 1 + l + LEARNERS * step);
 		}
-		assert_int_equal(crumb_exchange_mean(exchange, now, share, mean), 0);
+		assert_int_equal(crumb_exchange_step(exchange, now, share, mean), 0);
 	}
 	for (size_t s = 0; s < SLICES; s++) {
 		const struct part *part = &of_kind[slices[s].kind];
@@ -264,7 +264,7 @@ static void probe_with(const char *plan, const char *text, const struct part of_
 	/* A step that is skipped has no frames. */
 	grad[1][0][7] = NAN;
 	assert_int_equal(
-	        crumb_exchange_mean(exchange, (const float *const[]){grad[0][0], grad[1][0]}, share, mean),
+	        crumb_exchange_step(exchange, (const float *const[]){grad[0][0], grad[1][0]}, share, mean),
 	        CRUMB_ENONFINITE);
 	assert_int_equal(crumb_exchange_frame(exchange, 0, 0).len, 0);
 	for (size_t l = 0; l < LEARNERS; l++)

@@ -35,7 +35,7 @@ static void make_gradient(float *grad, size_t learner, size_t step)
 }
 
 struct rank {
-	struct transport *net;
+	struct crumb_exchange_net *net;
 	void (*steps)(struct rank *rank, struct crumb_exchange_config *config);
 	const char *script;
 	float mean[STEPS][TOTAL];
@@ -56,10 +56,10 @@ static struct rank *run(unsigned ranks, void (*steps)(struct rank *, struct crum
                         const char *script)
 {
 	struct rank *rank = calloc(ranks, sizeof *rank);
-	struct transport *net[MOST_RANKS];
+	struct crumb_exchange_net *net[MOST_RANKS];
 	pthread_t thread[MOST_RANKS];
 	assert_non_null(rank);
-	assert_int_equal(crumb_threads_open(net, ranks), 0);
+	assert_int_equal(crumb_exchange_threads(net, ranks), 0);
 	for (unsigned r = 0; r < ranks; r++) {
 		rank[r].net = net[r];
 		rank[r].steps = steps;
@@ -105,7 +105,7 @@ static void change_steps(struct rank *rank, struct crumb_exchange_config *config
 	struct crumb_exchange *x = NULL;
 	struct crumb_slice part[SLICES];
 	float *grad[LEARNERS];
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	size_t first, own;
 	for (size_t s = 0; s < SLICES; s++)
 		part[s] = slices[s];
@@ -119,7 +119,7 @@ static void change_steps(struct rank *rank, struct crumb_exchange_config *config
 		config->down = way[step / 2].down ? &down : NULL;
 		config->slices = step / 2 % 2 ? part : slices;
 		if (step % 2 == 0 && (x ? crumb_exchange_change(x, config, why, sizeof why)
-		                        : crumb_exchange_open(&x, config, why, sizeof why)))
+		                        : crumb_exchange_start(&x, config, why, sizeof why)))
 			abort();
 		crumb_exchange_learners(x, &first, &own);
 		for (size_t l = 0; l < own; l++) {
@@ -128,14 +128,14 @@ static void change_steps(struct rank *rank, struct crumb_exchange_config *config
 				grad[l][7] = NAN;
 		}
 		rank->error[step] =
-		        crumb_exchange_mean(x, (const float *const *)grad, share, rank->mean[step]);
+		        crumb_exchange_step(x, (const float *const *)grad, share, rank->mean[step]);
 		if (rank->error[step])
 			memset(rank->mean[step], 0, sizeof rank->mean[step]);
 	}
 	for (size_t l = 0; l < own; l++)
 		rank->owed += crumb_exchange_owed(x, l);
-	struct crumb_exchange_stats stats;
-	crumb_exchange_stats(x, &stats);
+	struct exchange_stats stats;
+	crumb_exchange_read_stats(x, &stats);
 	if (stats.steps != STEPS - 1 || stats.skipped != 1)
 		abort();
 	crumb_exchange_close(x);
@@ -179,9 +179,9 @@ static void what_cannot_change_stays(void **state)
 	struct crumb_exchange_config config = {
 	        .slices = slices, .slice_count = SLICES, .policy = none, .learners = LEARNERS, .seed = 1};
 	struct crumb_exchange *x;
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	float *grad[LEARNERS], mean[TOTAL];
-	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
+	assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), 0);
 	config.learners = 2;
 	assert_int_equal(crumb_exchange_change(x, &config, why, sizeof why), CRUMB_EINVAL);
 	config.learners = LEARNERS;
@@ -190,7 +190,7 @@ static void what_cannot_change_stays(void **state)
 	open_gradients(grad);
 	for (size_t l = 0; l < LEARNERS; l++)
 		make_gradient(grad[l], l, 0);
-	assert_int_equal(crumb_exchange_mean(x, (const float *const *)grad, share, mean), 0);
+	assert_int_equal(crumb_exchange_step(x, (const float *const *)grad, share, mean), 0);
 	close_gradients(grad);
 	crumb_exchange_close(x);
 }
@@ -238,7 +238,7 @@ static void tuned_steps(struct rank *rank, struct crumb_exchange_config *config)
 	struct crumb_tuner *tuner = NULL;
 	struct crumb_script *script = malloc(sizeof *script);
 	const char *bad;
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 	float *grad[LEARNERS];
 	size_t first, own;
 	int choices = 0;
@@ -255,7 +255,7 @@ static void tuned_steps(struct rank *rank, struct crumb_exchange_config *config)
 		const int chosen = crumb_tuner_step(tuner, (const float *const *)grad, why, sizeof why);
 		choices += chosen;
 		rank->error[step] = chosen < 0 ? chosen
-		                               : crumb_exchange_mean(x, (const float *const *)grad, share,
+		                               : crumb_exchange_step(x, (const float *const *)grad, share,
 		                                                     rank->mean[step]);
 	}
 	const struct crumb_tuned *tuned = crumb_tuner_tell(tuner);

@@ -54,7 +54,7 @@ static void nan_law(const struct policy *policy, const char *text, bool defaults
 {
 	const struct plan *plan;
 
-	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
 		nan_in(plan, policy, text, defaults);
 }
 
@@ -141,7 +141,7 @@ static void a_sleeper_keeps_nobody_waiting_for_ever(void **state)
 /* ---- one rank over a transport that lies ---------------------------------------------------- */
 
 struct liar {
-	struct transport net;
+	struct crumb_exchange_net net;
 	unsigned swaps, lie; /* swaps so far, and the one whose message is damaged */
 	size_t at;           /* the damaged byte, modulo the length */
 	uint8_t flip;        /* its bits that flip; 0: the message ends there */
@@ -164,7 +164,7 @@ static void pad_last_frame(uint8_t *message)
 	memcpy(message, &head, sizeof head);
 }
 
-static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *in)
+static int liar_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
 {
 	struct liar *liar = (struct liar *)net;
 
@@ -187,13 +187,13 @@ static int liar_swap(struct transport *net, const crumb_span *out, crumb_span *i
 	return 0;
 }
 
-static void liar_leave(struct transport *net) { (void)net; }
+static void liar_leave(struct crumb_exchange_net *net) { (void)net; }
 
 static struct team *pair; /* two threads, which cut a slice */
 
 static void lie(const struct plan *plan, const struct policy *policy, const char *text, struct liar liar)
 {
-	liar.net = (struct transport){.ranks = 1, .swap = liar_swap, .leave = liar_leave};
+	liar.net = (struct crumb_exchange_net){.ranks = 1, .swap = liar_swap, .leave = liar_leave};
 	const struct crumb_exchange_config config = {.slices = slices,
 	                                             .slice_count = SLICES,
 	                                             .plan = plan,
@@ -209,13 +209,13 @@ static void lie(const struct plan *plan, const struct policy *policy, const char
 	const float *const grads[] = {grad};
 
 	make_gradient(grad, 0, 0);
-	assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), 0);
-	const int error = crumb_exchange_mean(x, grads, &share, mean);
+	assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), 0);
+	const int error = crumb_exchange_step(x, grads, &share, mean);
 	if (error >= 0)
 		fail_msg("%s, %s: swap %u, byte %zu ^ %d, pad %d goes unnoticed", plan->name, text, liar.lie,
 		         liar.at, liar.flip, liar.pad);
 	assert_true(strlen(crumb_exchange_why(x)) > 0);
-	assert_int_equal(crumb_exchange_mean(x, grads, &share, mean), error); /* final */
+	assert_int_equal(crumb_exchange_step(x, grads, &share, mean), error); /* final */
 	crumb_exchange_close(x);
 	free(liar.message);
 	free(grad);
@@ -246,7 +246,7 @@ static void damage_law(const struct policy *policy, const char *text, bool defau
 {
 	const struct plan *plan;
 
-	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
 		damage_in(plan, policy, text, defaults);
 }
 
@@ -270,7 +270,7 @@ static void a_wrong_slice_table_is_refused(void **state)
 		struct crumb_exchange *x = NULL;
 		char why[200] = "";
 		memcpy(wrong, slices, sizeof wrong);
-		struct transport net = {.rank = fault == 4, .ranks = 1};
+		struct crumb_exchange_net net = {.rank = fault == 4, .ranks = 1};
 		const struct crumb_exchange_config config = {.slices = wrong,
 		                                             .slice_count = SLICES,
 		                                             .policy = &policy,
@@ -282,7 +282,7 @@ static void a_wrong_slice_table_is_refused(void **state)
 			wrong[0].n--;
 		if (fault == 2)
 			wrong[5].kind = CRUMB_KINDS;
-		assert_int_equal(crumb_exchange_open(&x, &config, why, sizeof why), CRUMB_EINVAL);
+		assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), CRUMB_EINVAL);
 		assert_null(x);
 		assert_true(strlen(why) > 0);
 	}
@@ -321,7 +321,7 @@ static void refusals_name_both_sides(void **state)
 	};
 	struct message_head mine = {
 	        .phase = MESSAGE_UP, .rank = 2, .step = 7, .model = 1, .table = 2, .setup = 3, .weights = 4};
-	char why[CRUMB_WHY_MAX];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	(void)state;
 	crumb_message_head(&mine);

@@ -177,6 +177,8 @@ static void every_error_has_words(void **state)
 		assert_non_null(crumb_strerror(error));
 		assert_string_not_equal(crumb_strerror(error), crumb_strerror(-1000));
 	}
+	assert_string_not_equal(crumb_strerror(CRUMB_EMEMORY), crumb_strerror(-1000));
+	assert_string_not_equal(crumb_strerror(CRUMB_EPEER), crumb_strerror(-1000));
 	assert_string_equal(crumb_strerror(0), "no error");
 }
 

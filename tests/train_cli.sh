@@ -86,16 +86,16 @@ carets --codec 'conv=adacomp:bin=50;fd=raw' 'not understood' 21
 carets --schedule 'step:every=0' 'not understood' 11
 
 # ---- plans, and MXNet's names ----
-for alias in gather=device server=dist_sync; do
+for alias in gather=device server=dist_sync tiers=dist_sync_device; do
 	check "--plan ${alias%=*}" $small --epochs 1 --codec terngrad --plan "${alias%=*}"
 	cut -d ' ' -f 1-8 stdout >one # but the time
 	check "--plan ${alias#*=}" $small --epochs 1 --codec terngrad --plan "${alias#*=}"
 	cut -d ' ' -f 1-8 stdout >many
 	holds "are the same" cmp one many
 done
-for plan in tree dist_async dist_sync_device; do
+for plan in tree dist_async; do
 	refused 2 "no \"$plan\": there are gather (device), " "$CRUMB_TRAIN" --plan $plan
-	holds "and says what is not there" grep -q 'server (dist_sync), .*but no dist_async or dist_sync_device$' stderr
+	holds "and says what is not there" grep -q 'server (dist_sync), .*but no dist_async$' stderr
 done
 
 # ---- a way down, and rules of a policy, that nothing would use ----

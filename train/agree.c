@@ -15,7 +15,7 @@ enum { TEXT = 8192 };
 static char text[TEXT]; /* stays until the next swap */
 
 /* Returns true, after a line of rank 0, if any rank has another text than this one. */
-static bool differ(const struct transport *ranks, const crumb_span *in)
+static bool differ(const struct crumb_exchange_net *ranks, const crumb_span *in)
 {
 	for (unsigned r = 0; r < ranks->ranks; r++) {
 		char other[TEXT] = "";
@@ -32,7 +32,8 @@ static bool differ(const struct transport *ranks, const crumb_span *in)
 	return false;
 }
 
-static int swap_texts(struct transport *ranks, crumb_span *out, crumb_span *in, char *why, size_t cap)
+static int swap_texts(struct crumb_exchange_net *ranks, crumb_span *out, crumb_span *in, char *why,
+                      size_t cap)
 {
 	*why = 0;
 	for (unsigned r = 0; r < ranks->ranks; r++)
@@ -49,7 +50,7 @@ static int swap_texts(struct transport *ranks, crumb_span *out, crumb_span *in, 
 	return result;
 }
 
-int agree(const struct options *options, const struct data *data, struct transport *ranks, char *why,
+int agree(const struct options *options, const struct data *data, struct crumb_exchange_net *ranks, char *why,
           size_t cap)
 {
 	if (!ranks)

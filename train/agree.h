@@ -7,12 +7,12 @@
 #include "train/data/data.h"
 #include "train/options/options.h"
 
-struct transport;
+struct crumb_exchange_net;
 
 /* Compares what results depend on with all other ranks. 0, or -1 if it differs, after a line of rank 0 that
  * names the first option that does; then why is empty. -1 with a line in why if a rank cannot be reached.
  * ranks: NULL is fine. */
-int agree(const struct options *options, const struct data *data, struct transport *ranks, char *why,
+int agree(const struct options *options, const struct data *data, struct crumb_exchange_net *ranks, char *why,
           size_t cap);
 
 #endif

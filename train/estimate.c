@@ -44,7 +44,7 @@ static double time_steps(const struct options *o, struct worker *worker, const s
 }
 
 /* Replaces *seconds by the maximum over the ranks. */
-static int slowest(struct transport *ranks, double *seconds)
+static int slowest(struct crumb_exchange_net *ranks, double *seconds)
 {
 	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
 	const double mine = *seconds;
@@ -65,7 +65,7 @@ static int slowest(struct transport *ranks, double *seconds)
 }
 
 int estimate_print(const struct options *o, const struct data *data, const struct net *net,
-                   struct transport *ranks, char *why, size_t cap)
+                   struct crumb_exchange_net *ranks, char *why, size_t cap)
 {
 	struct worker *worker = worker_open(net, data);
 	float *param = calloc(net->parameters, sizeof *param), *grad = calloc(net->parameters, sizeof *grad);

@@ -67,7 +67,7 @@ static int load(const struct options *o, struct data *data, struct net *net, cha
 }
 
 /* Returns this rank's share of the CPUs, which ranks of one machine divide. */
-static size_t share_of_cpus(const struct transport *ranks)
+static size_t share_of_cpus(const struct crumb_exchange_net *ranks)
 {
 	const size_t cpus = options_cpus(), share = ranks ? cpus / ranks->local : cpus;
 	return share > 0 ? share : 1;
@@ -84,7 +84,7 @@ static int train_all(const struct train_setting *setting, struct report *run, si
 }
 
 static int compare(const struct options *o, const struct data *data, const struct net *net,
-                   struct transport *ranks, char *why, size_t cap)
+                   struct crumb_exchange_net *ranks, char *why, size_t cap)
 {
 	struct report run[OPTIONS_MOST_CODECS];
 	struct log log;
@@ -112,7 +112,7 @@ static int compare(const struct options *o, const struct data *data, const struc
 	return result;
 }
 
-static int run(const struct options *options, struct transport *ranks)
+static int run(const struct options *options, struct crumb_exchange_net *ranks)
 {
 	static struct data data;
 	static struct net net;
@@ -137,7 +137,7 @@ static int run(const struct options *options, struct transport *ranks)
 	return result < 0 ? STATUS_FAILED : 0;
 }
 
-static int start_ranks(struct transport **ranks)
+static int start_ranks(struct crumb_exchange_net **ranks)
 {
 	char why[256];
 	if (!crumb_mpi_wanted() || crumb_mpi_open(ranks, START_SECONDS, why, sizeof why) == 0)
@@ -148,14 +148,14 @@ static int start_ranks(struct transport **ranks)
 
 /* Buffers the message of a rank above 0, which end_ranks prints rank by rank: all ranks notice most failures
  * at once, and the first one that aborts ends them all. */
-static void hold_back(const struct transport *ranks)
+static void hold_back(const struct crumb_exchange_net *ranks)
 {
 	static char held[1 << 16];
 	if (ranks && ranks->rank > 0)
 		setvbuf(stderr, held, _IOFBF, sizeof held);
 }
 
-static int end_ranks(struct transport *ranks, int status)
+static int end_ranks(struct crumb_exchange_net *ranks, int status)
 {
 	if (ranks && status) {
 		const unsigned turn = ranks->rank < 20 ? ranks->rank : 20;
@@ -170,7 +170,7 @@ static int end_ranks(struct transport *ranks, int status)
 int main(int argc, char **argv)
 {
 	static struct options options;
-	struct transport *ranks = NULL;
+	struct crumb_exchange_net *ranks = NULL;
 	int status = 0;
 	if (start_ranks(&ranks) < 0)
 		return STATUS_FAILED;

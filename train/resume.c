@@ -69,7 +69,7 @@ typedef int checkpoint_verb(const struct checkpoint *, size_t, const struct chec
 static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, struct past *past, char *why,
                        size_t cap)
 {
-	const struct transport *ranks = t->setting->ranks;
+	const struct crumb_exchange_net *ranks = t->setting->ranks;
 	char run[sizeof t->run + 128];
 	snprintf(run, sizeof run, "crumb-train %s\nrank %u of %u\n%s", crumb_version(),
 	         ranks ? ranks->rank : 0, ranks ? ranks->ranks : 1, t->run);
@@ -160,7 +160,7 @@ static int tell_way(struct train *t, const struct past *past, char *why, size_t 
 int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
-	const struct transport *ranks = t->setting->ranks;
+	const struct crumb_exchange_net *ranks = t->setting->ranks;
 	const struct checkpoint checkpoint = {o->checkpoint, ranks ? ranks->rank : 0, NULL};
 	struct past past = {.step = 0};
 	size_t epoch;

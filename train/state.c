@@ -137,6 +137,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .policy = &o->codec[codec].policy,
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
+	        .node_size = (unsigned)o->node_size,
 	        .model = t->run,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
@@ -148,7 +149,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	if (tuned)
 		crumb_script_parse(&script, t->codec, &bad); /* the options have checked it */
 	if ((tuned ? crumb_tuner_open(&t->tuner, &t->exchange, &config, &script, why, cap)
-	           : crumb_exchange_open(&t->exchange, &config, why, cap)) < 0)
+	           : crumb_exchange_start(&t->exchange, &config, why, cap)) < 0)
 		return -1;
 	crumb_exchange_learners(t->exchange, &t->first, &t->own);
 	return 0;

@@ -122,7 +122,7 @@ static int run_tasks(struct train *t, void (*task)(void *, size_t, unsigned), si
 /* Shows the tuner this step's gradients; it may change the exchange. */
 static int tune(struct train *t, char *why, size_t cap)
 {
-	char reason[CRUMB_WHY_MAX];
+	char reason[CRUMB_EXCHANGE_WHY_MAX];
 	const int chosen =
 	        t->tuner ? crumb_tuner_step(t->tuner, (const float *const *)t->grad, reason, sizeof reason)
 	                 : 0;
@@ -183,7 +183,7 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 		report->compute_seconds += computed - begin;
 		return 0;
 	}
-	const int error = crumb_exchange_mean(t->exchange, (const float *const *)t->grad, t->share, t->mean);
+	const int error = crumb_exchange_step(t->exchange, (const float *const *)t->grad, t->share, t->mean);
 	const double exchanged = crumb_seconds();
 	report->compute_seconds += computed - begin;
 	const bool skipped = error == CRUMB_ENONFINITE;
@@ -225,8 +225,7 @@ static int probe(struct train *t, size_t epoch, bool skipped, char *why, size_t 
 		const int error =
 		        layer_probe(seen, t->exchange, t->slice, t->slices, s, &net->slice[s], t->grad[0]);
 		if (error < 0) {
-			snprintf(why, cap, "--probe: %s",
-			         error == CRUMB_EMEMORY ? "out of memory" : crumb_strerror(error));
+			snprintf(why, cap, "--probe: %s", crumb_strerror(error));
 			return -1;
 		}
 	}
@@ -286,10 +285,10 @@ static void add(uint64_t *total, const uint64_t *part)
 static int tell(struct train *t, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
-	struct crumb_exchange_stats *stats = &report->stats;
+	struct exchange_stats *stats = &report->stats;
 	uint64_t errors = 0, taken = 0;
 	double loss = 0, test_loss = 0, owed = 0;
-	crumb_exchange_stats(t->exchange, stats);
+	crumb_exchange_read_stats(t->exchange, stats);
 	if (test(t, why, cap) < 0)
 		return -1;
 	for (size_t l = 0; l < t->own; l++)

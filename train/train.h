@@ -11,7 +11,7 @@
 #include "train/report/report.h"
 
 struct team;
-struct transport;
+struct crumb_exchange_net;
 
 /* The caller's objects, which the runs of all codecs share. */
 struct train_setting {
@@ -19,7 +19,7 @@ struct train_setting {
 	const struct data *data;
 	const struct net *net;
 	struct team *team;
-	struct transport *ranks; /* NULL: this process is alone */
+	struct crumb_exchange_net *ranks; /* NULL: this process is alone */
 	struct log *log;
 };
 

@@ -13,10 +13,10 @@
 enum { GROUP = 16, AT_ONCE = 64, LONGEST = 1 << 28 };
 
 struct simulated {
-	struct transport net;    /* first member: a rank's transport is its simulated */
-	struct simulated **peer; /* [rank] */
-	crumb_span *sent[2];     /* [rank], of this swap and of the one before, because others may be one swap
-	                            behind */
+	struct crumb_exchange_net net; /* first member: a rank's transport is its simulated */
+	struct simulated **peer;       /* [rank] */
+	crumb_span *sent[2]; /* [rank], of this swap and of the one before, because others may be one swap
+	                        behind */
 	unsigned turn;
 	double end;
 	MPI_Request request[2 * AT_ONCE];
@@ -29,7 +29,7 @@ static void fail(const char *what)
 	MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static int swap(struct transport *net, const crumb_span *out, crumb_span *in)
+static int swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
 {
 	struct simulated *s = (struct simulated *)net;
 	const crumb_span *sent = memcpy(s->sent[s->turn % 2], out, net->ranks * sizeof *out);
@@ -60,7 +60,7 @@ static int swap(struct transport *net, const crumb_span *out, crumb_span *in)
 	return 0;
 }
 
-static void leave(struct transport *net)
+static void leave(struct crumb_exchange_net *net)
 {
 	(void)net;
 	MPI_Abort(MPI_COMM_WORLD, 1);
@@ -68,9 +68,9 @@ static void leave(struct transport *net)
 
 unsigned simulated_groups(unsigned ranks) { return ranks > AT_ONCE ? (ranks - 2) / GROUP + 1 : 1; }
 
-double simulated_end(const struct transport *net) { return ((const struct simulated *)net)->end; }
+double simulated_end(const struct crumb_exchange_net *net) { return ((const struct simulated *)net)->end; }
 
-struct transport *simulated_open(void)
+struct crumb_exchange_net *simulated_open(void)
 {
 	struct simulated *s = calloc(1, sizeof *s);
 	int rank, ranks;
@@ -80,12 +80,12 @@ struct transport *simulated_open(void)
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	if (!s)
 		fail("calloc");
-	s->net = (struct transport){.rank = (unsigned)rank,
-	                            .ranks = (unsigned)ranks,
-	                            .local = 1,
-	                            .shares_memory = true,
-	                            .swap = swap,
-	                            .leave = leave};
+	s->net = (struct crumb_exchange_net){.rank = (unsigned)rank,
+	                                     .ranks = (unsigned)ranks,
+	                                     .local = 1,
+	                                     .shares_memory = true,
+	                                     .swap = swap,
+	                                     .leave = leave};
 	s->peer = calloc((size_t)ranks, sizeof *s->peer);
 	s->sent[0] = calloc((size_t)ranks, sizeof *s->sent[0]);
 	s->sent[1] = calloc((size_t)ranks, sizeof *s->sent[1]);

@@ -12,13 +12,13 @@
 #include "exchange/transport.h"
 
 /* Starts MPI and opens this rank's transport, for the life of the process. */
-struct transport *simulated_open(void);
+struct crumb_exchange_net *simulated_open(void);
 
 /* Returns the number of groups. */
 unsigned simulated_groups(unsigned ranks);
 
 /* Returns the simulated time at the end of the last swap that was not empty; empty ones represent shared
  * memory. */
-double simulated_end(const struct transport *net);
+double simulated_end(const struct crumb_exchange_net *net);
 
 #endif

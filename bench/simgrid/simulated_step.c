@@ -78,7 +78,7 @@ static void all_reduce(struct result *result, unsigned ranks, size_t n)
 	SMPI_SHARED_FREE(mean);
 }
 
-static void one_step(struct result *result, struct transport *net, const struct sizes *sizes,
+static void one_step(struct result *result, struct crumb_exchange_net *net, const struct sizes *sizes,
                      const struct policy *up, const struct policy *down, const struct plan *plan)
 {
 	struct crumb_slice whole[SIZES_MOST];
@@ -106,16 +106,16 @@ static void one_step(struct result *result, struct transport *net, const struct 
 	                                             .seed = 1,
 	                                             .net = net};
 	struct crumb_exchange *x;
-	char why[CRUMB_WHY_MAX];
-	if (crumb_exchange_open(&x, &config, why, sizeof why) < 0)
+	char why[CRUMB_EXCHANGE_WHY_MAX];
+	if (crumb_exchange_start(&x, &config, why, sizeof why) < 0)
 		fail(why);
 	MPI_Barrier(MPI_COMM_WORLD);
 	const double start = MPI_Wtime();
-	if (crumb_exchange_mean(x, (const float *const[]){grad}, share, mean) < 0)
+	if (crumb_exchange_step(x, (const float *const[]){grad}, share, mean) < 0)
 		fail(crumb_exchange_why(x));
 
-	struct crumb_exchange_stats stats;
-	crumb_exchange_stats(x, &stats);
+	struct exchange_stats stats;
+	crumb_exchange_read_stats(x, &stats);
 	*result = (struct result){.up = sum(stats.bytes),
 	                          .down = sum(stats.down),
 	                          .share = busiest_share(x, slice, slices, sizes->parameters),
@@ -130,7 +130,7 @@ static void one_step(struct result *result, struct transport *net, const struct 
 
 int main(int argc, char **argv)
 {
-	struct transport *net = simulated_open();
+	struct crumb_exchange_net *net = simulated_open();
 	static struct sizes sizes;
 	static struct policy up, down;
 	struct result result;

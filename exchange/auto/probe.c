@@ -15,7 +15,7 @@
 enum { SHORT = sizeof(double), SWAPS = 3, SHORT_SWAPS = 15, IN_A_ROW = 2 };
 
 struct probe {
-	struct transport *net;
+	struct crumb_exchange_net *net;
 	unsigned char *message; /* begins with the seconds of the swap before */
 	crumb_span *out, *in;
 };
@@ -64,7 +64,7 @@ static int median(struct probe *p, size_t bytes, double *seconds)
 }
 
 /* Returns the bytes to each other rank for the i-th length through a port. */
-static size_t message(const struct transport *net, int i)
+static size_t message(const struct crumb_exchange_net *net, int i)
 {
 	const size_t others = net->ranks - 1, bytes = ((size_t)LINK_FIRST << 2 * i) / others;
 
@@ -88,7 +88,7 @@ static int measure(struct probe *p, struct crumb_link *link, double most)
 	return error;
 }
 
-int crumb_probe(struct crumb_link *link, struct transport *net, double most)
+int crumb_probe(struct crumb_link *link, struct crumb_exchange_net *net, double most)
 {
 	*link = crumb_link_even(INFINITY, 0);
 	if (!net || net->ranks < 2)

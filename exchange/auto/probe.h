@@ -6,10 +6,10 @@
 
 #include "exchange/auto/link.h"
 
-struct transport;
+struct crumb_exchange_net;
 
 /* All ranks measure at the same time, all sending to all, lengths of up to so many bytes through a port, or
  * until a swap takes half a second; that takes a few seconds. Returns 0, or a swap's error. */
-int crumb_probe(struct crumb_link *link, struct transport *net, double most);
+int crumb_probe(struct crumb_link *link, struct crumb_exchange_net *net, double most);
 
 #endif

@@ -90,7 +90,7 @@ static int change(struct crumb_tuner *t, const struct plan *plan, const struct p
 	config.policy = up;
 	config.down = down;
 	const int error = t->x ? crumb_exchange_change(t->x, &config, why, cap)
-	                       : crumb_exchange_open(&t->x, &config, why, cap);
+	                       : crumb_exchange_start(&t->x, &config, why, cap);
 	print_policy(t, up, t->up);
 	if (down)
 		print_policy(t, down, t->down);
@@ -168,9 +168,9 @@ void crumb_tuner_close(struct crumb_tuner *t)
 
 static double exchange_seconds(const struct crumb_tuner *t)
 {
-	struct crumb_exchange_stats stats;
+	struct exchange_stats stats;
 
-	crumb_exchange_stats(t->x, &stats);
+	crumb_exchange_read_stats(t->x, &stats);
 	return stats.check_seconds + stats.pack_seconds + stats.swap_seconds + stats.unpack_seconds;
 }
 

@@ -23,8 +23,8 @@ int crumb_tuner_open(struct crumb_tuner **tuner, struct crumb_exchange **exchang
                      size_t cap);
 void crumb_tuner_close(struct crumb_tuner *tuner); /* before its exchange; NULL is fine */
 
-/* May change the exchange. All ranks call it before each crumb_exchange_mean, with the same gradients.
- * Returns 1 after a choice, else 0; or an error, final as crumb_exchange_mean's, and a line in why. */
+/* May change the exchange. All ranks call it before each crumb_exchange_step, with the same gradients.
+ * Returns 1 after a choice, else 0; or an error, final as crumb_exchange_step's, and a line in why. */
 int crumb_tuner_step(struct crumb_tuner *tuner, const float *const *grad, char *why, size_t cap);
 
 /* The choice in use, since which step, and why. The tuner owns the texts. */

@@ -1,23 +1,19 @@
-/* Ranks as processes under MPI. The only file that includes mpi.h.
+/* Ranks as processes of a communicator.
  *
  * A message begins with an opening: its length and its first bytes, for which the receiver always has room; a
  * short message is no more than that. The rest follows in pieces, received in place since the length is known
  * by then. (MPI_Mprobe would do without openings, but Open MPI 4.1 takes half as long again for long messages
  * that a probe has matched.) A swap polls until all messages have arrived: nothing waits without a deadline.
- * MPI's own waits, at its start and end, are under an alarm.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
-#include <mpi.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-#include "exchange/exchange.h"
 #include "exchange/seconds.h"
 #include "exchange/transport.h"
+#include "exchange/transports/communicator.h"
 #include "exchange/why.h"
 
 enum { FIRST = 4096, PIECE = 1 << 30, TAG_SWAP = 1, TAG_LEAVE = 2 };
@@ -39,11 +35,12 @@ struct peer {
 };
 
 struct mpi {
-	struct transport net; /* first: a rank's transport is its mpi */
+	struct crumb_exchange_net net; /* first: a rank's transport is its mpi */
 	MPI_Comm comm;
 	struct peer *peer;     /* [rank] */
 	MPI_Request *outgoing; /* openings and pieces on their way */
 	size_t room, count;    /* of outgoing */
+	unsigned *leader;      /* [rank]: of its machine */
 	int dead;
 };
 
@@ -234,7 +231,7 @@ static bool served(struct mpi *mpi, unsigned rank)
  * there is none any more, as after this rank itself was held up. */
 static int time_out(struct mpi *mpi)
 {
-	struct transport *net = &mpi->net;
+	struct crumb_exchange_net *net = &mpi->net;
 	char silent[100] = "";
 	unsigned count = 0;
 
@@ -253,7 +250,7 @@ static int time_out(struct mpi *mpi)
 	return mpi->dead;
 }
 
-static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in)
+static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
 {
 	struct mpi *mpi = (struct mpi *)net;
 	const double deadline = crumb_seconds() + net->timeout;
@@ -284,7 +281,7 @@ static int mpi_swap(struct transport *net, const crumb_span *out, crumb_span *in
 }
 
 /* Farewells are short enough to be on their way when this returns. */
-static void mpi_leave(struct transport *net)
+static void mpi_leave(struct crumb_exchange_net *net)
 {
 	struct mpi *mpi = (struct mpi *)net;
 
@@ -297,91 +294,140 @@ static void mpi_leave(struct transport *net)
 	die(mpi, CRUMB_EPEER, "this rank has left");
 }
 
-/* ---- begin and end -------------------------------------------------------------------------- */
+/* ---- open and close ------------------------------------------------------------------------- */
 
-static void too_late(int signal)
+/* Tests a request until it is done. Returns CRUMB_EPEER after the deadline; timeout 0: there is none. */
+static int await(MPI_Request *request, double timeout)
 {
-	static const char line[] = "crumb: MPI does not begin or end within the timeout\n";
+	const double deadline = crumb_seconds() + timeout;
+	int done = 0;
 
-	(void)signal;
-	(void)!write(STDERR_FILENO, line, sizeof line - 1);
-	_exit(1);
+	for (unsigned polls = 0; !done; polls++) {
+		if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+			return CRUMB_EPEER;
+		if (!done && timeout > 0 && crumb_seconds() > deadline)
+			return CRUMB_EPEER;
+		if (!done)
+			rest(polls);
+	}
+	return 0;
 }
 
-/* Ends the process unless guard(0) is called within that time. */
-static void guard(double seconds)
+/* Returns true if MPI no longer reads or writes this rank's memory. Receives are cancelled; messages out are
+ * not, as MPI may have begun to send them. */
+static bool quiet(struct mpi *mpi)
 {
-	const struct sigaction action = {.sa_handler = seconds > 0 ? too_late : SIG_DFL};
+	int done = 1, all;
 
-	sigaction(SIGALRM, &action, NULL);
-	alarm(seconds > 0 ? (unsigned)seconds + 1 : 0);
+	for (unsigned r = 0; r < mpi->net.ranks; r++) {
+		MPI_Request *piece = &mpi->peer[r].piece;
+		if (*piece == MPI_REQUEST_NULL)
+			continue;
+		MPI_Cancel(piece);
+		if (MPI_Test(piece, &all, MPI_STATUS_IGNORE) != MPI_SUCCESS || !all)
+			done = 0;
+	}
+	if (MPI_Testall((int)mpi->count, mpi->outgoing, &all, MPI_STATUSES_IGNORE) != MPI_SUCCESS || !all)
+		done = 0;
+	return done;
 }
 
-static unsigned local_ranks(MPI_Comm comm)
+static bool mpi_close(struct crumb_exchange_net *net)
+{
+	struct mpi *mpi = (struct mpi *)net;
+
+	if (!quiet(mpi))
+		return false;
+	if (!mpi->dead) /* else farewells may lie in it, which a new communicator must not take for its own */
+		MPI_Comm_free(&mpi->comm);
+	for (unsigned r = 0; r < mpi->net.ranks; r++)
+		free(mpi->peer[r].data);
+	free(mpi->peer);
+	free(mpi->leader);
+	free(mpi->outgoing);
+	free(mpi);
+	return true;
+}
+
+/* Finds the ranks of each machine: how many are on this one, and each rank's leader. */
+static void find_machines(struct mpi *mpi)
 {
 	MPI_Comm local;
-	int ranks = 1;
+	int ranks;
+	unsigned leader = mpi->net.rank;
 
-	if (MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) == MPI_SUCCESS) {
+	if (MPI_Comm_split_type(mpi->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) == MPI_SUCCESS) {
 		MPI_Comm_size(local, &ranks);
+		mpi->net.local = (unsigned)ranks;
+		MPI_Bcast(&leader, 1, MPI_UNSIGNED, 0, local);
 		MPI_Comm_free(&local);
 	}
-	return (unsigned)ranks;
+	MPI_Allgather(&leader, 1, MPI_UNSIGNED, mpi->leader, 1, MPI_UNSIGNED, mpi->comm);
+	mpi->net.leader = mpi->leader;
 }
 
-int crumb_mpi_open(struct transport **net, double timeout, char *why, size_t cap)
+/* Returns 0, or an error and a line in why, if there can be no exchange between the processes of comm. */
+static int check_communicator(MPI_Comm comm, char *why, size_t cap)
 {
-	struct mpi *mpi = calloc(1, sizeof *mpi);
-	int given, rank, ranks;
+	int begun = 0, ended = 0, inter = 0;
 
-	guard(timeout);
-	if (!mpi || MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS ||
-	    given < MPI_THREAD_FUNNELED || MPI_Comm_dup(MPI_COMM_WORLD, &mpi->comm) != MPI_SUCCESS) {
-		guard(0);
+	MPI_Initialized(&begun);
+	MPI_Finalized(&ended);
+	if (!begun || ended)
+		return refuse(why, cap, CRUMB_EINVAL, "MPI_Init has not been called, or MPI_Finalize has");
+	if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
+		return refuse(why, cap, CRUMB_EINVAL, "an exchange needs an intracommunicator");
+	return 0;
+}
+
+int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, double timeout, char *why,
+                            size_t cap)
+{
+	const int error = check_communicator(comm, why, cap);
+	MPI_Request request;
+	int rank, ranks;
+
+	if (error)
+		return error;
+	MPI_Comm_rank(comm, &rank);
+	MPI_Comm_size(comm, &ranks);
+	struct mpi *mpi = calloc(1, sizeof *mpi);
+	struct peer *peer = calloc((size_t)ranks, sizeof *peer);
+	unsigned *leader = calloc((size_t)ranks, sizeof *leader);
+	if (!mpi || !peer || !leader) {
 		free(mpi);
-		return refuse(why, cap, CRUMB_EPEER, "MPI cannot be started");
-	}
-	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
-	MPI_Comm_rank(mpi->comm, &rank);
-	MPI_Comm_size(mpi->comm, &ranks);
-	mpi->net = (struct transport){.rank = (unsigned)rank,
-	                              .ranks = (unsigned)ranks,
-	                              .local = local_ranks(mpi->comm),
-	                              .timeout = timeout,
-	                              .swap = mpi_swap,
-	                              .leave = mpi_leave};
-	guard(0);
-	mpi->peer = calloc((size_t)ranks, sizeof *mpi->peer);
-	if (!mpi->peer) {
-		free(mpi);
+		free(peer);
+		free(leader);
 		return refuse(why, cap, CRUMB_EMEMORY, "out of memory");
 	}
-	mpi->peer[rank].done = true; /* a rank's message to itself needs no MPI */
+	if (MPI_Comm_idup(comm, &mpi->comm, &request) != MPI_SUCCESS || await(&request, timeout))
+		/* mpi stays: MPI may still write to it */
+		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
+	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
+	for (int r = 0; r < ranks; r++)
+		peer[r].piece = MPI_REQUEST_NULL;
+	peer[rank].done = true; /* a rank's message to itself needs no MPI */
+	mpi->peer = peer;
+	mpi->leader = leader;
+	mpi->net = (struct crumb_exchange_net){.rank = (unsigned)rank,
+	                                       .ranks = (unsigned)ranks,
+	                                       .local = 1,
+	                                       .timeout = timeout,
+	                                       .swap = mpi_swap,
+	                                       .leave = mpi_leave,
+	                                       .close = mpi_close};
+	find_machines(mpi);
 	*net = &mpi->net;
 	return 0;
 }
 
-void crumb_mpi_close(struct transport **net)
+int crumb_exchange_open_mpi(struct crumb_exchange **exchange, MPI_Comm comm,
+                            const struct crumb_exchange_slice *slices, size_t count,
+                            const struct crumb_exchange_options *options, char *why, size_t cap)
 {
-	struct mpi *mpi = (struct mpi *)*net;
+	struct crumb_exchange_net *net;
+	const int error = crumb_communicator_open(&net, comm, options ? options->timeout : 0, why, cap);
 
-	if (!mpi)
-		return;
-	guard(mpi->net.timeout);
-	MPI_Comm_free(&mpi->comm);
-	MPI_Finalize();
-	guard(0);
-	for (unsigned r = 0; r < mpi->net.ranks; r++)
-		free(mpi->peer[r].data);
-	free(mpi->peer);
-	free(mpi->outgoing);
-	free(mpi);
-	*net = NULL;
-}
-
-void crumb_mpi_abort(struct transport *net, int status)
-{
-	(void)net;
-	MPI_Abort(MPI_COMM_WORLD, status);
-	_exit(status);
+	*exchange = NULL;
+	return error ? error : crumb_exchange_open(exchange, net, slices, count, options, why, cap);
 }

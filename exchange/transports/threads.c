@@ -12,7 +12,7 @@
 #include "exchange/transport.h"
 
 struct seat {
-	struct transport net; /* first: a rank's transport is its seat */
+	struct crumb_exchange_net net; /* first: a rank's transport is its seat */
 	struct meeting *meeting;
 	const crumb_span *out;
 	crumb_span *in;
@@ -22,7 +22,7 @@ struct seat {
 struct meeting {
 	pthread_mutex_t mutex;
 	pthread_cond_t over;
-	unsigned ranks, come, left;
+	unsigned ranks, come, left, closed;
 	unsigned long number;
 	int result; /* of the last meeting; the next cannot end before everyone has read it */
 	struct seat seat[];
@@ -51,7 +51,7 @@ static void depart(struct seat *seat)
 		meet(m);
 }
 
-static int threads_swap(struct transport *net, const crumb_span *out, crumb_span *in)
+static int threads_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
 {
 	struct seat *seat = (struct seat *)net;
 	struct meeting *m = seat->meeting;
@@ -89,7 +89,7 @@ static int threads_swap(struct transport *net, const crumb_span *out, crumb_span
 	return result;
 }
 
-static void threads_leave(struct transport *net)
+static void threads_leave(struct crumb_exchange_net *net)
 {
 	struct seat *seat = (struct seat *)net;
 	struct meeting *m = seat->meeting;
@@ -100,7 +100,23 @@ static void threads_leave(struct transport *net)
 	pthread_mutex_unlock(&m->mutex);
 }
 
-int crumb_threads_open(struct transport **net, unsigned ranks)
+/* The last rank to close frees the meeting. */
+static bool threads_close(struct crumb_exchange_net *net)
+{
+	struct meeting *m = ((struct seat *)net)->meeting;
+
+	pthread_mutex_lock(&m->mutex);
+	const bool last = ++m->closed == m->ranks;
+	pthread_mutex_unlock(&m->mutex);
+	if (last) {
+		pthread_cond_destroy(&m->over);
+		pthread_mutex_destroy(&m->mutex);
+		free(m);
+	}
+	return true;
+}
+
+int crumb_exchange_threads(struct crumb_exchange_net **net, unsigned ranks)
 {
 	pthread_condattr_t monotonic;
 
@@ -122,7 +138,8 @@ int crumb_threads_open(struct transport **net, unsigned ranks)
 		                .local = ranks,
 		                .shares_memory = true,
 		                .swap = threads_swap,
-		                .leave = threads_leave},
+		                .leave = threads_leave,
+		                .close = threads_close},
 		        .meeting = m,
 		};
 		net[r] = &m->seat[r].net;
@@ -130,14 +147,10 @@ int crumb_threads_open(struct transport **net, unsigned ranks)
 	return 0;
 }
 
-void crumb_threads_close(struct transport **net, unsigned ranks)
+void crumb_threads_close(struct crumb_exchange_net **net, unsigned ranks)
 {
-	if (ranks < 1 || !net[0])
-		return;
-	struct meeting *m = ((struct seat *)net[0])->meeting;
-	pthread_cond_destroy(&m->over);
-	pthread_mutex_destroy(&m->mutex);
-	free(m);
-	for (unsigned r = 0; r < ranks; r++)
+	for (unsigned r = 0; r < ranks && net[r]; r++) {
+		net[r]->close(net[r]);
 		net[r] = NULL;
+	}
 }

@@ -1,7 +1,7 @@
 # The public headers stand alone in C and C++, and warn nobody. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
-printf '#include <%s>\n' crumb_parallel.h crumb.h >alone.c
+printf '#include <%s>\n' crumb_parallel.h crumb_exchange.h crumb.h >alone.c
 cp alone.c alone.cc
 for standard in c99 c11; do
 	check "$standard" "$CC" -std=$standard -pedantic -Wall -Wextra -Werror -I"$SOURCE/include" -c alone.c -o alone.o

@@ -10,10 +10,19 @@ for library in shared static; do
 	holds "$library: only crumb_: $(tr '\n' ' ' <others)" test ! -s others
 done
 
-# The shared library exports what the headers declare, and nothing else.
-sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$SOURCE"/include/*.h | sort >declared
-sort shared >exported
-holds "exports are what the headers declare: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
+# exports LIBRARY HEADER...: the shared library exports what the headers declare, and nothing else.
+exports() {
+	nm -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' | sort >exported
+	shift
+	(cd "$SOURCE/include" && sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$@") | sort >declared
+	holds "exports are what $* declare: $(diff declared exported | tr '\n' ' ')" cmp -s declared exported
+}
+exports "$SHARED" crumb.h crumb_parallel.h
+exports "$EXCHANGE" crumb_exchange.h
+[ -z "${EXCHANGE_MPI:-}" ] || exports "$EXCHANGE_MPI" crumb_exchange_mpi.h
+sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$SOURCE"/include/crumb_exchange*.h >functions
+holds "the exchange has at most a dozen functions" test "$(wc -l <functions)" -le 12
+holds "all with its prefix" sh -c '! grep -v "^crumb_exchange_" functions'
 
 # The library imports no function with which it could allocate, print, start a thread or read the environment. Names
 # that begin with an underscore are the compiler's.

@@ -22,17 +22,23 @@ major=${VERSION%%.*}
 	echo ./bin/crumb
 	echo ./include/crumb.h
 	echo ./include/crumb_parallel.h
-	for name in libcrumb.a libcrumb.so libcrumb.so."$major" libcrumb.so."$VERSION" pkgconfig/crumb.pc; do
-		echo "./$LIBDIR/$name"
+	echo ./$LIBDIR/libcrumb.so."$major"
+	for part in '' _exchange ${MPI:+_exchange_mpi}; do
+		for name in libcrumb$part.a libcrumb$part.so libcrumb$part.so."$VERSION" \
+			pkgconfig/crumb"$(echo $part | tr _ -)".pc; do
+			echo "./$LIBDIR/$name"
+		done
+		[ -z "$part" ] || printf '%s\n' "./include/crumb$part.h" "./$LIBDIR/libcrumb$part.so.${VERSION%.*}"
 	done
-	for name in config config-release config-version; do
+	for name in config config-version core core-release exchange exchange-release \
+		${MPI:+exchange_mpi exchange_mpi-release}; do
 		echo "./$LIBDIR/cmake/crumb/crumb-$name.cmake"
 	done
 	for tool in crumb crumb-train; do
 		echo "./share/bash-completion/completions/$tool"
 	done
 	echo ./share/zsh/site-functions/_crumb
-	for page in crumb.1 crumb-codecs.7 crumb.3; do
+	for page in crumb.1 crumb-codecs.7 crumb.3 crumb_exchange.3; do
 		echo "./share/man/man${page##*.}/$page"
 	done
 	[ -z "${CRUMB_TRAIN:-}" ] || printf '%s\n' ./bin/crumb-train ./share/man/man1/crumb-train.1
@@ -71,10 +77,18 @@ use() {
 		example "$1: C++ with pkg-config" "$1/cc"
 		LD_LIBRARY_PATH=
 	done
+	for package in crumb-exchange "crumb-exchange --static"; do
+		# shellcheck disable=SC2046,SC2086
+		check "$1: C, pkg-config $package" "$CC" -Wall -Wextra -Werror -o "$1/exchange" \
+			"$SOURCE/tests/install/exchange_example.c" $(pkg-config --cflags --libs $package)
+		LD_LIBRARY_PATH=$library
+		example "$1: exchange with pkg-config" "$1/exchange"
+		LD_LIBRARY_PATH=
+	done
 	check "$1: find_package" "$CMAKE" -S "$SOURCE/tests/install" -B "$1/build" -DCMAKE_PREFIX_PATH="$tree" \
 		-DWANTED="$VERSION" -DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER=$cxx
 	check "$1: the examples build" "$CMAKE" --build "$1/build"
-	for name in crumb_c crumb_cc static_c static_cc; do
+	for name in crumb_c crumb_cc static_c static_cc exchange exchange_static; do
 		example "$1: $name with CMake" "$1/build/$name"
 	done
 	holds "$1: crumb::crumb is shared" sh -c "readelf -d '$1/build/crumb_c' | grep -q 'NEEDED.*libcrumb.so.$major'"
@@ -90,4 +104,7 @@ library=$tree/$LIBDIR
 use moved
 holds "find_package wants no later version" sh -c "! '$CMAKE' -S '$SOURCE/tests/install' -B later \
 	-DCMAKE_PREFIX_PATH='$tree' -DWANTED=$((major + 1)) -DCMAKE_C_COMPILER='$CC' -DCMAKE_CXX_COMPILER=$cxx 2>&1"
+holds "find_package wants no component that is not there" sh -c "! '$CMAKE' -S '$SOURCE/tests/install' -B other \
+	-DCMAKE_PREFIX_PATH='$tree' '-DWANTED=$VERSION;COMPONENTS;tree' -DCMAKE_C_COMPILER='$CC' \
+	-DCMAKE_CXX_COMPILER=$cxx 2>&1"
 finish

@@ -59,12 +59,18 @@ python3 lines.py >lines
 in_page crumb-codecs.7
 
 shown crumb.3 | tr '\n' ' ' | tr -s ' ' >page
-cat "$SOURCE/include/crumb.h" "$SOURCE/include/crumb_parallel.h" | tr '\n' ' ' |
-	grep -o 'CRUMB_API [^;]*;' | tr -s ' ' |
-	sed 's/^CRUMB_API //; /__attribute/d' >lines
+# declared HEADER...: their functions, in the file "lines".
+declared() {
+	(cd "$SOURCE/include" && cat "$@") | tr '\n' ' ' | grep -o 'CRUMB_API [^;]*;' | tr -s ' ' |
+		sed 's/^CRUMB_API //; /__attribute/d' >lines
+}
+declared crumb.h crumb_parallel.h
 in_page "crumb.3, functions"
 sed -n 's/^\t\(CRUMB_[A-Z0-9_]*\).*/\1/p' "$SOURCE/include/crumb.h" >lines
 in_page "crumb.3, constants"
+shown crumb_exchange.3 | tr '\n' ' ' | tr -s ' ' >page
+declared crumb_exchange.h crumb_exchange_mpi.h
+in_page "crumb_exchange.3, functions"
 
 # ---- what the maker refuses ----
 maker="python3 $SOURCE/scripts/man"

@@ -12,7 +12,7 @@ BEGIN {
 	for (i = 0; i < runs; i++) {
 		ranks = 2 + int(rand() * 4)
 		print pick("kill stop nan"), ranks, int(rand() * ranks), int(rand() * 50), \
-			pick("gather shard server"), \
+			pick("gather shard server tiers tiers-shard"), \
 			pick("adacomp twobit:threshold=0.05 terngrad:shared=1 raw seide")
 	}
 }' >runs

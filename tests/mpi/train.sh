@@ -36,6 +36,26 @@ python3 strip.py log >one
 check "--carry-state, 3 ranks" ranks 3 "$CRUMB_TRAIN" $options
 python3 strip.py log >many
 holds "--carry-state: 3 ranks as one" cmp one many
+
+# ---- nodes: the same numbers on all ranks, and with raw those of any plan, to rounding ----
+options="--data digits:1000 --epochs 1 --learners 4 --batch 100 --codec raw --codec twobit --log log"
+losses() { python3 -c 'import json, sys
+for event in map(json.loads, open(sys.argv[1])):
+    if event["event"] == "epoch" and event["codec"].startswith(sys.argv[2]):
+        print("%.3f" % event["loss"])' "$@"; }
+check "gather" ranks 4 "$CRUMB_TRAIN" $options
+losses log raw >one
+for plan in tiers tiers-shard; do
+	check "$plan" ranks 4 "$CRUMB_TRAIN" $options --plan $plan --node-size 2
+	losses log raw >many
+	holds "$plan: raw loses as gather does" cmp one many
+	losses log '' >many
+	losses log.3 '' >last
+	holds "$plan: the last rank's log is the first one's" cmp many last
+done
+ranks 4 "$CRUMB_TRAIN" $options --plan tiers --node-size 3 >stdout 2>stderr
+holds "no nodes of three" grep -q '4 ranks are no nodes of 3' stderr
+
 check "--estimate" ranks 3 "$CRUMB_TRAIN" --learners 3 --batch 96 --estimate
 want='--batch 32 --compute [0-9.e+-]*ms --nodes 3 --link [0-9.e+-]*M --latency [0-9.e+-]*us'
 holds "options for crumb plan" grep -qx -e "$want" stdout

@@ -106,6 +106,8 @@ static const struct option table[] = {
          NULL, MXNET, FIELD(codec), 0, 0},
         {"plan", "NAME", "how ranks exchange gradients, one of the plans below", "gather", PLAN, FIELD(plan),
          0, 0},
+        {"node-size", "N", "with tiers: consecutive ranks of a node; by default the ranks of a machine", NULL,
+         COUNT, FIELD(node_size), 1, 1e6},
         {"down", "SPEC", "codec or policy of the mean on its way down (shard, server), or exact", "exact",
          DOWN, FIELD(down), 0, 0},
         {"timeout", "SECONDS", "how long a rank waits for another one", "60", REAL, FIELD(timeout), 0.1, 1e6},
@@ -277,7 +279,7 @@ static int set_plan(struct options *options, const struct option *o, const char 
 		         plan->alias);
 	}
 	fprintf(stderr, "crumb-train: --%s: ", o->name);
-	program_say("no \"%s\": there are %sbut no dist_async or dist_sync_device", text, there);
+	program_say("no \"%s\": there are %sbut no dist_async", text, there);
 	nearest_say(&nearest, "");
 	return -1;
 }

@@ -43,6 +43,7 @@ struct options {
 	} codec[OPTIONS_MOST_CODECS];
 	size_t codec_count;
 	const struct plan *plan;
+	size_t node_size; /* with tiers; 0: as the machines are */
 	const char *down_text;
 	struct policy down;
 	bool down_exact;

@@ -87,8 +87,8 @@ static void put_head(const struct log *log, const char *event, const char *codec
 	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
 }
 
-static void put_by_kind(FILE *to, const char *name, const struct crumb_exchange_stats *stats,
-                        double (*of_kind)(const struct crumb_exchange_stats *, enum crumb_kind))
+static void put_by_kind(FILE *to, const char *name, const struct exchange_stats *stats,
+                        double (*of_kind)(const struct exchange_stats *, enum crumb_kind))
 {
 	const char *key[CRUMB_KINDS];
 	double value[CRUMB_KINDS];

@@ -13,34 +13,34 @@ static uint64_t sum(const uint64_t *of_kind)
 
 static double quotient(uint64_t a, uint64_t b) { return b > 0 ? (double)a / (double)b : 0; }
 
-double report_kind_ratio(const struct crumb_exchange_stats *stats, enum crumb_kind kind)
+double report_kind_ratio(const struct exchange_stats *stats, enum crumb_kind kind)
 {
 	return quotient(stats->dense[kind], stats->bytes[kind]);
 }
 
-double report_ratio(const struct crumb_exchange_stats *stats)
+double report_ratio(const struct exchange_stats *stats)
 {
 	return quotient(sum(stats->dense), sum(stats->bytes));
 }
 
-uint64_t report_bytes(const struct crumb_exchange_stats *stats, size_t learners)
+uint64_t report_bytes(const struct exchange_stats *stats, size_t learners)
 {
 	return sum(stats->bytes) / learners;
 }
 
-uint64_t report_down_bytes(const struct crumb_exchange_stats *stats) { return sum(stats->down); }
+uint64_t report_down_bytes(const struct exchange_stats *stats) { return sum(stats->down); }
 
-double report_kind_sent(const struct crumb_exchange_stats *stats, enum crumb_kind kind)
+double report_kind_sent(const struct exchange_stats *stats, enum crumb_kind kind)
 {
 	return quotient(stats->sent[kind], stats->elements[kind]);
 }
 
-double report_sent(const struct crumb_exchange_stats *stats)
+double report_sent(const struct exchange_stats *stats)
 {
 	return quotient(sum(stats->sent), sum(stats->elements));
 }
 
-void report_add(struct crumb_exchange_stats *total, const struct crumb_exchange_stats *part)
+void report_add(struct exchange_stats *total, const struct exchange_stats *part)
 {
 	for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 		total->dense[kind] += part->dense[kind];

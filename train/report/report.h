@@ -14,7 +14,7 @@ struct report {
 	uint64_t bytes, down_bytes; /* of one learner since the start of the run: sent, and received from the
 	                               mean's owner */
 	double residual_norm;
-	struct crumb_exchange_stats
+	struct exchange_stats
 	        stats;          /* of the epoch, or of the run; counts of learners are over all of them */
 	double compute_seconds; /* of gradients and optimizer */
 	double wall_seconds;    /* of everything, tests included */
@@ -22,17 +22,17 @@ struct report {
 
 /* Return dense f32 bytes divided by the bytes of whole frames, for one kind and over all; 0 when nothing of
  * the kind was sent. */
-double report_kind_ratio(const struct crumb_exchange_stats *stats, enum crumb_kind kind);
-double report_ratio(const struct crumb_exchange_stats *stats);
+double report_kind_ratio(const struct exchange_stats *stats, enum crumb_kind kind);
+double report_ratio(const struct exchange_stats *stats);
 
 /* Return the bytes that one learner has sent, those that it has received of means, and the share of its
  * elements that were sent. */
-uint64_t report_bytes(const struct crumb_exchange_stats *stats, size_t learners);
-uint64_t report_down_bytes(const struct crumb_exchange_stats *stats);
-double report_kind_sent(const struct crumb_exchange_stats *stats, enum crumb_kind kind);
-double report_sent(const struct crumb_exchange_stats *stats);
+uint64_t report_bytes(const struct exchange_stats *stats, size_t learners);
+uint64_t report_down_bytes(const struct exchange_stats *stats);
+double report_kind_sent(const struct exchange_stats *stats, enum crumb_kind kind);
+double report_sent(const struct exchange_stats *stats);
 
 /* Adds part to total. */
-void report_add(struct crumb_exchange_stats *total, const struct crumb_exchange_stats *part);
+void report_add(struct exchange_stats *total, const struct exchange_stats *part);
 
 #endif

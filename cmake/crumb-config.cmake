@@ -1,0 +1,18 @@
+# find_package(crumb [COMPONENTS exchange exchange_mpi]): crumb::crumb and crumb::exchange are shared, crumb::static and
+# crumb::exchange_static static. SPDX-License-Identifier: MIT
+include(CMakeFindDependencyMacro)
+include(${CMAKE_CURRENT_LIST_DIR}/crumb-core.cmake)
+foreach(component IN LISTS crumb_FIND_COMPONENTS)
+	if(component MATCHES "^exchange(_mpi)?$" AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/crumb-${component}.cmake)
+		find_dependency(Threads)
+		include(${CMAKE_CURRENT_LIST_DIR}/crumb-exchange.cmake)
+		if(component STREQUAL exchange_mpi)
+			find_dependency(MPI COMPONENTS C)
+			include(${CMAKE_CURRENT_LIST_DIR}/crumb-exchange_mpi.cmake)
+		endif()
+		set(crumb_${component}_FOUND TRUE)
+	elseif(crumb_FIND_REQUIRED_${component})
+		set(crumb_FOUND FALSE)
+		set(crumb_NOT_FOUND_MESSAGE "this crumb was installed without its component ${component}")
+	endif()
+endforeach()

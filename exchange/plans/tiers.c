@@ -1,0 +1,276 @@
+/* The plans tiers and tiers-shard: ranks of a node give their gradients, uncompressed, to the node's first
+ * rank. It averages them, packs that mean and exchanges it with the other nodes' first ranks, by plan gather
+ * or shard, and gives the mean of all to its node, uncompressed (MXNet's dist_sync_device). Residuals are
+ * those of nodes. Within a node messages are the transport's, which is shared memory with threads and with
+ * any MPI.
+ *
+ * SPDX-License-Identifier: MIT */
+#include "exchange/tiers.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include "exchange/exchange_state.h"
+#include "exchange/parcel.h"
+#include "exchange/plan.h"
+#include "exchange/plans/group.h"
+#include "exchange/policy.h"
+#include "exchange/seconds.h"
+#include "exchange/step.h"
+#include "exchange/team.h"
+#include "exchange/transport.h"
+#include "exchange/why.h"
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static size_t learners_of(const struct crumb_exchange *x, unsigned rank)
+{
+	return rank_first(x, rank + 1) - rank_first(x, rank);
+}
+
+/* Sets who leads whom: by the node's size, or as the transport says. Returns false if a node's size is no
+ * use. */
+static bool find_leaders(const struct crumb_exchange *x, struct tiers *t, unsigned node_size)
+{
+	for (unsigned r = 0; r < x->ranks; r++) {
+		t->leader[r] = node_size                  ? r / node_size * node_size
+		               : x->net && x->net->leader ? x->net->leader[r]
+		                                          : 0;
+		t->nodes += t->leader[r] == r;
+	}
+	for (unsigned r = 0; r < x->ranks; r++)
+		t->learners += t->leader[r] == t->leader[x->rank] ? learners_of(x, r) : 0;
+	return !node_size || x->ranks % node_size == 0;
+}
+
+static bool allocate(struct crumb_exchange *x, struct tiers *t)
+{
+	t->codec = calloc(x->slices + 1, sizeof *t->codec);
+	t->frame = calloc(x->slices * t->learners + 1, sizeof *t->frame);
+	t->weight = calloc(t->learners + 1, sizeof *t->weight);
+	t->node_weight = calloc(t->nodes, sizeof *t->node_weight);
+	t->down = calloc(x->ranks, sizeof *t->down);
+	t->nothing = calloc(1, sizeof *t->nothing);
+	t->group = x->net ? crumb_group_open(x->net, t->leader) : NULL;
+	return t->codec && t->frame && t->weight && t->node_weight && t->down && t->nothing &&
+	       (t->group || !x->net);
+}
+
+int crumb_tiers_open(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,
+                     size_t cap)
+{
+	struct tiers *t = x->tiers = calloc(1, sizeof *t);
+
+	if (!t || !(t->leader = calloc(x->ranks, sizeof *t->leader)))
+		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
+	if (!find_leaders(x, t, config->node_size))
+		return refuse(why, cap, CRUMB_EINVAL, "%u ranks are no nodes of %u", x->ranks,
+		              config->node_size);
+	if (!allocate(x, t))
+		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
+	for (size_t s = 0; s < x->slices; s++)
+		t->codec[s] = crumb_policy_choose(config->policy, x->slice[s].kind, x->slice[s].n);
+	if (t->leader[x->rank] != x->rank)
+		return 0;
+	struct crumb_exchange_config between = *config;
+	between.plan = x->plan->between;
+	between.learners = t->nodes;
+	between.net = t->group ? &t->group->net : NULL;
+	return crumb_exchange_start(&t->between, &between, why, cap);
+}
+
+void crumb_tiers_close(struct tiers *t)
+{
+	if (!t)
+		return;
+	crumb_exchange_close(t->between);
+	crumb_group_close(t->group);
+	free(t->leader);
+	free(t->codec);
+	free(t->frame);
+	free(t->weight);
+	free(t->node_weight);
+	free(t->down);
+	free(t->nothing);
+	free(t);
+}
+
+/* ---- within the node ------------------------------------------------------------------------ */
+
+/* A rank gives all slices to its node's leader. */
+static void assign(struct crumb_exchange *x, unsigned *owner)
+{
+	for (size_t s = 0; s < x->slices; s++)
+		owner[s] = x->tiers->leader[x->rank];
+}
+
+/* Sets the weights of nodes, and of this node's learners within it. */
+static void weigh(const struct step *step)
+{
+	const struct crumb_exchange *x = step->x;
+	struct tiers *t = x->tiers;
+	size_t own = 0;
+
+	for (unsigned r = 0, node = 0; r < x->ranks; r++) {
+		if (t->leader[r] != r)
+			continue;
+		float sum = 0;
+		for (unsigned member = r; member < x->ranks; member++)
+			for (size_t l = rank_first(x, member);
+			     t->leader[member] == r && l < rank_first(x, member + 1); l++)
+				sum += step->weight[l];
+		t->node_weight[node++] = sum;
+		for (unsigned member = r; member < x->ranks && r == x->rank; member++)
+			for (size_t l = rank_first(x, member);
+			     t->leader[member] == r && l < rank_first(x, member + 1); l++)
+				t->weight[own++] = sum != 0 ? step->weight[l] / sum : 0;
+	}
+}
+
+/* Averages the gradients of this node. */
+static int average_node(struct step *step)
+{
+	struct crumb_exchange *x = step->x;
+	struct tiers *t = x->tiers;
+	const struct decode_job job = {t->learners, t->frame, t->weight, 0};
+	size_t at = 0;
+	int error = 0;
+
+	weigh(step);
+	for (unsigned r = x->rank; r < x->ranks && !error; r++)
+		if (t->leader[r] == x->rank) {
+			error = crumb_parcel_find(x, r, &x->share[x->rank], learners_of(x, r), t->frame + at,
+			                          t->learners, NULL);
+			at += learners_of(x, r);
+		}
+	return error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
+}
+
+static void pack_task(void *arg, size_t i, unsigned thread)
+{
+	const struct step *step = arg;
+	struct crumb_exchange *x = step->x;
+	const size_t s = x->longest[i];
+	struct slot *slot = &x->down.slot[s];
+
+	(void)thread;
+	slot->length = crumb_pack(slot->packer, step->mean + x->slice[s].at, x->slice[s].n, CRUMB_F32, 0,
+	                          slot->data, slot->size);
+}
+
+/* Packs the mean of all for the ranks of this node. */
+static int pack_mean(struct step *step)
+{
+	struct crumb_exchange *x = step->x;
+
+	crumb_team_run(x->team, pack_task, step, x->slices);
+	for (size_t s = 0; s < x->slices; s++)
+		if (x->down.slot[s].length < 0)
+			return crumb_step_fail(x, CRUMB_EFRAME, "slice %zu: %s", s,
+			                       crumb_strerror((int)x->down.slot[s].length));
+	crumb_parcel_join(x, &x->share[x->rank], x->down.slot, 1, &x->messages.down);
+	return 0;
+}
+
+/* Gives the node its mean, or everybody the error. */
+static int swap_down(struct step *step, int error)
+{
+	struct crumb_exchange *x = step->x;
+	struct tiers *t = x->tiers;
+
+	for (unsigned r = 0; r < x->ranks; r++)
+		t->down[r] = t->between && t->leader[r] == x->rank && r != x->rank
+		                     ? x->messages.down
+		                     : (struct outgoing){(uint8_t *)t->nothing, 0, sizeof *t->nothing};
+	return crumb_swap(step, MESSAGE_DOWN, error, t->down, x->ranks);
+}
+
+static int apply(struct step *step)
+{
+	struct crumb_exchange *x = step->x;
+	const unsigned leader = x->tiers->leader[x->rank];
+	const struct decode_job job = {1, x->down.frame, x->down.weight, 1};
+	const int error = crumb_parcel_find(x, leader, &x->share[leader], 1, x->down.frame, 1, NULL);
+
+	for (size_t s = 0; s < x->slices; s++)
+		x->down.weight[s] = 1;
+	return error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
+}
+
+/* ---- between nodes -------------------------------------------------------------------------- */
+
+static int idle(struct crumb_exchange *x)
+{
+	for (unsigned i = 0; i < x->plan->between->swaps && x->net && !x->messages.dead; i++) {
+		x->messages.dead = crumb_group_idle(x->tiers->group);
+		if (x->messages.dead)
+			crumb_step_fail(x, x->messages.dead, "%s", x->net->why);
+	}
+	return x->messages.dead;
+}
+
+/* Makes the mean of all nodes of this node's, which is in step->mean. The leaders' error is the same. */
+static int swap_nodes(struct step *step, int error)
+{
+	struct crumb_exchange *x = step->x;
+	struct crumb_exchange *between = x->tiers->between;
+	const float *grad = step->mean;
+
+	if (!between || error == CRUMB_ENONFINITE) { /* all ranks have voted so */
+		const int dead = idle(x);
+		crumb_step_lap(x, &x->stats.swap_seconds);
+		return error ? error : dead;
+	}
+	if (error && !between->failed)
+		between->failed = error;
+	between->messages.dead = x->messages.dead;
+	const int all = crumb_exchange_step(between, &grad, x->tiers->node_weight, step->mean);
+	x->messages.dead = between->messages.dead;
+	if (x->messages.dead)
+		crumb_step_fail(x, all, "%s", x->net->why);
+	else if (all && !x->why[0])
+		refuse(x->why, sizeof x->why, all, "between nodes: %s", between->why);
+	x->clock = crumb_seconds(); /* the time is in the statistics of `between` */
+	return error ? error : all;
+}
+
+static int mean(struct crumb_exchange *x, struct step *step, int error)
+{
+	struct tiers *t = x->tiers;
+
+	error = crumb_upload_swap(step, error);
+	if (!error && t->between)
+		error = average_node(step);
+	crumb_step_lap(x, &x->stats.unpack_seconds);
+	error = swap_nodes(step, error);
+	if (!error && t->between)
+		error = pack_mean(step);
+	crumb_step_lap(x, &x->stats.pack_seconds);
+	error = swap_down(step, error);
+	crumb_step_lap(x, &x->stats.swap_seconds);
+	if (!error && !t->between)
+		error = apply(step);
+	crumb_step_lap(x, &x->stats.unpack_seconds);
+	return error;
+}
+
+extern const struct plan crumb_plan_gather, crumb_plan_shard;
+
+const struct plan crumb_plan_tiers = {
+        .name = "tiers",
+        .alias = "dist_sync_device",
+        .brief = "ranks of a node average first, and one a node exchanges by gather",
+        .assign = assign,
+        .mean = mean,
+        .swaps = 5,
+        .between = &crumb_plan_gather,
+};
+
+const struct plan crumb_plan_tiers_shard = {
+        .name = "tiers-shard",
+        .brief = "ranks of a node average first, and one a node exchanges by shard",
+        .assign = assign,
+        .mean = mean,
+        .longest = 1 << 16,
+        .swaps = 6,
+        .between = &crumb_plan_shard,
+};
