@@ -40,7 +40,10 @@ _crumb() {
 		names=$(_crumb_spec "${tool%-train}" "$whole" 2>/dev/null) piece=${whole##*[:,=;]}
 		;;
 	-m | --model) names=$("${help[@]}" 2>/dev/null | _crumb_section Networks) ;;
-	--plan) names="gather shard server" ;;
+	--plan)
+		names="gather shard server"
+		[[ $tool == *-train ]] && names+=" tiers tiers-shard"
+		;;
 	*)
 		if [[ $whole == -* ]]; then
 			names=$("${help[@]}" 2>/dev/null | _crumb_options)

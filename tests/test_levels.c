@@ -264,6 +264,7 @@ static void rounding_is_unbiased(void **state)
 	        {"alq:bits=8,norm=max,bucket=1024", false, false},
 	        {"alq:bits=6,zero=1,solver=descent", true, false},
 	        {"amq:bits=5,bucket=1024", false, false},
+	        {"amq:bits=7,bucket=1024,zero=1", true, false},
 	        {"amq:bucket=2048", false, false},
 	        {"amq:zero=1,model=normal,every=64", true, false},
 	        {"zipml:bucket=1024", false, false},

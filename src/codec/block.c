@@ -92,42 +92,54 @@ V16_FN void put_pair(uint8_t *dst, struct rounding *r, v16f x, v16f y, const siz
 	}
 }
 
-/* Writes the codes of the elements from first to end - 1. */
-V16_FN uint8_t *put_codes(uint8_t *dst, struct rounding *r, const void *grad, const enum crumb_dtype type,
-                          size_t first, size_t end, const size_t bits, const bool nearest)
+/* Writes the codes of n elements. */
+V16_FN uint8_t *put_codes(uint8_t *dst, struct rounding *r, const float *x, size_t n, const size_t bits,
+                          const bool nearest)
 {
-	size_t i = first;
-	for (; i + PAIR <= end; i += PAIR, dst += code_bytes(bits, PAIR))
-		put_pair(dst, r, v16_load(type, grad, i), v16_load(type, grad, i + V16), bits, nearest);
-	if (i < end) {
-		float rest[PAIR];
+	struct rounding own = *r; /* which no store to dst can change */
+	size_t i = 0;
+	for (; i + PAIR <= n; i += PAIR, dst += code_bytes(bits, PAIR))
+		put_pair(dst, &own, v16_loadf(x + i), v16_loadf(x + i + V16), bits, nearest);
+	if (i < n) {
+		float rest[PAIR] = {0};
 		uint8_t code[PAIR];
-		v16_widen(rest, PAIR, type, grad, i, end - i);
-		put_pair(code, r, v16_loadf(rest), v16_loadf(rest + V16), bits, nearest);
-		memcpy(dst, code, code_bytes(bits, end - i));
-		dst += code_bytes(bits, end - i);
+		memcpy(rest, x + i, (n - i) * sizeof *rest);
+		put_pair(code, &own, v16_loadf(rest), v16_loadf(rest + V16), bits, nearest);
+		memcpy(dst, code, code_bytes(bits, n - i));
+		dst += code_bytes(bits, n - i);
 	}
+	r->random = own.random;
 	return dst;
 }
 
 /* Writes a block's codes. Random numbers have a generator for each SUM_BLOCK elements of the tensor. */
-V16_FN uint8_t *put_block(uint8_t *dst, const struct crumb_packer *p, struct rounding *r, const void *grad,
-                          const enum crumb_dtype type, size_t first, size_t end, const size_t bits)
+static uint8_t *put_block(uint8_t *dst, const struct crumb_packer *p, struct rounding *r, const void *grad,
+                          enum crumb_dtype type, size_t first, size_t end)
 {
-	if (r->nearest)
-		return put_codes(dst, r, grad, type, first, end, bits, true);
 	for (size_t i = first, next; i < end; i = next) {
 		next = (i / SUM_BLOCK + 1) * SUM_BLOCK;
 		next = next < end ? next : end;
 		if (i % SUM_BLOCK == 0)
 			r->random = rng_at(p->seed, p->step, i);
-		dst = put_codes(dst, r, grad, type, i, next, bits, false);
+		const float *x = (const float *)grad + i;
+		float wide[SUM_BLOCK];
+		if (type != CRUMB_F32) {
+			v16_widen(wide, SUM_BLOCK, type, grad, i, next - i);
+			x = wide;
+		}
+		const size_t n = next - i;
+		if (p->codec.value[BITS] == 8)
+			dst = r->nearest ? put_codes(dst, r, x, n, 8, true)
+			                 : put_codes(dst, r, x, n, 8, false);
+		else
+			dst = r->nearest ? put_codes(dst, r, x, n, 4, true)
+			                 : put_codes(dst, r, x, n, 4, false);
 	}
 	return dst;
 }
 
-V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum crumb_dtype type, uint8_t *dst,
-                        struct packed *out)
+static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
+                   struct packed *out)
 {
 	const struct shape s = shape_of(p->n, (size_t)p->codec.value[BITS], (size_t)p->codec.value[BLOCK]);
 	const float most = s.bits == 8 ? 127 : 7;
@@ -136,23 +148,16 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 	out->flags = s.bits == 8 ? 0 : FLAG_4BIT;
 	for (size_t first = 0, end; first < s.n; first = end) {
 		end = s.n - first < s.block ? s.n : first + s.block;
-		const float found = greatest(grad, type, first, end), max = found > LEAST ? found : LEAST;
+		const float found = type == CRUMB_F32 ? greatest(grad, CRUMB_F32, first, end)
+		                                      : greatest(grad, type, first, end);
+		const float max = found > LEAST ? found : LEAST;
 		if (max == INFINITY)
 			return UNUSABLE;
 		r.factor = v16_set(most * 0x1p24f / max);
-		at = put_f32(at, max / most);
-		at = s.bits == 8 ? put_block(at, p, &r, grad, type, first, end, 8)
-		                 : put_block(at, p, &r, grad, type, first, end, 4);
+		at = put_block(put_f32(at, max / most), p, &r, grad, type, first, end);
 		packed_to(out, at);
 	}
 	return (size_t)(at - dst);
-}
-
-static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
-                   struct packed *out)
-{
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst, out)
-	V16_BY_TYPE(type, PACK);
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */

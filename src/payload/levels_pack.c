@@ -25,6 +25,8 @@ void levels_powers(struct levels *levels, uint32_t count, float p)
 		levels->at[k] = -power;
 		levels->at[count - 1 - k] = power;
 	}
+	if (count % 2)
+		levels->at[count / 2] = 0;
 }
 
 static uint8_t *put_levels(uint8_t *dst, uint32_t bucket, const struct levels *levels)
@@ -176,7 +178,8 @@ struct rounding {
 
 static bool are_halves(const struct levels *levels)
 {
-	return levels->form == LEVELS_POWERS && levels->count % 2 && levels->at[levels->count - 2] == 0.5f;
+	return levels->form == LEVELS_POWERS && levels->count % 2 && levels->count < V16 &&
+	       levels->at[levels->count - 2] == 0.5f;
 }
 
 static struct rounding rounding_to(const struct levels *levels)
@@ -322,8 +325,8 @@ V16_FN void pack_buckets(struct crumb_packer *p, const void *grad, enum crumb_dt
 			if (i % SUM_BLOCK == 0)
 				random = rng_at(p->seed, p->step, i);
 			const struct block_source source = {at, inverse, grad, width * i + ahead, width};
-			if (kind == SEARCH || (kind == EVEN && codes.bits > 4))
-				round_block(&codes, &source, &random, r, kind, true);
+			if (kind != HALVES && codes.bits > 4)
+				round_block(&codes, &source, &random, r, kind == TABLE ? SEARCH : kind, true);
 			else
 				round_block(&codes, &source, &random, r, kind, false);
 			codes_store(&codes, count);
@@ -362,7 +365,6 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const size_t n = p->n, bucket = (size_t)p->codec.value[LEVELS_BUCKET];
 	const struct rounding r = rounding_to(levels);
 	const enum rounding_kind kind = levels->form == LEVELS_EVEN            ? EVEN
-	                                : levels->count > V16                  ? SEARCH
 	                                : V16_LANES >= 8 && are_halves(levels) ? HALVES
 	                                                                       : TABLE;
 	const unsigned bits = bit_width(levels->count - 1), coding = (unsigned)p->codec.value[LEVELS_CODING];
@@ -381,10 +383,8 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		PACK(EVEN);
 	else if (kind == HALVES)
 		PACK(HALVES);
-	else if (kind == TABLE)
-		PACK(TABLE);
 	else
-		PACK(SEARCH);
+		PACK(TABLE);
 	if (!no_infinity(norms, divide_up(n, bucket)))
 		return UNUSABLE;
 	return (size_t)(first - dst) + (coding == LEVELS_FIXED ? fixed_bytes(bits, n)

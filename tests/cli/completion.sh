@@ -63,7 +63,8 @@ while read -r codec; do
 	# shellcheck disable=SC2046,SC2086 # words
 	offers_words "crumb pack -c $codec:" $(printf '%s=\n' $keys | grep -v '^=$')
 	for key in $keys; do
-		offers_words "crumb bench -c $codec:$key" "$key="
+		# shellcheck disable=SC2046,SC2086 # words
+		offers_words "crumb bench -c $codec:$key" $(printf '%s=\n' $keys | grep "^$key")
 		choices=$("$CRUMB" list --json | grep -F "\"name\": \"$codec\"" |
 			grep -o "{\"name\": \"$key\"[^}]*" | sed -n 's/.*"choices": \[\(.*\)\]/\1/p' | tr -d '",')
 		# shellcheck disable=SC2086

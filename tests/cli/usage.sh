@@ -77,7 +77,8 @@ caret() {
 	holds "the caret of \"$2\"" cmp expected shown
 }
 caret 0 ""
-caret 0 bogus
+caret 0 vogus
+caret 1 bogus # block begins like it
 caret 0 ":"
 caret 3 raw,
 caret 4 raw:x=1
