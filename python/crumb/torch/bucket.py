@@ -1,7 +1,7 @@
 """One of DDP's buckets: its parameters' slots, their packing, and the mean. SPDX-License-Identifier: MIT"""
 import ctypes
 import time
-from typing import Container, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Container, List, Optional, Sequence, Set, Tuple
 
 import torch
 

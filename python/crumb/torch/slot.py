@@ -74,7 +74,7 @@ class Slot(Kept):
         if self.owed is None:
             return
         self.remember(step)
-        if self.mean:
+        if self.mean and self.mean.owed is not None:
             self.mean.remember(step)
             self.owed += ranks * self.mean.owed
             self.mean.owed.zero_()
