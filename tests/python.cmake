@@ -11,7 +11,7 @@ list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY
 	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
 set(python_tests arrays policy library)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
-	list(APPEND python_tests hook hook_life hook_property ddp device fsdp) # test_gpu.py: by hand
+	list(APPEND python_tests hook hook_life hook_property ddp device fsdp outer) # test_gpu.py: by hand
 	if(TARGET crumb-train)
 		list(APPEND python_tests step)
 		list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)

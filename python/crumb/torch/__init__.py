@@ -11,13 +11,14 @@ import torch
 import torch.distributed as dist
 
 from crumb.policy import Policy
+from crumb.torch.outer import Outer
 from crumb.torch.plan import PLANS
 from crumb.torch.replica import replica
 from crumb.torch.scatter import reduce_scatter
 from crumb.torch.state import State
 from crumb.torch.trainers import AllRanks
 
-__all__ = ["AllRanks", "State", "hook", "reduce_scatter", "replica"]
+__all__ = ["AllRanks", "Outer", "State", "hook", "reduce_scatter", "replica"]
 
 
 def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:

@@ -21,11 +21,11 @@ def need_fsdp(method: str) -> None:
                            f"{torch.__version__} here")
 
 
-class _Bucket:
-    """Stands for DDP's bucket: the shard is its only parameter."""
+class OneBucket:
+    """Stands for DDP's bucket, the only one of a step. flat: the parameters' gradients, one after another."""
 
-    def __init__(self, parameter, shard):
-        self.parameters, self.buffer = lambda: [parameter], lambda: shard
+    def __init__(self, parameters, flat):
+        self.parameters, self.buffer = lambda: parameters, lambda: flat
 
     @staticmethod
     def index():
@@ -54,7 +54,7 @@ class Replica:
         if self._parameter.numel() != shard.numel():
             raise RuntimeError(f"crumb: a replica's hook is for one FSDP module, with {self._parameter.numel()} "
                                f"elements on this rank, and this one has {shard.numel()}: make a hook for each")
-        self.state.reduce(_Bucket(self._parameter, shard)).wait()
+        self.state.reduce(OneBucket([self._parameter], shard)).wait()
 
     def undo(self) -> None:
         """Takes the last call back: what is owed is what it was before. For a step whose means are thrown away, which a
