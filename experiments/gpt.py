@@ -7,7 +7,7 @@ from policies import GPT_ADACOMP, GPT_CODECS, name_of
 EVERY, LEARNERS, SEEDS = "gpt-mini", 4, (1, 2, 3)
 OUTER = {steps: f"gpt-mini, outer steps of {steps}" for steps in (10, 30, 100)}
 RAW = (EVERY, LEARNERS, "raw")
-OUTER_CODECS = ["raw", GPT_CODECS["half"], *GPT_ADACOMP]
+OUTER_CODECS = ["raw", GPT_CODECS["half"], *GPT_ADACOMP, GPT_CODECS["chunk"]]
 
 
 def point(results, run):

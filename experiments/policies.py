@@ -46,7 +46,7 @@ NAMES |= {NUQSGD: "NUQSGD", QSGD_INF: "QSGDinf", TRN: "TRN", ALQ: "ALQ", ALQ_N: 
 # A transformer's matrices, embeddings and head included.
 GPT_SPECS = {"half": "half", "adacomp 50": "adacomp:bin=50", "adacomp 500": "adacomp:bin=500",
              "topk": "topk:fraction=0.01", "strom": "strom:threshold=auto", "twobit": "twobit:threshold=auto"}
-GPT_SPECS |= {name: name for name in ("terngrad", "qsgd", "alq", "sign", "onebit")}
+GPT_SPECS |= {name: name for name in ("terngrad", "qsgd", "alq", "sign", "onebit", "chunk", "block")}
 GPT_CODECS = {name: f"embedding,fc,last={spec}" for name, spec in GPT_SPECS.items()}
 GPT_ADACOMP = [GPT_CODECS["adacomp 50"], GPT_CODECS["adacomp 500"]]
 NAMES |= {GPT_CODECS[name]: f"matrices: {spec}" for name, spec in GPT_SPECS.items()}

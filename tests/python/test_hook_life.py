@@ -301,6 +301,31 @@ def sparse_gradients_are_averaged_plainly(rank, ranks):
     assert len([w for w in said if "sparse" in str(w.message) and "0.weight" in str(w.message)]) == (rank == 0)
     grads = gathered(model[0].weight.grad.to_dense())
     assert torch.equal(grads[0], grads[1]) and grads[0].any()
+    before = owed(state, "1.weight")
+    assert before.any()
+    ddp.zero_grad(set_to_none=True)
+    handle = model[0].weight.register_hook(lambda gradient: gradient * float("inf") if rank else gradient)
+    ddp(torch.arange(rank, rank + 2)).sum().backward()
+    handle.remove()
+    assert state.stats()["skipped"] == 1 and torch.equal(owed(state, "1.weight"), before)
+
+
+def a_step_that_was_left_is_undone_before_its_state_is_saved(rank, ranks):
+    ddp, state = hooked("fc,last=topk:fraction=0.05", (400, 10), (400, 10))
+    ddp(gradient(1, rank), gradient(2, rank)).backward()
+    before = owed(state, "w.0"), owed(state, "w.1")
+
+    class Failed(Exception):
+        pass
+
+    def fail(_):
+        raise Failed
+
+    handle = ddp.module.w[0].register_hook(fail)  # after w.1 has been handed over, or before
+    refused(Failed, lambda: ddp(gradient(3, rank), gradient(4, rank)).backward())
+    handle.remove()
+    state.state_dict()
+    assert torch.equal(owed(state, "w.0"), before[0]) and torch.equal(owed(state, "w.1"), before[1])
 
 
 def a_policy_says_what_it_cannot_reach(rank, ranks):
@@ -340,6 +365,7 @@ if __name__ == "__main__":
     run((2, [frozen_parameters_cost_nothing, what_is_owed_follows_the_scale_of_the_loss, a_mean_above_float16_is_owed,
              the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
              a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, a_policy_says_what_it_cannot_reach,
+             a_step_that_was_left_is_undone_before_its_state_is_saved,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
         (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean, rank_0_saves_for_all]),

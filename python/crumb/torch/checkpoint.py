@@ -75,7 +75,7 @@ def left_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int, plan: st
     by_rank = {state["rank"]: state for state in states}
     if (before, states[0]["plan"]) == (ranks, plan) and rank in by_rank:
         own = by_rank[rank]
-        packers, means = ({key: Packer.from_bytes(data) for key, data in own[kind].items()}
+        packers, means = ({key: Packer.from_bytes(data.cpu()) for key, data in own[kind].items()}
                           for kind in ("packers", "means"))
         return Left(packers, means, own["plain"], {})
     if set(by_rank) != set(range(before)) or any(state["ranks"] != before for state in states):
@@ -86,7 +86,7 @@ def left_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int, plan: st
     for state in [by_rank[heir] for heir in range(rank, before, ranks)]:
         for kind, weight in ("packers", ranks / before), ("means", ranks):
             for key, data in state[kind].items():
-                residual = Packer.from_bytes(data).residual
+                residual = Packer.from_bytes(data.cpu()).residual
                 if residual is not None and len(residual):
                     name, at = name_of(key)
                     whole = owed.setdefault(name, torch.zeros(state["model"][name]))

@@ -1,5 +1,6 @@
 """Outer steps (DiLoCo): ranks step alone, and average what their weights have moved by. SPDX-License-Identifier: MIT"""
 import os
+import warnings
 from typing import Any, Callable, Dict, Mapping, Optional
 
 import torch
@@ -24,14 +25,16 @@ class Outer:
     Nesterov momentum on the weights of that time, which then are the weights of all ranks. What the codecs do not send
     is kept for the next exchange.
 
-    model: its parameters that are trained are float32, on one device. On making an Outer all ranks take the weights of
-        the group's first one; buffers, such as batch normalisation's statistics, stay each rank's own.
+    model: its parameters that are trained are float32, on one device, and stay the same ones. On making an Outer all
+        ranks take the weights of the group's first one; buffers, such as batch normalisation's statistics, stay each
+        rank's own.
     inner: the optimizer of those parameters, for the steps between; a learning rate schedule goes to it.
     policy: as of crumb.torch.hook. lr, momentum: of the outer SGD. process_group: any; by default, all ranks.
     seed: of random rounding; the same on all ranks. threads: that pack and unpack; by default one a CPU, at most four.
 
-    A mean that is not finite is not used: all ranks go back to the weights of the last exchange, and `skipped` counts
-    it. Raises ValueError if an argument is invalid, and what State.reduce raises."""
+    A mean that is not finite is not used: all ranks go back to the weights of the last exchange, with a warning, and
+    `skipped` counts it; where the inner optimizer's state is not finite either, it begins anew. Raises ValueError if an
+    argument is invalid or differs between the ranks, and what State.reduce raises."""
 
     def __init__(self, model: torch.nn.Module, inner: torch.optim.Optimizer, policy: str, *, every: int,
                  lr: float = 0.7, momentum: float = 0.9, process_group: Optional[dist.ProcessGroup] = None,
@@ -43,10 +46,19 @@ class Outer:
         if not self._parameters or any(one.dtype != torch.float32 for one in self._parameters):
             raise ValueError("crumb: an outer step wants parameters that are trained, all of float32")
         group = process_group if process_group is not None else dist.distributed_c10d._get_default_group()
+        self._model = model  # the state refers to it weakly
         self.inner, self.every, self.lr, self.momentum = inner, every, lr, momentum
+        self._group = group
         self.state = State(model, Policy(policy), seed, group, threads or min(4, os.cpu_count() or 1), None)
         self.steps = self.skipped = 0
         self._weights = self._flat()
+        mine = torch.tensor([every, lr, momentum], dtype=torch.float64, device=self._weights.device)
+        everyone = [torch.empty_like(mine) for _ in range(dist.get_world_size(group))]
+        dist.all_gather(everyone, mine, group=group)
+        for rank, theirs in enumerate(everyone):
+            if not torch.equal(theirs, everyone[0]):
+                raise ValueError(f"crumb: every, lr and momentum are {everyone[0].tolist()} on rank 0 of the group and "
+                                 f"{theirs.tolist()} on rank {rank}")
         dist.broadcast(self._weights, dist.distributed_c10d.get_global_rank(group, 0), group=group)
         self._set(self._weights)
         self._velocity = torch.zeros_like(self._weights)
@@ -74,6 +86,9 @@ class Outer:
 
     def exchange(self) -> None:
         """Exchanges now, on all ranks, whatever the number of steps; the last one of a training, say."""
+        known = set(map(id, self._parameters))
+        if any(one.requires_grad and id(one) not in known for one in self._model.parameters()):
+            raise RuntimeError("crumb: the model trains a parameter that it did not when its Outer was made")
         moved = self._weights - self._flat()
         mean = self.state.reduce(OneBucket(self._parameters, moved)).wait()
         if mean.isfinite().all():
@@ -81,21 +96,35 @@ class Outer:
             self._weights -= self.lr * (mean + self.momentum * self._velocity)
         else:
             self.skipped += 1
+            warnings.warn("crumb: a rank's weights are not finite: all go back to those of the last exchange")
+            self._forget_what_is_not_finite()
         self._set(self._weights)
 
+    def _forget_what_is_not_finite(self) -> None:
+        for parameter in self._parameters:
+            kept = self.inner.state.get(parameter, {}).values()
+            if any(isinstance(one, torch.Tensor) and not one.isfinite().all() for one in kept):
+                del self.inner.state[parameter]
+
     def state_dict(self) -> Dict[str, Any]:
-        """Returns this rank's state, that of the inner optimizer included; the model's weights are saved beside it."""
+        """Returns this rank's state, for torch.save: the trained parameters, which differ between exchanges, the inner
+        optimizer's, and what is owed. Every rank saves its own; the model's buffers are saved beside it."""
         return {"inner": self.inner.state_dict(), "exchange": self.state.state_dict(), "steps": self.steps,
-                "skipped": self.skipped, "weights": self._weights.clone(), "velocity": self._velocity.clone()}
+                "skipped": self.skipped, "model": self._flat(), "weights": self._weights.clone(),
+                "velocity": self._velocity.clone()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Goes on where state_dict was called, with the model's weights of then. Raises ValueError if it is another
-        model's or policy's."""
+        """Goes on where this rank's state_dict was called, on as many ranks. Raises ValueError if it is of another
+        model, policy or number of ranks."""
+        ranks, before = dist.get_world_size(self._group), state["exchange"]["ranks"]
+        if before not in (0, ranks):
+            raise ValueError(f"crumb: the state is of {before} ranks, and there are {ranks}")
         if state["weights"].numel() != self._weights.numel():
             raise ValueError(f"crumb: the state is of {state['weights'].numel()} weights, and the model has "
                              f"{self._weights.numel()}")
         self.state.load_state_dict(state["exchange"])
         self.inner.load_state_dict(state["inner"])
         self.steps, self.skipped = state["steps"], state["skipped"]
+        self._set(state["model"])
         self._weights.copy_(state["weights"])
         self._velocity.copy_(state["velocity"])

@@ -163,7 +163,7 @@ class State:
         try:
             if self._loaded:
                 self._adopt(self._loaded)
-        except ValueError as error:
+        except Exception as error:
             text = f"error {error}"
         try:
             self._compare_setup(text)
@@ -197,8 +197,8 @@ class State:
                 what = f"{shown[0]} and {theirs}" if theirs != shown[0] else "other names of parameters"
                 raise ValueError(f"crumb: ranks 0 and {rank} have different hooks: {what}")
 
-    def _begin(self):
-        """Begins a step. Undoes one that never got its last bucket, as an exception ended its backward."""
+    def _undo_unfinished(self):
+        """Undoes a step that never got its last bucket, as an exception ended its backward."""
         if self._jobs:
             for job in self._jobs:
                 job.result.wait()
@@ -206,6 +206,10 @@ class State:
                 slot.restore(self._step)
             self._jobs, self._seen, self._poisoned = [], set(), False
             self._step += 1
+
+    def _begin(self):
+        """Begins a step."""
+        self._undo_unfinished()
         if self._scaler is not None:
             scale = float(self._scaler.get_scale())
             if self._scale not in (None, scale):
@@ -360,6 +364,7 @@ class State:
         else:
             averaged = unpacked
             job.flat.div_(self._wire.ranks)
+            self._poisoned |= not bool(job.flat._values().isfinite().all())
         self._unpack_seconds += averaged - unpacked
         self._wait_seconds += time.perf_counter() - averaged + unpacked - began
         if job.error:
@@ -432,14 +437,19 @@ class State:
 
     def rescale(self, factor: float) -> None:
         """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before."""
+        self._undo_unfinished()
         for slot in self._slots.values():
             slot.rescale(factor)
 
     def state_dict(self) -> Dict[str, Any]:
         """Returns the packers' state between two steps, for torch.save. Every rank saves its own. It has no packer of
-        parameters that are raw, or have always been frozen."""
+        parameters that are raw, or have always been frozen. Before the first step, what was loaded is returned; raises
+        RuntimeError then if that was a list of all ranks' states."""
+        if len(self._loaded) == 1:
+            return self._loaded[0]
         if self._loaded:
-            raise RuntimeError("crumb: a state that was loaded can be saved again after its first step")
+            raise RuntimeError("crumb: states of other ranks that were loaded can be saved again after the first step")
+        self._undo_unfinished()
         return {
             "policy": str(self._policy), "seed": self._seed, "model": dict(self._sizes), "scale": self._scale,
             "rank": self._wire.rank if self._wire else 0, "ranks": self._wire.ranks if self._wire else 0,
