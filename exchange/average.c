@@ -182,3 +182,9 @@ int crumb_average_slices(struct step *step, const size_t *slice, size_t count, c
 			                       memory->range[i].s, crumb_strerror(memory->range[i].error));
 	return 0;
 }
+
+void crumb_average_limit(float *mean, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mean[i] = mean[i] > 0x1p120f ? 0x1p120f : mean[i] < -0x1p120f ? -0x1p120f : mean[i];
+}

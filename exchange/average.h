@@ -29,6 +29,10 @@ struct decode_memory {
  * Returns 0, or the error of the first slice that has one, and says why. */
 int crumb_average_slices(struct step *step, const size_t *slice, size_t count, const struct decode_job *job);
 
+/* Limits a mean that is packed again to 2^120 in magnitude, above which it could not be: sums of legal
+ * gradients, and of what was owed of them, may be greater. */
+void crumb_average_limit(float *mean, size_t n);
+
 /* Takes memory; frames: the most of a slice. Returns false if there is none; crumb_average_close frees what
  * there is. */
 bool crumb_average_open(struct decode_memory *memory, size_t slices, size_t frames, unsigned threads);

@@ -76,16 +76,16 @@ void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *firs
 
 /* Takes a step: averages the gradients. grad[l]: the flat gradient of this rank's l-th learner. weight[i]: of
  * learner i of all learners (the same on every rank; 1/N if batches are equal). mean: the flat result,
- * overwritten; not one of grad.
+ * overwritten; not one of grad, except that of a rank with one learner.
  *
  * A step has as many swaps as its plan says, whatever happens and however many slices there are: a small one
  * for the vote and the floats that codecs agree on, one for the frames, one for what comes down; so a rank
- * sends each other rank 2 messages a step (gather) or 3 (shard, server). (Over a transport that shares memory
- * an empty swap ends it.) A rank that fails still swaps, and says so, and then every rank returns the same
- * error. Nothing is packed before all have voted: if any gradient of any learner is not finite every rank
- * returns CRUMB_ENONFINITE, residuals are unchanged and mean is unspecified: skip the step. Any other error
- * is final: mean and residuals are unspecified; every rank returns it from then on, or from the next step on
- * if this rank alone had it (a frame damaged on its way here). */
+ * sends each other rank 2 messages a step (gather), 3 (shard, server), 5 (tiers) or 6 (tiers-shard). (Over a
+ * transport that shares memory an empty swap ends it.) A rank that fails still swaps, and says so, and then
+ * every rank returns the same error. Nothing is packed before all have voted: if any gradient of any learner
+ * is not finite every rank returns CRUMB_ENONFINITE, residuals are unchanged and mean is unspecified: skip
+ * the step. Any other error is final: mean and residuals are unspecified; every rank returns it from then on,
+ * or from the next step on if this rank alone had it (a frame damaged on its way here). */
 int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
                         float *mean);
 

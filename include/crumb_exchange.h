@@ -49,7 +49,7 @@ struct crumb_exchange_options {
 	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500". NULL: raw. */
 	const char *policy;
 	const char *plan;   /* "gather", "shard", "server", "tiers" or "tiers-shard" (doc/PLAN.md), or MXNet's
-	                       name for   it; NULL: gather */
+	                       name for it; NULL: gather */
 	const char *down;   /* policy of the mean where one rank sends it to the others; NULL: without loss */
 	const char *model;  /* text that has to be the same on all ranks; NULL: none */
 	uint64_t seed;      /* of the packers, each of which draws a seed of its own from it */
@@ -78,7 +78,7 @@ CRUMB_API int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb
 
 /* Averages the gradients of all ranks: mean[i] is what arrives of (sum of grad[i]) / ranks. What a codec does
  * not send stays in its residual and is added to the next gradient. grad, mean: as many floats as all slices
- * have; mean may be grad.
+ * have; mean may be grad. A mean that a plan packs again is limited to 2^120 in magnitude.
  *
  * CRUMB_ENONFINITE: a gradient of some rank has a NaN, an infinity or a magnitude above 2^120. All ranks
  * return it, residuals are unchanged, a mean that is grad is unchanged, too; skip the step. Every other error
@@ -91,7 +91,8 @@ CRUMB_API const char *crumb_exchange_why(const struct crumb_exchange *exchange);
 
 struct crumb_exchange_stats {    /* since crumb_exchange_open */
 	uint64_t steps, skipped; /* calls of crumb_exchange_mean that succeeded, and not finite ones */
-	uint64_t dense_bytes, frame_bytes;   /* this rank's gradients in f32, and the frames made of them */
+	uint64_t dense_bytes, frame_bytes;   /* this rank's gradients in f32, and the frames made of them;
+	                                      * with tiers a node's first rank makes them, and owes, for all */
 	uint64_t down_bytes;                 /* frames of means that came down; 0 with plan gather */
 	uint64_t sent_bytes, received_bytes; /* all messages to and from other ranks */
 	double check_seconds, pack_seconds, swap_seconds, unpack_seconds; /* wall */

@@ -174,6 +174,41 @@ static void nothing_is_lost(void **state)
 	for_every_setting(nothing_is_lost_law);
 }
 
+/* Weighted sums of legal gradients may be above 2^120, which is limited where the mean is packed again. */
+static void means_above_the_limit_end_nothing(void **state)
+{
+	static const char *const specs[] = {"raw", "chunk", "sign", "qsgd"};
+	const float share[] = {0.5f, 0.5f, 0.5f};
+	const struct plan *plan;
+	float *grad = must(malloc(total * sizeof *grad)), *mean = must(malloc(total * sizeof *mean));
+
+	(void)state;
+	for (size_t i = 0; i < total; i++)
+		grad[i] = 0x1p120f;
+	for (size_t c = 0; c < sizeof specs / sizeof *specs; c++)
+		for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++) {
+			const struct policy policy = parse_policy(specs[c]);
+			const struct crumb_exchange_config config = {.slices = slices,
+			                                             .slice_count = SLICES,
+			                                             .plan = plan,
+			                                             .policy = &policy,
+			                                             .down = &policy,
+			                                             .learners = 3,
+			                                             .seed = CASE_SEED};
+			struct crumb_exchange *x;
+			char why[200];
+			assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), 0);
+			for (int step = 0; step < 40; step++)
+				if (crumb_exchange_step(x, (const float *const[]){grad, grad, grad}, share,
+				                        mean))
+					fail_msg("%s, %s, step %d: %s", plan->name, specs[c], step,
+					         crumb_exchange_why(x));
+			crumb_exchange_close(x);
+		}
+	free(grad);
+	free(mean);
+}
+
 /* ---- randomness ----------------------------------------------------------------------------- */
 
 /* Returns the variance of the mean over learners with the same gradient, summed over its elements. */
@@ -352,6 +387,7 @@ int main(void)
 	        cmocka_unit_test(the_mean_has_the_same_bits_everywhere),
 	        cmocka_unit_test(mixed_policies_have_the_same_bits),
 	        cmocka_unit_test(nothing_is_lost),
+	        cmocka_unit_test(means_above_the_limit_end_nothing),
 	        cmocka_unit_test(random_errors_average_out),
 	        cmocka_unit_test(stats_count),
 	        cmocka_unit_test(slices_are_cut),

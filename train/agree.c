@@ -19,7 +19,8 @@ static bool differ(const struct crumb_exchange_net *ranks, const crumb_span *in)
 {
 	for (unsigned r = 0; r < ranks->ranks; r++) {
 		char other[TEXT] = "";
-		memcpy(other, in[r].data, in[r].len < TEXT ? in[r].len : TEXT - 1);
+		if (in[r].len > 0)
+			memcpy(other, in[r].data, in[r].len < TEXT ? in[r].len : TEXT - 1);
 		if (strcmp(other, text) == 0)
 			continue;
 		const struct difference d = find_difference(other, text);

@@ -189,7 +189,8 @@ int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb_exchange_
 		x->hosted = hosted;
 	if (!error) {
 		*exchange = x;
-		why[0] = 0;
+		if (cap)
+			why[0] = 0;
 		return 0;
 	}
 	if (x) {
@@ -219,18 +220,21 @@ static uint64_t sum(const uint64_t *by_kind)
 
 void crumb_exchange_stats(struct crumb_exchange *x, struct crumb_exchange_stats *stats)
 {
+	struct exchange_stats all;
+
+	crumb_exchange_read_stats(x, &all);
 	*stats = (struct crumb_exchange_stats){
-	        .steps = x->stats.steps,
-	        .skipped = x->stats.skipped,
-	        .dense_bytes = sum(x->stats.dense),
-	        .frame_bytes = sum(x->stats.bytes),
-	        .down_bytes = sum(x->stats.down),
-	        .sent_bytes = x->stats.link_out,
-	        .received_bytes = x->stats.link_in,
-	        .check_seconds = x->stats.check_seconds,
-	        .pack_seconds = x->stats.pack_seconds,
-	        .swap_seconds = x->stats.swap_seconds,
-	        .unpack_seconds = x->stats.unpack_seconds,
+	        .steps = all.steps,
+	        .skipped = all.skipped,
+	        .dense_bytes = sum(all.dense),
+	        .frame_bytes = sum(all.bytes),
+	        .down_bytes = sum(all.down),
+	        .sent_bytes = all.link_out,
+	        .received_bytes = all.link_in,
+	        .check_seconds = all.check_seconds,
+	        .pack_seconds = all.pack_seconds,
+	        .swap_seconds = all.swap_seconds,
+	        .unpack_seconds = all.unpack_seconds,
 	        .residual_norm = sqrt(crumb_exchange_owed(x, 0)),
 	};
 }

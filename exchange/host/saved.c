@@ -63,10 +63,10 @@ size_t crumb_exchange_save(const struct crumb_exchange *x, void *dst, size_t cap
 {
 	struct saved_head head = head_of(x);
 	const size_t body = body_of(x);
-	uint8_t *at = (uint8_t *)dst + sizeof head;
 
 	if (!dst || cap < sizeof head + body)
 		return sizeof head + body;
+	uint8_t *at = (uint8_t *)dst + sizeof head;
 	for (size_t i = 0; i < packers(x); i++) {
 		const crumb_packer *packer = packer_of(x, i);
 		const size_t size = size_of(packer);

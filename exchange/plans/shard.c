@@ -52,10 +52,11 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
 	const size_t s = x->down.decoded[i], n = x->slice[s].n;
-	const float *mean = step->mean + x->slice[s].at;
+	float *mean = step->mean + x->slice[s].at;
 	struct slot *slot = &x->down.slot[s];
 
 	(void)thread;
+	crumb_average_limit(mean, n);
 	slot->length = agree(slot->packer, mean, n);
 	if (!slot->length)
 		slot->length = crumb_pack(slot->packer, mean, n, CRUMB_F32, 0, slot->data, slot->size);

@@ -142,7 +142,10 @@ static int average_node(struct step *step)
 			                          t->learners, NULL);
 			at += learners_of(x, r);
 		}
-	return error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
+	error = error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
+	for (size_t s = 0; s < x->slices && !error; s++)
+		crumb_average_limit(step->mean + x->slice[s].at, x->slice[s].n);
+	return error;
 }
 
 static void pack_task(void *arg, size_t i, unsigned thread)
@@ -153,6 +156,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	struct slot *slot = &x->down.slot[s];
 
 	(void)thread;
+	crumb_average_limit(step->mean + x->slice[s].at, x->slice[s].n);
 	slot->length = crumb_pack(slot->packer, step->mean + x->slice[s].at, x->slice[s].n, CRUMB_F32, 0,
 	                          slot->data, slot->size);
 }

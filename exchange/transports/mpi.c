@@ -400,9 +400,11 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 		free(leader);
 		return refuse(why, cap, CRUMB_EMEMORY, "out of memory");
 	}
-	if (MPI_Comm_idup(comm, &mpi->comm, &request) != MPI_SUCCESS || await(&request, timeout))
-		/* mpi stays: MPI may still write to it */
+	if (MPI_Comm_idup(comm, &mpi->comm, &request) != MPI_SUCCESS || await(&request, timeout)) {
+		free(peer);
+		free(leader); /* mpi stays: MPI may still write to it */
 		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
+	}
 	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
 	for (int r = 0; r < ranks; r++)
 		peer[r].piece = MPI_REQUEST_NULL;
