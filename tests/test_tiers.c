@@ -82,8 +82,10 @@ static void *seat_main(void *arg)
 	size_t first, own;
 
 	seat->opened = crumb_exchange_start(&x, &config, seat->why[0], sizeof seat->why[0]);
-	if (seat->opened)
+	if (seat->opened) {
+		crumb_team_close(team);
 		return NULL;
+	}
 	crumb_exchange_learners(x, &first, &own);
 	for (size_t l = 0; l < own; l++)
 		grad[l] = must(malloc(total * sizeof(float)));

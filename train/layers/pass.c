@@ -139,11 +139,12 @@ void pass_begin_state(struct pass *pass, size_t sample, const float *from)
 		const size_t units = stage->l->layer.type == LAYER_LSTM ? (size_t)stage->l->layer.units : 0;
 		for (int k = 0; k < 2 && units; k++) {
 			float *first = tape_data(stage->first[k]) + sample * units;
-			if (from)
-				memcpy(first, from, units * sizeof *first);
-			else
+			if (!from) {
 				memset(first, 0, units * sizeof *first);
-			from += from ? units : 0;
+				continue;
+			}
+			memcpy(first, from, units * sizeof *first);
+			from += units;
 		}
 	}
 }
