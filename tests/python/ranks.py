@@ -63,6 +63,15 @@ def owed_by(state, name, n, ranks):
     return owed
 
 
+def refused(expected, function):
+    """Returns the text of the error, of the type expected, that a function raises."""
+    try:
+        function()
+    except expected as error:
+        return str(error)
+    raise AssertionError(f"no {expected.__name__}")
+
+
 def run(*plans):
     """Runs plans, pairs (ranks, checks); prints passed and failed checks and exits, as the other tests do."""
     passed = sum(passed_by(ranks, checks) for ranks, checks in plans)

@@ -16,7 +16,7 @@ from torch import nn
 import crumb
 import crumb.torch
 from crumb.policy import seed_of
-from ranks import run
+from ranks import refused, run
 
 STEPS = 20
 try:
@@ -24,14 +24,6 @@ try:
     from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 except ImportError:
     FSDPModule = None
-
-
-def refused(expected, function):
-    try:
-        function()
-    except expected as error:
-        return str(error)
-    raise AssertionError(f"no {expected.__name__}")
 
 
 def an_old_pytorch_is_named(rank, ranks):

@@ -15,7 +15,7 @@ import crumb.torch
 from crumb.policy import seed_of
 from crumb.torch import plan
 from crumb.torch.kinds import kinds_of
-from ranks import gathered, owed_by, run
+from ranks import gathered, owed_by, refused, run
 
 SHAPES = (300, 20), (7,), (5, 6, 3, 3), (40000,)
 DTYPES = torch.float32, torch.float16, torch.bfloat16
@@ -261,14 +261,6 @@ def one_agreement_a_bucket(rank, ranks):
     for step in range(3):
         reduce(pair, model, gradient(step, rank))
     assert gathers == [2, 1] * 3, gathers  # one scaler for each parameter but the shortest, which is raw
-
-
-def refused(expected, function):
-    try:
-        function()
-    except expected as error:
-        return str(error)
-    raise AssertionError(f"no {expected.__name__}")
 
 
 def what_befalls_an_owner_befalls_all(rank, ranks):

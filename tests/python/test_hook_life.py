@@ -24,7 +24,7 @@ import crumb
 import crumb.torch
 from crumb.torch import plan
 from crumb.torch.trainers import register
-from ranks import gathered, owed_by, run
+from ranks import gathered, owed_by, refused, run
 
 
 class Weights(torch.nn.Module):
@@ -57,14 +57,6 @@ def step(ddp, *gradients):
 
 def owed(state, name="w.0"):
     return torch.frombuffer(state._slots[name].packer.residual, dtype=torch.float32).clone()
-
-
-def refused(expected, function):
-    try:
-        function()
-    except expected as error:
-        return str(error)
-    raise AssertionError(f"no {expected.__name__}")
 
 
 def the_group_is_ddps(rank, ranks):

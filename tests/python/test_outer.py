@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 
 import crumb.torch
-from ranks import gathered, owed_by, run
+from ranks import gathered, owed_by, refused, run
 
 OWING = "fc,last=adacomp:bin=50", "fc,last=topk:fraction=0.02", "fc,last=sign"
 
@@ -118,18 +118,9 @@ def a_move_that_is_not_finite_is_taken_back(rank, ranks):
 def wrong_arguments_are_named(rank, ranks):
     for wrong, named in [(dict(every=1 + rank), "rank 1"), (dict(every=0), "0, 0.7 and 0.9"),
                          (dict(every=1, lr=-1.0), "-1.0"), (dict(every=1, momentum=1.0), "and 1.0")]:
-        try:
-            made(rank, "raw", **wrong)
-        except ValueError as error:
-            assert named in str(error), error
-        else:
-            raise AssertionError(wrong)
-    try:
-        crumb.torch.Outer(torch.nn.Linear(2, 2).double(), None, "raw", every=1)
-    except ValueError as error:
-        assert "float32" in str(error)
-    else:
-        raise AssertionError("float64")
+        assert named in refused(ValueError, lambda: made(rank, "raw", **wrong)), wrong
+    assert "float32" in refused(ValueError, lambda: crumb.torch.Outer(torch.nn.Linear(2, 2).double(), None, "raw",
+                                                                      every=1))
 
 
 if __name__ == "__main__":
