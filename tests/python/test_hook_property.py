@@ -95,6 +95,9 @@ class Case:
         self.uneven = not (self.static or self.sparse or self.pauses or self.cast) and chance.random() < 0.3
         self.poison = chance.random() < 0.3
         self.scale = chance.choice((1.0, 1.0, 100.0, 8000.0))
+        self.whole = chance.random() < 0.5  # numbers: read as another type, they are numbers still, not NaN
+        self.steady = chance.random() < 0.4  # the same gradient at every step and rank, so that what is owed grows
+        self.rescales = not self.poison and chance.random() < 0.3
         self.what_has_hook = chance.choice(("ddp", "model", "nothing"))
 
     def __str__(self):
@@ -107,6 +110,7 @@ class Training:
         self.case, self.rank, self.group = case, rank, group
         self.given, self.state = {}, None
         self.random = torch.Generator().manual_seed(1000 * case.seed + rank)
+        self.loss_scale = 1.0
         self.names = {parameter: name for name, parameter in case.model.named_parameters()}
         self.put, self.got, self.slack = {}, {}, {}
         self.start()
@@ -139,8 +143,10 @@ class Training:
         found = {}
         for name in names:
             weight = self.case.model.used[name]
-            gradient = torch.randn(weight.shape, generator=self.random) * self.case.scale
-            gradient[torch.rand(weight.shape, generator=self.random) < 0.3] = 0.0
+            drawn = torch.Generator().manual_seed(self.case.seed) if self.case.steady else self.random
+            gradient = torch.randn(weight.shape, generator=drawn) * self.case.scale
+            gradient[torch.rand(weight.shape, generator=drawn) < 0.3] = 0.0
+            gradient = (gradient.round() if self.case.whole else gradient) * self.loss_scale
             if poison and gradient.numel():
                 gradient.view(-1)[0] = float("nan")
             found[name] = gradient.to(weight.dtype)
@@ -163,6 +169,10 @@ class Training:
                 parameter.grad = None
             else:
                 parameter.grad.zero_()
+        if case.rescales and chance.random() < 0.2:
+            factor = chance.choice((0.5, 2.0)) if self.loss_scale < 1 else 0.5
+            self.loss_scale *= factor
+            self.state.rescale(factor)
         self.given, skipped = {}, self.state.stats()["skipped"]
         rows = torch.randint(0, 30, (5,), generator=self.random)
         for back in range(backs):
@@ -181,9 +191,12 @@ class Training:
             assert arrived.isfinite().all(), f"{name} is not finite, in a step that is not skipped"
             width = 2.0**-8 if model.get_parameter(name).dtype == torch.bfloat16 else 2.0**-11
             rounded = case.cast or case.spec == "half" or model.get_parameter(name).dtype != torch.float32
-            self.put[name] = self.put.get(name, 0) + self.given[name].double().reshape(arrived.shape)
-            self.got[name] = self.got.get(name, 0) + arrived.double()
-            largest = max(float(arrived.abs().max()), float(self.given[name].abs().max())) if arrived.numel() else 0
+            given = self.given[name].double().reshape(arrived.shape) / self.loss_scale
+            self.put[name] = self.put.get(name, 0) + given
+            self.got[name] = self.got.get(name, 0) + arrived.double() / self.loss_scale
+            largest = 0
+            if arrived.numel():
+                largest = max(float(arrived.abs().max()) / self.loss_scale, float(given.abs().max()))
             self.slack[name] = self.slack.get(name, 0) + largest * ((width if rounded else 0) + 2e-6)
 
     def train(self):
@@ -203,6 +216,7 @@ class Training:
             dist.all_reduce(put, group=self.group)
             left = owed_by(self.state, name, put.numel(), self.case.ranks).double().reshape(put.shape)
             dist.all_reduce(left, group=self.group)
+            left /= self.loss_scale
             slack = torch.tensor(self.slack[name])
             dist.all_reduce(slack, op=dist.ReduceOp.MAX, group=self.group)
             same = got.clone()
