@@ -97,7 +97,7 @@ class Case:
         self.scale = chance.choice((1.0, 1.0, 100.0, 8000.0))
         self.whole = chance.random() < 0.5  # numbers: read as another type, they are numbers still, not NaN
         self.steady = chance.random() < 0.4  # the same gradient at every step and rank, so that what is owed grows
-        self.rescales = not self.poison and chance.random() < 0.3
+        self.rescales = not (self.poison or self.uneven) and chance.random() < 0.3
         self.what_has_hook = chance.choice(("ddp", "model", "nothing"))
 
     def __str__(self):
@@ -189,8 +189,9 @@ class Training:
             assert arrived is not None, f"no gradient of {name}"
             arrived = (arrived.to_dense() if arrived.is_sparse else arrived).float()
             assert arrived.isfinite().all(), f"{name} is not finite, in a step that is not skipped"
-            width = 2.0**-8 if model.get_parameter(name).dtype == torch.bfloat16 else 2.0**-11
-            rounded = case.cast or case.spec == "half" or model.get_parameter(name).dtype != torch.float32
+            dtype = model.get_parameter(name).dtype
+            width = 2.0**-8 if dtype == torch.bfloat16 or case.spec == "half" else 2.0**-11  # half sends bfloat16
+            rounded = case.cast or case.spec == "half" or dtype != torch.float32
             given = self.given[name].double().reshape(arrived.shape) / self.loss_scale
             self.put[name] = self.put.get(name, 0) + given
             self.got[name] = self.got.get(name, 0) + arrived.double() / self.loss_scale
