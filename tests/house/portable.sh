@@ -33,7 +33,13 @@ embedded() {
 		"$SOURCE"/src/*.c "$SOURCE"/src/*/*.c smoke.c -o smoke -lm
 	check "$what works" ./smoke
 }
-embedded "cc src/*.c src/*/*.c"
+ln -s "$SOURCE/include" "$SOURCE/src" "$SOURCE/examples" .
+sed -n '/^```console$/,/^```$/p' "$SOURCE/README.md" | sed '/^```/d' >session
+sed -n 's/^\$ //p' session | sed 's/^cc /$CC /' >commands
+sed '/^\$ /d' session >expected
+check "README.md's lines for C" env CC="$CC" sh commands
+holds "and their output" test -s expected
+holds "is what it says" cmp stdout expected
 embedded "without extensions, and with the warnings of a strict project" \
 	-std=c11 -pedantic-errors -Wall -Wextra -Wconversion -Werror
 embedded "with all that this CPU has" -march=native

@@ -10,6 +10,7 @@ SOURCE = os.environ["SOURCE"]
 REPEATED = {"CMakeLists.txt", "LICENSE", "README.md", "__init__.py", "results", "run"}  # tools or conventions name them
 MOST_FILES = 28
 MOST_COLUMNS = 120
+MOST_README_LINES = 150
 # Data, and what programs write: results, figures, golden frames, generated tables.
 GENERATED = re.compile(r"\.(csv|svg|crumb|f32|json)$|^tests/mutants/|^tests/golden/|^LICENSE$")
 TEXT = re.compile(r"\.(md|c|h|def|py|sh|txt|cmake|in|yml)$|^(scripts|bench|experiments)/[^.]*$|^\.ci/run$|^Makefile$")
@@ -93,6 +94,17 @@ def prose(path, text):
         check(not found, f"{path}: {found and found[0]!r}: say {instead}")
 
 
+def front_page(text):
+    """README.md is short; results stand only in what experiments/tables writes and in programs' output; links lead to
+    files."""
+    check(text.count("\n") <= MOST_README_LINES, f"README.md has more than {MOST_README_LINES} lines")
+    own = re.sub(r"^```.*?^```|`[^`\n]*`|^<!-- (.+) -->$.*?^<!-- end of \1 -->$", "", text, flags=re.M | re.S)
+    found = re.findall(r"\d[\d.,]* ?(?:%|times|MB|GB|ms|s|nats|percent|points|steps)\b.*", own)
+    check(not found, f"README.md: {found} are made by no script")
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        check(os.path.exists(os.path.join(SOURCE, link)), f"README.md: no {link}")
+
+
 def main():
     tracked = files()
     check(len(tracked) > 300, f"too few files: {len(tracked)}")
@@ -111,6 +123,7 @@ def main():
         if path.endswith((".c", ".h")) and os.path.dirname(path) in level:
             upward(level, path, text)
         prose(path, text)
+    front_page(read("README.md"))
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 
