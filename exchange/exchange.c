@@ -294,6 +294,33 @@ crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s
 	return slot_of(x, l, s)->packer;
 }
 
+void crumb_exchange_debtors(const struct crumb_exchange *x, size_t *first, size_t *count)
+{
+	const struct crumb_exchange *packing = crumb_exchange_packing(x);
+
+	*first = packing ? packing->first : 0;
+	*count = packing ? packing->own : 0;
+}
+
+size_t crumb_exchange_debtor(const struct crumb_exchange *x, size_t learner)
+{
+	unsigned rank = 0;
+	size_t node = 0;
+
+	if (!x->tiers)
+		return learner;
+	while (rank_first(x, rank + 1) <= learner)
+		rank++;
+	for (unsigned r = 0; r < x->tiers->leader[rank]; r++)
+		node += x->tiers->leader[r] == r;
+	return node;
+}
+
+crumb_packer *crumb_exchange_debtor_packer(const struct crumb_exchange *x, size_t d, size_t s)
+{
+	return crumb_exchange_packing(x)->up[d * x->slices + s].packer;
+}
+
 crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t s)
 {
 	const struct slot *slot = slot_of(x, l, s);
