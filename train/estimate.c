@@ -85,7 +85,7 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	free(grad);
 	if (seconds < 0)
 		return -1;
-	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks, dense))) {
+	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks, CRUMB_PROBE_ALL, NULL, dense))) {
 		snprintf(why, cap, "%s", ranks->why);
 		return -1;
 	}
