@@ -51,13 +51,18 @@ static int check_config(const struct crumb_exchange_config *config, char *why, s
 	return 0;
 }
 
+unsigned crumb_exchange_name(const struct crumb_exchange *x, unsigned rank)
+{
+	return x->net && x->net->name ? x->net->name[rank] : rank;
+}
+
 /* Hashes what must be the same on all ranks. */
 static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_config *config)
 {
 	struct message_head *head = &x->head;
 
 	crumb_message_head(head);
-	head->rank = x->rank;
+	head->rank = crumb_exchange_name(x, x->rank);
 	head->model = config->model ? crumb_message_hash(0, config->model, strlen(config->model)) : 0;
 	head->table = crumb_message_mix(0, x->slices);
 	head->setup = crumb_message_mix(crumb_message_mix(config->seed, x->learners), x->exact);

@@ -106,7 +106,7 @@ static void add_debt(double *debt, const struct crumb_slice *slice, crumb_packer
 		debt[slice->at + i] += share * residual[i];
 }
 
-/* What arrived, and what is owed to the mean, is what was put in. */
+/* All that was put in has arrived or is owed to the mean. */
 static void nothing_is_lost(const struct side *side, double tolerance)
 {
 	const struct train *t = &side->train;

@@ -116,7 +116,8 @@ import json
 def epochs(path):
     return [event for event in map(json.loads, open(path)) if event["event"] == "epoch"]
 events = [json.loads(line) for line in open("others.log")]
-assert [(event["epoch"], event["from"]["learners"]) for event in events if event["event"] == "divided"] == [(2, 4), (4, 2)]
+divided = [event for event in events if event["event"] == "divided"]
+assert [(event["epoch"], event["from"]["learners"]) for event in divided] == [(2, 4), (4, 2)]
 assert [event["learners"] for event in epochs("others.log")] == [4, 4, 2, 2, 8, 8]
 assert epochs("others.log")[:2] == [dict(event, seconds=mine["seconds"]) for event, mine in
                                     zip(epochs("four.log")[:2], epochs("others.log"))]

@@ -52,7 +52,10 @@ static int slowest(struct crumb_exchange_net *ranks, double *seconds)
 
 	for (unsigned r = 0; r < ranks->ranks && !error; r++)
 		out[r] = (crumb_span){&mine, sizeof mine};
-	error = error ? error : ranks->swap(ranks, out, in);
+	if (error)
+		ranks->leave(ranks);
+	else
+		error = ranks->swap(ranks, out, in);
 	for (unsigned r = 0; r < ranks->ranks && !error; r++)
 		if (in[r].len == sizeof mine) {
 			double other;

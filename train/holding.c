@@ -1,4 +1,4 @@
-/* What ranks have, and who inherits it.
+/* Holdings, and who inherits them.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/holding.h"

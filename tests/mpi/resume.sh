@@ -49,7 +49,8 @@ set -- --data digits:600 --batch 60 --learners 4 --epochs 16 --codec adacomp --o
 for plan in gather tiers; do
 	check "$plan, unbroken" ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint whole-$plan --log whole-$plan.log
 	rm -f began
-	(until ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint parts-$plan --log parts.log --resume --timeout 5; do
+	(until ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint parts-$plan --log parts.log --resume --timeout 5
+	do
 		echo again >>began
 	done) >loop 2>&1 &
 	loop=$!
@@ -60,9 +61,8 @@ for _ in range(1000): print(f"{random.uniform(0.3, 1.5):.2f} {random.randrange(4
 	while [ $killed -lt 3 ] && kill -0 $loop 2>/dev/null && read -r moment victim; do
 		sleep "$moment"
 		for process in $(pgrep -f "^[^ ]*/crumb-train .*parts-$plan "); do
-			if tr '\0' '\n' 2>/dev/null <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$victim"; then
+			tr '\0' '\n' 2>/dev/null <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$victim" &&
 				kill -9 "$process" && killed=$((killed + 1))
-			fi
 		done
 	done <moments
 	wait $loop
