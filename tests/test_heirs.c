@@ -205,7 +205,7 @@ static void learners_pass_on_what_they_owe(void **state)
 	data_close(&p.data);
 }
 
-/* The same learners on other ranks have the same packers, to the byte. */
+/* Learners that move to other ranks have their packers as they were, to the byte. */
 static void packers_move_whole(void **state)
 {
 	struct problem p;
