@@ -148,26 +148,6 @@ static void save_and_load(void)
 	crumb_exchange_close(again);
 }
 
-/* A rank that begins to open and stays away leaves the others waiting for the timeout, no longer. */
-static void half_opened(void)
-{
-	const struct crumb_exchange_slice slice = {N, 0, "fc"};
-	const struct crumb_exchange_options options = {.timeout = 1};
-	struct crumb_exchange *x;
-	char why[CRUMB_EXCHANGE_WHY_MAX];
-	MPI_Comm copy;
-	MPI_Request request;
-
-	if (rank == 2) {
-		require(MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request) == MPI_SUCCESS);
-		MPI_Wait(&request, MPI_STATUS_IGNORE);
-	} else {
-		require(crumb_exchange_open_mpi(&x, MPI_COMM_WORLD, &slice, 1, &options, why, sizeof why) ==
-		        CRUMB_EPEER);
-		require(!x && !strcmp(why, "not all ranks open the exchange within 1 s"));
-	}
-}
-
 /* A rank that begins to open and stays away costs the others the timeout, no more. It then does what they
  * have waited for, so that MPI can end. */
 static void half_opened(void)
