@@ -6,13 +6,14 @@
  *
  * A setting is "ring", or "PLAN UP DOWN" as crumb-train takes them. Each rank is one learner with a batch of
  * 32 drawn digits, and computes with one thread. All settings begin with the same parameters; the first WARM
- * steps are not counted, so that residuals are as in training (the ring has none). The network's MBIT and
+ * steps are not counted, or those of the first WARM_SECONDS, so that residuals are as in training (the ring
+ * has none). The network's MBIT and
  * DELAY_US are for the closed form of the ring, 2 (N - 1) (bytes / N / rate + delay), and for the record.
  *
  * Columns: model, its parameters, ranks, MBIT, delay in ms, plan, codec up and down, steps; medians over the
  * steps of the maximum over the ranks: seconds of an exchange, and of a whole step; the closed form; of rank
- * 0, by step: bytes of its messages, and bytes that left its interface; seconds of check and pack, of swaps,
- * of unpacking.
+ * 0, by step: bytes of its messages, and bytes that left its host's interface; seconds of check and pack, of
+ * swaps, of unpacking.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -28,6 +29,7 @@
 #include <string.h>
 
 enum { WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
+static const double WARM_SECONDS = 20;
 
 struct bench {
 	struct crumb_exchange_net *net;
@@ -153,20 +155,21 @@ static void run(struct bench *b, const char *text, struct seconds *seconds)
 	const double closed = 2 * (ranks - 1) * (bytes / ranks * byte_seconds + 1e-6 * b->delay_us);
 	struct exchange_stats stats = {0};
 	struct setting s;
-	double before = 0;
 
 	setting_open(b, &s, text);
 	training_begin(&b->training);
 	const size_t warm = s.x ? WARM : WARM_RING;
-	for (size_t i = 0; i < warm + b->steps; i++) {
-		const size_t k = i < warm ? 0 : i - warm;
-		if (i == warm) {
-			before = interface_bytes();
-			if (s.x)
-				crumb_exchange_reset_stats(s.x);
-		}
-		step(b, &s, i, &seconds->exchange[k], &seconds->step[k]);
+	double warmed = 0;
+	size_t number = 0;
+	while (number < warm && warmed < WARM_SECONDS) {
+		step(b, &s, number++, &seconds->exchange[0], &seconds->step[0]);
+		warmed += seconds->step[0];
 	}
+	const double before = interface_bytes();
+	if (s.x)
+		crumb_exchange_reset_stats(s.x);
+	for (size_t i = 0; i < b->steps; i++)
+		step(b, &s, number++, &seconds->exchange[i], &seconds->step[i]);
 	const double out = (interface_bytes() - before) / (double)b->steps;
 	if (s.x)
 		crumb_exchange_read_stats(s.x, &stats);

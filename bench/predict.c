@@ -160,7 +160,8 @@ static void measure(struct bench *b)
 	if (crumb_exchange_start(&x, &config, why, sizeof why))
 		die(b, why);
 	measure_codecs(b, &mine);
-	if (crumb_probe(&mine.link, b->net, 4.0 * (double)b->training.model.parameters))
+	if (crumb_probe(&mine.link, b->net, CRUMB_PROBE_ALL, NULL,
+	                4.0 * (double)b->training.model.parameters))
 		die(b, b->net->why);
 	if (crumb_exchange_tell(x, &mine, sizeof mine, all))
 		die(b, crumb_exchange_why(x));
@@ -301,7 +302,7 @@ static void open_all(struct bench *b, char **argv)
 		die(b, "out of memory");
 	crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, longest, b->part);
 	if (crumb_auto_setting(&b->setting, b->training.model.slice, b->training.model.slice_count, b->part,
-	                       b->parts, b->net->ranks, b->net->ranks))
+	                       b->parts, b->net->ranks, b->net->ranks, NULL))
 		die(b, "out of memory");
 	for (unsigned r = 0; r < b->net->ranks; r++)
 		b->share[r] = 1.0f / (float)b->net->ranks;

@@ -7,9 +7,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const plan_names[PLANS] = {"gather", "shard", "server"};
+const char *const plan_names[PLANS] = {"gather", "shard", "server", "tiers", "tiers-shard"};
 
-bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes)
+bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes, uint64_t ranks)
 {
 	const size_t longest = crumb_plan_find(plan_names[SHARD])->longest;
 	struct crumb_slice whole[SIZES_MOST];
@@ -17,11 +17,12 @@ bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t node
 		whole[i] = sizes->tensor[i].slice;
 	const size_t count = crumb_slices_cut(whole, sizes->count, longest, NULL);
 	struct crumb_slice *part = calloc(count + 1, sizeof *part);
-	share[GATHER] = 0;
+	share[GATHER] = share[TIERS] = 0;
 	share[SERVER] = 1;
 	if (part) {
 		crumb_slices_cut(whole, sizes->count, longest, part);
-		share[SHARD] = crumb_slices_share(part, count, (size_t)nodes);
+		share[SHARD] = crumb_slices_share(part, count, (size_t)(nodes * ranks));
+		share[TIERS_SHARD] = crumb_slices_share(part, count, (size_t)nodes);
 	}
 	free(part);
 	return part != NULL;
@@ -44,30 +45,45 @@ static void answer_cost(struct answer *answer, const struct request *r)
 	const struct crumb_cluster cluster = cluster_of(r, answer->nodes, answer->link);
 	answer->cost = crumb_cost_step(&cluster, &answer->load, r->compute, answer_dense_bytes(r));
 	answer->step = crumb_cost_total(&answer->cost);
-	answer->samples_per_second = (double)(answer->nodes * r->gpus * r->batch) / answer->step;
+	answer->samples_per_second = (double)(answer->nodes * r->ranks * r->gpus * r->batch) / answer->step;
 }
 
 struct answer answer_plain(const struct request *r, uint64_t nodes, double link)
 {
 	struct answer answer = {
 	        .codec = "raw", .plan = "all-reduce", .nodes = nodes, .link = link, .speedup = 1};
-	answer.load = crumb_cost_ring((unsigned)nodes, answer_dense_bytes(r));
+	answer.load = crumb_cost_ring((unsigned)(nodes * r->ranks), answer_dense_bytes(r));
 	answer.up.bytes = answer_dense_bytes(r);
 	answer_cost(&answer, r);
 	return answer;
 }
 
+/* Returns the load of a plan among so many ranks, alone on their nodes. */
+static struct crumb_load load_of(enum way plan, unsigned ranks, double share,
+                                 const struct crumb_cost_frames *up, const struct crumb_cost_frames *down)
+{
+	return plan == GATHER || plan == TIERS ? crumb_cost_gather(ranks, up)
+	                                       : crumb_cost_owner(ranks, share, up, down);
+}
+
 static struct answer answer_plan(const struct request *r, const struct answer *plain, const char *codec,
                                  enum way plan, double share, const struct crumb_cost_frames *up,
-                                 const struct crumb_cost_frames *down)
+                                 const struct crumb_cost_frames *down, const struct crumb_cost_frames *raw)
 {
 	struct answer answer = *plain;
+	const unsigned nodes = (unsigned)plain->nodes, together = (unsigned)r->ranks,
+	               ranks = nodes * together;
 	answer.codec = codec;
 	answer.plan = plan_names[plan];
 	answer.up = *up;
-	answer.load = plan == GATHER ? crumb_cost_gather((unsigned)plain->nodes, up)
-	                             : crumb_cost_owner((unsigned)plain->nodes, share, up, down);
-	if (plan != GATHER)
+	if (plan == TIERS || plan == TIERS_SHARD) {
+		answer.load = load_of(plan, nodes, share, up, down);
+		crumb_cost_tiers(&answer.load, together, raw);
+	} else {
+		answer.load = load_of(plan, ranks, share, up, down);
+		crumb_cost_crowd(&answer.load, ranks, together, plan == SERVER ? 1 : together);
+	}
+	if (plan != GATHER && plan != TIERS)
 		answer.down = *down;
 	answer_cost(&answer, r);
 	answer.speedup = plain->step / answer.step;
@@ -79,9 +95,12 @@ void answer_codec(struct answer answer[PLANS], const struct request *r, size_t i
                   const struct catalogue *catalogue, const struct answer *plain, const double share[PLANS])
 {
 	const struct crumb_cost_frames up = catalogue_weigh(catalogue, &r->up[i], &r->sizes);
-	const struct crumb_cost_frames down =
-	        r->down_text ? catalogue_weigh(catalogue, &r->down, &r->sizes)
-	                     : catalogue_weigh_exact(catalogue, &r->up[i], &r->sizes, (size_t)plain->nodes);
-	for (enum way plan = 0; plan < PLANS; plan++)
-		answer[plan] = answer_plan(r, plain, r->up_text[i], plan, share[plan], &up, &down);
+	const struct crumb_cost_frames raw = catalogue_weigh(catalogue, NULL, &r->sizes);
+	for (enum way plan = 0; plan < PLANS; plan++) {
+		const size_t packing = (size_t)(plan < TIERS ? plain->nodes * r->ranks : plain->nodes);
+		const struct crumb_cost_frames down =
+		        r->down_text ? catalogue_weigh(catalogue, &r->down, &r->sizes)
+		                     : catalogue_weigh_exact(catalogue, &r->up[i], &r->sizes, packing);
+		answer[plan] = answer_plan(r, plain, r->up_text[i], plan, share[plan], &up, &down, &raw);
+	}
 }

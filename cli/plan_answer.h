@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-enum way { GATHER, SHARD, SERVER, PLANS };
+enum way { GATHER, SHARD, SERVER, TIERS, TIERS_SHARD, PLANS };
 extern const char *const plan_names[PLANS];
 
 struct request {
@@ -17,7 +17,7 @@ struct request {
 	uint64_t *nodes; /* free() these three, and up's */
 	double *link;    /* bits a second */
 	size_t node_counts, links;
-	uint64_t gpus, batch;
+	uint64_t ranks, gpus, batch;     /* ranks of a node, gpus of a rank */
 	double latency, inside, compute; /* compute: seconds; 0: not given */
 	double speed;                    /* samples a second; 0: not given */
 	bool measure;                    /* compute is to be measured */
@@ -44,8 +44,9 @@ struct answer {
 /* Returns the bytes of the uncompressed gradient. */
 double answer_dense_bytes(const struct request *request);
 
-/* Writes the busiest owner's share of the network in each plan on so many nodes. False: not enough memory. */
-bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes);
+/* Writes the busiest owner's share of the network in each plan on so many nodes of so many ranks. False: not
+ * enough memory. */
+bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes, uint64_t ranks);
 
 /* Returns the step with plain all-reduce. link: bits a second of a node's port. */
 struct answer answer_plain(const struct request *request, uint64_t nodes, double link);

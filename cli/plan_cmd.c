@@ -15,6 +15,7 @@
 
 enum {
 	OPTION_NODES = OPTION_LONG,
+	OPTION_RANKS,
 	OPTION_GPUS,
 	OPTION_LINK,
 	OPTION_LATENCY,
@@ -27,17 +28,20 @@ enum {
 };
 static const struct option_info options[] = {
         {'m', "model", "NAME", "one of the networks below"},
-        {OPTION_NODES, "nodes", "NODES", "machines, a rank each; may be repeated"},
-        {OPTION_GPUS, "gpus", "GPUS", "of one node, averaged before anything is sent (1)"},
+        {OPTION_NODES, "nodes", "NODES", "machines; may be repeated"},
+        {OPTION_RANKS, "ranks", "RANKS", "of one node, which share its port (1)"},
+        {OPTION_GPUS, "gpus", "GPUS", "of one rank, averaged before anything is sent (1)"},
         {OPTION_LINK, "link", "RATE", "bits a second of a node's port, such as 1G; may be repeated"},
         {OPTION_LATENCY, "latency", "TIME", "of one message, such as 1ms (25us)"},
-        {OPTION_INSIDE, "inside", "RATE", "bits a second between a node's GPUs (as if it cost nothing)"},
+        {OPTION_INSIDE, "inside", "RATE",
+         "bits a second between a node's GPUs, or ranks (as if it cost nothing)"},
         {OPTION_COMPUTE, "compute", "SPEED",
          "of one GPU, such as 95img/s; or the time of a batch, 337ms; measure: here"},
         {OPTION_BATCH, "batch", "SAMPLES", "of one GPU (32)"},
         {'c', "codec", "SPEC", "codec or policy; may be repeated (every codec, at its defaults)"},
         {OPTION_DOWN, "down", "SPEC", "of the mean on its way back (exact: f32, or sums of agreed integers)"},
-        {OPTION_PLAN, "plan", "NAME", "gather, shard or server; may be repeated (the fastest)"},
+        {OPTION_PLAN, "plan", "NAME",
+         "gather, shard, server, tiers or tiers-shard; may be repeated (the fastest)"},
         {OPTION_JSON, "json", NULL, "JSON Lines: one object a codec and plan"},
         {0, NULL, NULL, NULL},
 };
@@ -51,7 +55,7 @@ static int answer_cluster(const struct request *r, const struct catalogue *catal
 	const struct answer plain = answer_plain(r, nodes, link);
 	struct answer best = plain;
 	double share[PLANS];
-	if (!answer_shares(share, &r->sizes, nodes))
+	if (!answer_shares(share, &r->sizes, nodes, r->ranks))
 		return program_fail("not enough memory");
 	if (!r->json)
 		plan_print_head(r, nodes, link);
@@ -60,7 +64,7 @@ static int answer_cluster(const struct request *r, const struct catalogue *catal
 		struct answer answer[PLANS], fastest = {.step = INFINITY};
 		answer_codec(answer, r, i, catalogue, &plain, share);
 		for (enum way plan = 0; plan < PLANS; plan++) {
-			if (r->any_plan && !r->plan[plan])
+			if (r->any_plan ? !r->plan[plan] : r->ranks == 1 && plan >= TIERS)
 				continue;
 			if (r->any_plan)
 				plan_print(r, &answer[plan]);
@@ -186,6 +190,8 @@ static int read_option(struct request *r, int id, const char *value)
 		return read_count(&r->nodes[r->node_counts++], "--nodes", value);
 	case OPTION_LINK:
 		return read_rate(&r->link[r->links++], "--link", value);
+	case OPTION_RANKS:
+		return read_count(&r->ranks, "--ranks", value);
 	case OPTION_GPUS:
 		return read_count(&r->gpus, "--gpus", value);
 	case OPTION_BATCH:
@@ -263,7 +269,7 @@ static void fill_notes(void)
 
 static int run(int argc, char **argv)
 {
-	static struct request r = {.gpus = 1, .batch = 32, .latency = 25e-6, .inside = INFINITY};
+	static struct request r = {.ranks = 1, .gpus = 1, .batch = 32, .latency = 25e-6, .inside = INFINITY};
 	size_t most = (size_t)argc;
 	fill_notes();
 	while (crumb_list(most))

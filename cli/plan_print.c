@@ -47,16 +47,19 @@ void plan_print_head(const struct request *r, uint64_t nodes, double link)
 	char rate[40], latency[40], bytes[40];
 	printf("%s: %zu parameters, %sB of gradient. ", r->model, r->sizes.parameters,
 	       quantity_print(bytes, answer_dense_bytes(r), plan_rates));
-	printf("%" PRIu64 " nodes of %" PRIu64 " GPUs, %s, %s\n\n", nodes, r->gpus, print_rate(rate, link),
+	printf("%" PRIu64 " nodes of ", nodes);
+	if (r->ranks > 1)
+		printf("%" PRIu64 " ranks of ", r->ranks);
+	printf("%" PRIu64 " GPUs, %s, %s\n\n", r->gpus, print_rate(rate, link),
 	       quantity_print(latency, r->latency, plan_times));
-	printf("%-*s %-10s %9s %8s %9s %9s %9s %8s  %-8s %s\n", width_of(r), "codec", "plan", "port",
+	printf("%-*s %-11s %9s %8s %9s %9s %9s %8s  %-8s %s\n", width_of(r), "codec", "plan", "port",
 	       "compute", "exchange", "step", "samples/s", "speed-up", "binds", "pays");
 }
 
 static void print_text(const struct answer *a, int width)
 {
 	char bytes[40], compute[40], exchange[40], step[40], pays[48];
-	printf("%-*s %-10s %8sB %8s %9s %9s %9.1f %8.2f  %-8s %s\n", width, a->codec, a->plan,
+	printf("%-*s %-11s %8sB %8s %9s %9s %9.1f %8.2f  %-8s %s\n", width, a->codec, a->plan,
 	       quantity_print(bytes, a->load.bytes, plan_rates),
 	       quantity_print(compute, a->cost.compute, plan_times),
 	       quantity_print(exchange, a->step - a->cost.compute, plan_times),
@@ -74,8 +77,8 @@ static void print_json(const struct request *r, const struct answer *a)
 {
 	fputs("{\"model\": ", stdout);
 	json_string(stdout, r->model);
-	printf(", \"nodes\": %" PRIu64 ", \"gpus\": %" PRIu64 ", \"batch\": %" PRIu64, a->nodes, r->gpus,
-	       r->batch);
+	printf(", \"nodes\": %" PRIu64 ", \"ranks\": %" PRIu64 ", \"gpus\": %" PRIu64 ", \"batch\": %" PRIu64,
+	       a->nodes, r->ranks, r->gpus, r->batch);
 	print_field("link", a->link);
 	print_field("latency", r->latency);
 	fputs(", \"codec\": ", stdout);

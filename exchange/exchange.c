@@ -51,13 +51,18 @@ static int check_config(const struct crumb_exchange_config *config, char *why, s
 	return 0;
 }
 
+unsigned crumb_exchange_name(const struct crumb_exchange *x, unsigned rank)
+{
+	return x->net && x->net->name ? x->net->name[rank] : rank;
+}
+
 /* Hashes what must be the same on all ranks. */
 static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_config *config)
 {
 	struct message_head *head = &x->head;
 
 	crumb_message_head(head);
-	head->rank = x->rank;
+	head->rank = crumb_exchange_name(x, x->rank);
 	head->model = config->model ? crumb_message_hash(0, config->model, strlen(config->model)) : 0;
 	head->table = crumb_message_mix(0, x->slices);
 	head->setup = crumb_message_mix(crumb_message_mix(config->seed, x->learners), x->exact);
@@ -292,6 +297,33 @@ static const struct slot *slot_of(const struct crumb_exchange *x, size_t l, size
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s)
 {
 	return slot_of(x, l, s)->packer;
+}
+
+void crumb_exchange_debtors(const struct crumb_exchange *x, size_t *first, size_t *count)
+{
+	const struct crumb_exchange *packing = crumb_exchange_packing(x);
+
+	*first = packing ? packing->first : 0;
+	*count = packing ? packing->own : 0;
+}
+
+size_t crumb_exchange_debtor(const struct crumb_exchange *x, size_t learner)
+{
+	unsigned rank = 0;
+	size_t node = 0;
+
+	if (!x->tiers)
+		return learner;
+	while (rank_first(x, rank + 1) <= learner)
+		rank++;
+	for (unsigned r = 0; r < x->tiers->leader[rank]; r++)
+		node += x->tiers->leader[r] == r;
+	return node;
+}
+
+crumb_packer *crumb_exchange_debtor_packer(const struct crumb_exchange *x, size_t d, size_t s)
+{
+	return crumb_exchange_packing(x)->up[d * x->slices + s].packer;
 }
 
 crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t s)

@@ -64,10 +64,11 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 
 /* Takes another policy, plan, way down or table of slices of the same gradient from the next step on; ranks
  * and learners stay. All ranks change before the same step. Nothing is lost: residuals are added to the
- * gradients of the next step that is not skipped (those of a mean, to its rank's first learner's, divided by
- * that learner's weight, which must not be 0). Returns 0; or an error with a line in why, and the exchange is
- * unchanged: CRUMB_EINVAL if a rank averages, without learners of its own, with a codec that has a residual.
- * Packers, and what crumb_exchange_codec returns, are new ones. */
+ * gradients of the next step that is not skipped (those of a mean, or of a node, to its rank's first
+ * learner's, times the node's weight and divided by that learner's, which must not be 0). Returns 0; or an
+ * error with a line in why, and the exchange is unchanged: CRUMB_EINVAL if a rank without learners of its own
+ * packs a mean with a codec that has a residual, or for a node. Packers, and what crumb_exchange_codec
+ * returns, are new ones. */
 int crumb_exchange_change(struct crumb_exchange *exchange, const struct crumb_exchange_config *config,
                           char *why, size_t cap);
 
@@ -116,6 +117,16 @@ const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *exchange, s
 /* Returns the packer of this rank's l-th learner for slice s, to look at its residual; with tiers the node's
  * for the first learner of its first rank, one without a residual for all others. */
 crumb_packer *crumb_exchange_packer(struct crumb_exchange *exchange, size_t l, size_t s);
+
+/* A debtor is who owes a residual: a learner, or with tiers a node. Writes whose packers this rank has:
+ * [first, first + count). */
+void crumb_exchange_debtors(const struct crumb_exchange *exchange, size_t *first, size_t *count);
+
+/* Returns the debtor, counted over all ranks, of what a learner of all has not sent. */
+size_t crumb_exchange_debtor(const struct crumb_exchange *exchange, size_t learner);
+
+/* Returns the packer of this rank's d-th debtor for slice s. */
+crumb_packer *crumb_exchange_debtor_packer(const struct crumb_exchange *exchange, size_t d, size_t s);
 
 /* Returns the frame that this rank's l-th learner sent of slice s in the last step, valid until the next one;
  * empty if there was none, or the step was skipped. */

@@ -68,6 +68,9 @@ struct crumb_exchange {
  * that has none there. */
 struct crumb_exchange *crumb_exchange_packing(const struct crumb_exchange *x);
 
+/* Returns what texts and messages call a rank: among leaders its number among all ranks. */
+unsigned crumb_exchange_name(const struct crumb_exchange *x, unsigned rank);
+
 /* host/hosted.c: closes what crumb_exchange_open has opened for the exchange, if anything. Returns false if
  * MPI may still read the exchange's messages, so that its memory must stay. */
 bool crumb_hosted_close(struct crumb_exchange *x);

@@ -22,9 +22,7 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 	if (config->net != x->net || config->learners != x->learners ||
 	    total(config->slices, config->slice_count) != total(x->slice, x->slices))
 		return refuse(why, cap, CRUMB_EINVAL, "an exchange keeps its ranks, learners and gradient");
-	if (x->plan->between || (config->plan && config->plan->between))
-		return refuse(why, cap, CRUMB_EINVAL, "plans that know nodes cannot be changed to or from");
-	if (x->learners < x->ranks && x->plan->assign && !x->exact)
+	if (x->learners < x->ranks && x->plan->assign && (x->tiers || !x->exact))
 		return refuse(why, cap, CRUMB_EINVAL,
 		              "a rank without learners cannot pass on the residual of a mean");
 	const int error = crumb_exchange_start(&next, config, why, cap);
@@ -33,7 +31,7 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 	next->step = x->step;
 	next->failed = x->failed;
 	next->messages.dead = x->messages.dead;
-	next->stats = x->stats;
+	crumb_exchange_read_stats(x, &next->stats);
 	const struct crumb_exchange former = *x;
 	*x = *next;
 	*next = former;
@@ -50,17 +48,33 @@ static void add_residual(float *sum, const struct crumb_slice *slice, crumb_pack
 		sum[slice->at + i] += weight * residual[i];
 }
 
-/* Adds the residuals of this rank's learners to their gradients, and those of its means to its first
- * learner's, so that its weight gives them back. */
+/* Returns the weight of a debtor of this rank: a node's is its learners'. */
+static float weight_of(const struct crumb_exchange *x, size_t debtor, const float *weight)
+{
+	float sum = 0;
+
+	for (size_t l = 0; l < x->learners; l++)
+		sum += crumb_exchange_debtor(x, l) == debtor ? weight[l] : 0;
+	return sum;
+}
+
+/* Adds the residuals of this rank's learners to their gradients; and those of its node, and of its means, to
+ * its first learner's, so that its weight gives them back. */
 static void add_residuals(const struct crumb_exchange *former, float **grad, const float *weight)
 {
-	for (size_t s = 0; s < former->slices; s++) {
-		const struct crumb_slice *slice = &former->slice[s];
-		for (size_t l = 0; l < former->own; l++)
-			add_residual(grad[l], slice, former->up[l * former->slices + s].packer, 1);
-		if (former->own)
-			add_residual(grad[0], slice, former->down.slot[s].packer, 1 / weight[former->first]);
+	const struct crumb_exchange *packing = crumb_exchange_packing(former);
+
+	for (size_t l = 0; packing && l < packing->own; l++) {
+		const float share =
+		        former->tiers ? weight_of(former, packing->first + l, weight) / weight[former->first]
+		                      : 1;
+		for (size_t s = 0; s < former->slices; s++)
+			add_residual(grad[l], &former->slice[s], packing->up[l * former->slices + s].packer,
+			             share);
 	}
+	for (size_t s = 0; packing && packing->own && s < former->slices; s++)
+		add_residual(grad[0], &former->slice[s], packing->down.slot[s].packer,
+		             1 / weight[former->first]);
 }
 
 int crumb_reconfigure_begin(struct step *step)

@@ -28,7 +28,8 @@ int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...
 	if (x->why[0])
 		return error;
 	const int prefix =
-	        snprintf(x->why, sizeof x->why, "step %llu: rank %u: ", (unsigned long long)x->step, x->rank);
+	        snprintf(x->why, sizeof x->why, "step %llu: rank %u: ", (unsigned long long)x->step,
+	                 crumb_exchange_name(x, x->rank));
 	va_start(args, format);
 	vsnprintf(x->why + prefix, sizeof x->why - (size_t)prefix, format, args);
 	va_end(args);

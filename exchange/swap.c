@@ -67,7 +67,8 @@ int crumb_swap(struct step *step, enum message_phase phase, int error, struct ou
 	count(x);
 	const size_t cap = x->why[0] ? 0 : sizeof x->why; /* the first reason is the best */
 	for (unsigned r = 0; r < x->ranks; r++) {
-		const int refused = crumb_message_check(&step->head, x->messages.in[r], r, x->why, cap);
+		const int refused = crumb_message_check(&step->head, x->messages.in[r],
+		                                        crumb_exchange_name(x, r), x->why, cap);
 		if (refused)
 			return refused;
 	}
@@ -85,5 +86,6 @@ void crumb_swap_end(struct crumb_exchange *x)
 
 int crumb_swap_damaged(struct crumb_exchange *x, unsigned from)
 {
-	return crumb_step_fail(x, CRUMB_EFRAME, "the message of rank %u is damaged", from);
+	return crumb_step_fail(x, CRUMB_EFRAME, "the message of rank %u is damaged",
+	                       crumb_exchange_name(x, from));
 }

@@ -21,6 +21,11 @@ struct tiers {
 	struct message_head *nothing;
 };
 
+/* Writes who leads whom among so many ranks, [rank]: by the node's size, or as the transport says, which may
+ * be NULL. Returns how many nodes there are; 0 if the size is no use. */
+unsigned crumb_tiers_leaders(unsigned *leader, unsigned ranks, const struct crumb_exchange_net *net,
+                             unsigned node_size);
+
 /* Opens the second tier of x, whose ranks and learners are set. Returns 0, or an error and a line in why. */
 int crumb_tiers_open(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,
                      size_t cap);

@@ -12,7 +12,8 @@ struct crumb_exchange_net {
 	unsigned rank, ranks;
 	unsigned local; /* ranks on this machine */
 	const unsigned
-	        *leader; /* [rank]: the first rank on its machine; NULL: all ranks are on one machine */
+	        *leader;      /* [rank]: the first rank on its machine; NULL: all ranks are on one machine */
+	const unsigned *name; /* [rank]: what texts and messages call it; NULL: its number */
 	double timeout; /* seconds that a swap waits for a rank; 0: for ever. The caller may change it between
 	                   swaps */
 	/* in[] points into the senders' own memory: a step ends with an empty swap, so that nobody reads it

@@ -13,7 +13,7 @@ endif()
 if(CRUMB_MPI)
 	list(APPEND mpi_environment MPIRUN=mpirun)
 endif()
-foreach(name same train chaos mpich)
+foreach(name same train resume chaos mpich)
 	add_test(NAME mpi_${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/mpi/${name}.sh)
 	set_tests_properties(mpi_${name} PROPERTIES ENVIRONMENT "${mpi_environment}" LABELS mpi SKIP_RETURN_CODE 77
 		TIMEOUT 900 PROCESSORS 2)

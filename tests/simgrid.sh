@@ -21,7 +21,10 @@ for ranks in 8 32; do
 		set -- "$@" "star,neutral,lenet,$way,$ranks"
 	done
 done
-check "a switch that never blocks" "$SOURCE/bench/simgrid/run" "$STATIC" "$@"
+for way in raw,exact,all-reduce twobit,exact,gather raw,exact,tiers; do
+	set -- "$@" "nodes,neutral,lenet,$way"
+done
+check "a switch that never blocks, and machines that share a port" "$SOURCE/bench/simgrid/run" "$STATIC" "$@"
 within 5
 check "two sites, which the closed form does not model" "$SOURCE/bench/simgrid/run" "$STATIC" \
 	sites,neutral,lenet,twobit,twobit,shard

@@ -20,7 +20,7 @@ static struct crumb_auto_setting setting_of(unsigned ranks)
 	struct crumb_auto_setting s;
 	struct crumb_slice part[64];
 	const size_t parts = crumb_slices_cut(slices, 3, 1 << 16, part);
-	assert_int_equal(crumb_auto_setting(&s, slices, 3, part, parts, ranks, ranks), 0);
+	assert_int_equal(crumb_auto_setting(&s, slices, 3, part, parts, ranks, ranks, NULL), 0);
 	return s;
 }
 
@@ -71,6 +71,40 @@ static void steps_are_predicted(void **state)
 	assert_true(fabs(crumb_auto_predict(&s, &x, &choice) / want - 1) < 1e-9);
 }
 
+/* Two nodes of four ranks: a slow link between leaders, and a quick one within nodes. */
+static void nodes_average_first(void **state)
+{
+	static const unsigned leader[8] = {0, 0, 0, 0, 4, 4, 4, 4};
+	struct crumb_auto_setting s;
+	struct crumb_slice part[64];
+	const size_t parts = crumb_slices_cut(slices, 3, 1 << 16, part);
+	(void)state;
+	assert_int_equal(crumb_auto_setting(&s, slices, 3, part, parts, 8, 8, leader), 0);
+	assert_true(s.nodes == 2 && s.together == 4);
+	struct crumb_auto_measured x = measured_of(2.5, 0.01); /* four ranks share a port */
+	x.inside = crumb_link_even(5e9, 1e-5);
+	x.between = crumb_link_even(1.25e6, 1e-4);
+	const double n = 1000600, packed = 1000500, head = 3 * 40;
+	struct crumb_auto_choice choice = choice_of(CRUMB_AUTO_TIERS, ADACOMP);
+	const double want = 0.01 + 5e-4 + (0.01 * packed + 400 + head) / 1.25e6 +
+	                    2 * 3 * (4 * n + head) / 5e9 + 1e-9 * packed * (1 + 2 * 0.1) +
+	                    1e-9 * 100 * (0.5 + 2 * 0.5) + 1e-9 * n * 0.5 * (2 + 5);
+	assert_true(fabs(crumb_auto_predict(&s, &x, &choice) / want - 1) < 1e-9);
+
+	const struct crumb_auto_choice plain = crumb_auto_plain(&s, &x);
+	x.step = crumb_auto_predict(&s, &x, &plain);
+	assert_string_equal(crumb_auto_plan(&plain)->name, "shard");
+	choice = crumb_auto_choose(&s, &x, &plain, 0);
+	assert_true(!strncmp(crumb_auto_plan(&choice)->name, "tiers", 5) && choice.menu[CRUMB_FC] != RAW);
+	x.inside = crumb_link_even(1e6, 1e-5); /* slower than the network */
+	choice = crumb_auto_choose(&s, &x, &plain, 0);
+	assert_true(strncmp(crumb_auto_plan(&choice)->name, "tiers", 5) != 0);
+	const struct crumb_auto_setting without = setting_of(8);
+	assert_true(without.nodes == 1 && without.together == 8);
+	choice = crumb_auto_choose(&without, &x, &plain, 0);
+	assert_true(strncmp(crumb_auto_plan(&choice)->name, "tiers", 5) != 0);
+}
+
 static void assert_chosen(unsigned ranks, double mbit, double compute, int menu)
 {
 	const struct crumb_auto_setting s = setting_of(ranks);
@@ -103,7 +137,7 @@ static void a_link_decides(void **state)
 		const struct crumb_auto_choice choice = crumb_auto_choose(&s, &x, &plain, 0);
 		assert_true(crumb_auto_predict(&s, &x, &choice) <= x.step);
 		double best = x.step;
-		for (enum crumb_auto_way way = 0; way < CRUMB_AUTO_WAYS; way++)
+		for (enum crumb_auto_way way = 0; way < CRUMB_AUTO_TIERS; way++)
 			for (unsigned char m = 0; m < CRUMB_AUTO_MENU; m++) {
 				const struct crumb_auto_choice fixed = choice_of(way, m);
 				best = fmin(best, crumb_auto_predict(&s, &x, &fixed));
@@ -213,6 +247,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(steps_are_predicted),
+	        cmocka_unit_test(nodes_average_first),
 	        cmocka_unit_test(a_link_decides),
 	        cmocka_unit_test(gentle_comes_first),
 	        cmocka_unit_test(a_choice_that_does_not_help_is_left),

@@ -105,6 +105,50 @@ static void an_owner_takes_its_slices_and_gives_their_mean(void **state)
 	}
 }
 
+/* Ranks of a node share its port: messages within it do not pass. Slices are as many as ranks, and equal. */
+static void ranks_of_a_node_share_its_port(void **state)
+{
+	const struct crumb_cost_frames up = {.bytes = 240}, down = {.bytes = 720};
+	(void)state;
+	for (unsigned together = 1; together <= 4; together++)
+		for (unsigned n = 2 * together; n <= MOST_RANKS; n += together) {
+			struct ports all = {0}, frames = {0}, means = {0}, served = {0}, serves = {0};
+			for (unsigned a = 0; a < n; a++)
+				for (unsigned b = 0; b < n; b++) {
+					const unsigned from = a / together, to = b / together;
+					send_bytes(&all, from, to, 240);
+					send_bytes(&frames, from, to, 240.0 / n);
+					send_bytes(&means, from, to, 720.0 / n);
+					send_bytes(&serves, from, to, a == 0 ? 720 : 0);
+					send_bytes(&served, from, to, b == 0 ? 240 : 0);
+				}
+			struct crumb_load gather = crumb_cost_gather(n, &up),
+			                  shard = crumb_cost_owner(n, 1.0 / n, &up, &down),
+			                  server = crumb_cost_owner(n, 1, &up, &down);
+			crumb_cost_crowd(&gather, n, together, together);
+			crumb_cost_crowd(&shard, n, together, together);
+			crumb_cost_crowd(&server, n, together, 1);
+			CLOSE(gather.bytes, busiest(&all));
+			CLOSE(shard.bytes, busiest(&frames) + busiest(&means));
+			CLOSE(server.bytes, busiest(&served) + busiest(&serves));
+		}
+}
+
+/* A node's first rank takes and gives the gradient of each other one, and goes on as a rank alone would. */
+static void tiers_average_within_a_node_first(void **state)
+{
+	const struct crumb_cost_frames frames = {.bytes = 70, .pack = 0.25, .unpack = 0.125};
+	const struct crumb_cost_frames raw = {.bytes = 1e6, .pack = 0.5, .unpack = 2};
+	const struct crumb_load between = crumb_cost_gather(4, &frames);
+	struct crumb_load load = between;
+	(void)state;
+	crumb_cost_tiers(&load, 3, &raw);
+	CLOSE(load.bytes, between.bytes);
+	CLOSE(load.inside, 4e6);
+	CLOSE(load.codec, between.codec + 2 * 0.5 + 4 * 2);
+	assert_true(load.messages == 5);
+}
+
 /* ---- steps ---- */
 
 static const struct crumb_cluster small = {.nodes = 4,
@@ -116,16 +160,16 @@ static const struct crumb_cluster small = {.nodes = 4,
 
 static void a_step_is_the_sum_of_its_terms(void **state)
 {
-	const struct crumb_load load = {.bytes = 3e6, .messages = 7, .codec = 0.011};
+	const struct crumb_load load = {.bytes = 3e6, .messages = 7, .codec = 0.011, .inside = 4e6};
 	const struct crumb_cost cost = crumb_cost_step(&small, &load, 0.2, 2e6);
 	struct crumb_cluster alone = small;
 	(void)state;
 	CLOSE(cost.compute, 0.2);
 	CLOSE(cost.codec, 0.011);
-	CLOSE(cost.inside, 2e6 / 1e10 + 2e6 / 5e9);
+	CLOSE(cost.inside, 2e6 / 1e10 + 2e6 / 5e9 + 4e6 / 1e10);
 	CLOSE(cost.latency, 7e-4);
 	CLOSE(cost.wire, 3e-2);
-	CLOSE(crumb_cost_total(&cost), 0.2 + 0.011 + 0.0006 + 0.0007 + 0.03);
+	CLOSE(crumb_cost_total(&cost), 0.2 + 0.011 + 0.001 + 0.0007 + 0.03);
 	assert_string_equal(crumb_cost_binding(&cost), "compute");
 
 	alone.nodes = 1;
@@ -394,6 +438,8 @@ int main(void)
 	        cmocka_unit_test(a_ring_sends_what_its_rounds_send),
 	        cmocka_unit_test(a_gather_sends_everyone_everything),
 	        cmocka_unit_test(an_owner_takes_its_slices_and_gives_their_mean),
+	        cmocka_unit_test(ranks_of_a_node_share_its_port),
+	        cmocka_unit_test(tiers_average_within_a_node_first),
 	        cmocka_unit_test(a_step_is_the_sum_of_its_terms),
 	        cmocka_unit_test(the_largest_term_binds),
 	        cmocka_unit_test(a_codec_pays_between_its_rates),

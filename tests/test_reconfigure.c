@@ -17,7 +17,7 @@
 #include "exchange/transport.h"
 #include "exchange/auto/tuner.h"
 
-enum { SLICES = 4, LEARNERS = 4, STEPS = 12, MOST_RANKS = 3, TOTAL = 300 + 20 + 4099 + 1000 };
+enum { SLICES = 4, LEARNERS = 4, STEPS = 16, MOST_RANKS = 4, TOTAL = 300 + 20 + 4099 + 1000 };
 
 static const struct crumb_slice slices[SLICES] = {{0, 300, 25, CRUMB_CONV},
                                                   {300, 20, 0, CRUMB_BIAS},
@@ -48,6 +48,7 @@ static void *rank_main(void *arg)
 	struct rank *rank = arg;
 	struct crumb_exchange_config config = {
 	        .slices = slices, .slice_count = SLICES, .learners = LEARNERS, .seed = 1, .net = rank->net};
+	config.node_size = rank->net->ranks % 2 ? 1 : rank->net->ranks / 2;
 	rank->steps(rank, &config);
 	return NULL;
 }
@@ -94,9 +95,11 @@ static void close_gradients(float **grad)
 
 static const struct {
 	const char *plan, *up, *down;
-} way[] = {{"gather", "adacomp", NULL},       {"shard", "twobit:threshold=auto", "strom:threshold=auto"},
-           {"gather", "seide", NULL},         {"server", "conv=sign;fc=topk;last=raw", "sign"},
-           {"shard", "adacomp:bin=20", NULL}, {"gather", "raw", NULL}};
+} way[] = {
+        {"gather", "adacomp", NULL},       {"shard", "twobit:threshold=auto", "strom:threshold=auto"},
+        {"gather", "seide", NULL},         {"server", "conv=sign;fc=topk;last=raw", "sign"},
+        {"tiers", "adacomp", NULL},        {"tiers-shard", "twobit:threshold=auto", "strom:threshold=auto"},
+        {"shard", "adacomp:bin=20", NULL}, {"gather", "raw", NULL}};
 enum { WAYS = sizeof way / sizeof *way, NAN_STEP = 4 };
 
 /* Changes the way before every second step; the last steps go raw. A step right after a change is skipped. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "exchange/message.h"
 #include "exchange/plan.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
@@ -20,8 +21,10 @@ struct run {
 	unsigned ranks, node_size;
 	size_t learners;
 	const float *weight;
-	unsigned odd;      /* a rank that ... */
-	bool sick, leaves; /* has a NaN in step 1; leaves before it */
+	int (*swap)(struct crumb_exchange_net *, const crumb_span *,
+	            crumb_span *); /* of rank 0; NULL: its own */
+	unsigned odd;              /* a rank that ... */
+	bool sick, leaves;         /* has a NaN in step 1; leaves before it */
 };
 
 struct seat {
@@ -117,6 +120,24 @@ static void *seat_main(void *arg)
 	return NULL;
 }
 
+static int (*own_swap)(struct crumb_exchange_net *, const crumb_span *, crumb_span *);
+
+/* Damages what the second leader sends rank 0 after the vote between nodes. */
+static int damaging_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
+{
+	static unsigned char copy[1 << 20];
+	static unsigned swaps;
+	const int error = own_swap(net, out, in);
+
+	if (!error && ++swaps == 4) {
+		assert_true(in[2].len < sizeof copy);
+		memcpy(copy, in[2].data, in[2].len);
+		copy[sizeof(struct message_head)] ^= 1;
+		in[2].data = copy;
+	}
+	return error;
+}
+
 static struct seat *take_seats(const struct run *run)
 {
 	struct seat *seat = must(calloc(run->ranks, sizeof *seat));
@@ -128,6 +149,10 @@ static struct seat *take_seats(const struct run *run)
 	for (unsigned r = 0; r < run->ranks; r++) {
 		seat[r].run = run;
 		seat[r].net = net[r];
+		if (r == 0 && run->swap) {
+			own_swap = net[r]->swap;
+			net[r]->swap = run->swap;
+		}
 		assert_int_equal(pthread_create(&thread[r], NULL, seat_main, &seat[r]), 0);
 	}
 	for (unsigned r = 0; r < run->ranks; r++)
@@ -345,6 +370,27 @@ static void one_ranks_fault_is_everybodys(void **state)
 			}
 }
 
+/* Texts about leaders have their numbers among all ranks. */
+static void leaders_are_called_ranks(void **state)
+{
+	const struct policy policy = parse_policy("twobit");
+	const struct run run = {.plan = tiers(0),
+	                        .policy = &policy,
+	                        .ranks = 4,
+	                        .node_size = 2,
+	                        .learners = MOST_LEARNERS,
+	                        .weight = eighths,
+	                        .swap = damaging_swap,
+	                        .odd = NONE};
+	struct seat *seat = take_seats(&run);
+
+	(void)state;
+	assert_int_equal(seat[0].error[0], CRUMB_EFRAME);
+	assert_string_equal(seat[0].why[0],
+	                    "between nodes: step 0: rank 0: the message of rank 2 is damaged");
+	free(seat);
+}
+
 static void nodes_are_whole(void **state)
 {
 	const struct policy policy = parse_policy("sign");
@@ -373,6 +419,7 @@ int main(void)
 	        cmocka_unit_test(nothing_is_lost),
 	        cmocka_unit_test(a_nan_is_skipped_together),
 	        cmocka_unit_test(one_ranks_fault_is_everybodys),
+	        cmocka_unit_test(leaders_are_called_ranks),
 	        cmocka_unit_test(nodes_are_whole),
 	};
 	place_slices();

@@ -2,8 +2,8 @@
 if(NOT TARGET crumb_train)
 	return()
 endif()
-foreach(name test_net test_train test_drawn_digits test_text test_idx test_schedule test_optimizer test_augment
-		test_layer_probe)
+foreach(name test_net test_train test_heirs test_drawn_digits test_text test_idx test_schedule test_optimizer
+		test_augment test_layer_probe)
 	crumb_test(${name} ${name}.c)
 	target_link_libraries(${name} PRIVATE crumb_train)
 endforeach()

@@ -65,8 +65,10 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 	int result = -1;
 	if (out && in)
 		result = swap_texts(ranks, out, in, why, cap);
-	else
+	else {
+		ranks->leave(ranks);
 		snprintf(why, cap, "out of memory");
+	}
 	free(out);
 	free(in);
 	return result;

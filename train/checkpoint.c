@@ -48,27 +48,29 @@ static void file_name(char name[64], size_t epoch, unsigned rank)
 	snprintf(name, 64, "epoch%07zu-rank%u", epoch, rank);
 }
 
-/* Returns the epoch of this rank's checkpoint file; 0 if the name is no such file's. */
-static size_t epoch_of(const char *name, unsigned rank)
+/* Returns the epoch of a rank's checkpoint file, and its rank; 0 if the name is no such file's. */
+static size_t epoch_of(const char *name, unsigned *rank)
 {
 	size_t epoch = 0;
 	char same[64];
-	if (sscanf(name, "epoch%zu", &epoch) != 1)
+	if (sscanf(name, "epoch%zu-rank%u", &epoch, rank) != 2)
 		return 0;
-	file_name(same, epoch, rank);
+	file_name(same, epoch, *rank);
 	return strcmp(name, same) == 0 ? epoch : 0;
 }
 
-/* Finds this rank's newest epoch below `before`, 0 if there is none. -1 if the folder cannot be read. */
-static int find_newest(const struct checkpoint *c, size_t before, size_t *newest)
+/* Finds the newest epoch below `before`, of this rank's files or all ranks'; 0 if there is none. -1 if the
+ * folder cannot be read. */
+static int find_newest(const struct checkpoint *c, size_t before, bool all, size_t *newest)
 {
 	DIR *folder = opendir(c->folder);
+	unsigned rank;
 	if (!folder)
 		return -1;
 	*newest = 0;
 	for (const struct dirent *entry; (entry = readdir(folder));) {
-		const size_t epoch = epoch_of(entry->d_name, c->rank);
-		if (epoch > *newest && epoch < before)
+		const size_t epoch = epoch_of(entry->d_name, &rank);
+		if (epoch > *newest && epoch < before && (all || rank == c->rank))
 			*newest = epoch;
 	}
 	closedir(folder);
@@ -80,7 +82,7 @@ int checkpoint_find(const struct checkpoint *c, size_t before, size_t *newest, c
 	struct stream s = {.why = why, .cap = cap};
 	snprintf(s.path, sizeof s.path, "%s", c->folder);
 	errno = 0;
-	if ((mkdir(c->folder, 0777) < 0 && errno != EEXIST) || find_newest(c, before, newest) < 0)
+	if ((mkdir(c->folder, 0777) < 0 && errno != EEXIST) || find_newest(c, before, true, newest) < 0)
 		return failed(&s, NULL);
 	return 0;
 }
@@ -89,6 +91,8 @@ int checkpoint_find(const struct checkpoint *c, size_t before, size_t *newest, c
 
 static bool put(struct stream *s, const void *data, size_t size)
 {
+	if (size == 0)
+		return true;
 	s->sum = (uint32_t)crc32_z(s->sum, data, size);
 	return fwrite(data, 1, size, s->file) == size;
 }
@@ -119,18 +123,22 @@ static void settle(const char *folder)
 	}
 }
 
-/* Removes files older than the newest one before this epoch. */
+/* Removes files older than this rank's newest one before this epoch: rank 0 all ranks', which have that one,
+ * too, or took no part in it. */
 static void remove_older(struct stream *s, const struct checkpoint *c, size_t epoch)
 {
-	size_t kept, older;
-	if (find_newest(c, epoch, &kept) < 0)
+	size_t kept;
+	DIR *folder = find_newest(c, epoch, false, &kept) < 0 ? NULL : opendir(c->folder);
+	if (!folder)
 		return;
-	while (find_newest(c, kept, &older) == 0 && older > 0) {
-		char name[64];
-		file_name(name, older, c->rank);
-		if (set_path(s, c->folder, name) < 0 || remove(s->path) < 0)
-			return;
+	for (const struct dirent *entry; (entry = readdir(folder));) {
+		unsigned rank;
+		const size_t older = epoch_of(entry->d_name, &rank);
+		if (older > 0 && older < kept && (c->rank == 0 || rank == c->rank) &&
+		    set_path(s, c->folder, entry->d_name) == 0)
+			remove(s->path);
 	}
+	closedir(folder);
 }
 
 int checkpoint_write(const struct checkpoint *c, size_t epoch, const struct checkpoint_block *block,
@@ -192,10 +200,14 @@ static int check_sum(struct stream *s)
 
 static bool get(struct stream *s, void *data, size_t size) { return fread(data, 1, size, s->file) == size; }
 
-static bool get_sized(struct stream *s, void *data, size_t size)
+static bool get_block(struct stream *s, struct checkpoint_block *block)
 {
 	uint64_t length;
-	return get(s, &length, sizeof length) && length == size && get(s, data, size);
+	if (!get(s, &length, sizeof length))
+		return false;
+	if (block->optional && length == 0)
+		block->size = 0;
+	return length == block->size && get(s, block->data, block->size);
 }
 
 /* Names the first line in which two runs differ. */
@@ -219,10 +231,10 @@ static int read_head(struct stream *s, const struct checkpoint *c)
 	return strcmp(text, c->run) == 0 ? 0 : of_another_run(s, text, c->run);
 }
 
-static int read_blocks(struct stream *s, const struct checkpoint_block *block, size_t blocks)
+static int read_blocks(struct stream *s, struct checkpoint_block *block, size_t blocks)
 {
 	for (size_t i = 0; i < blocks; i++)
-		if (!get_sized(s, block[i].data, block[i].size))
+		if (!get_block(s, &block[i]))
 			return failed(s, "a checkpoint of another build of crumb-train");
 	return 0;
 }
@@ -236,24 +248,15 @@ static int open_checked(struct stream *s, const struct checkpoint *c, size_t epo
 		return -1;
 	errno = 0;
 	s->file = fopen(s->path, "rb");
-	return s->file ? check_sum(s) : failed(s, NULL);
-}
-
-static int close_file(struct stream *s, int result)
-{
 	if (s->file)
-		fclose(s->file);
-	return result;
+		return check_sum(s);
+	const bool absent = errno == ENOENT;
+	failed(s, NULL);
+	return absent ? CHECKPOINT_ABSENT : -1;
 }
 
-int checkpoint_check(const struct checkpoint *c, size_t epoch, char *why, size_t cap)
-{
-	struct stream s = {.why = why, .cap = cap};
-	return close_file(&s, open_checked(&s, c, epoch));
-}
-
-int checkpoint_read(const struct checkpoint *c, size_t epoch, const struct checkpoint_block *block,
-                    size_t blocks, char *why, size_t cap)
+int checkpoint_read(const struct checkpoint *c, size_t epoch, struct checkpoint_block *block, size_t blocks,
+                    char *why, size_t cap)
 {
 	struct stream s = {.why = why, .cap = cap};
 	int result = open_checked(&s, c, epoch);
@@ -261,5 +264,7 @@ int checkpoint_read(const struct checkpoint *c, size_t epoch, const struct check
 		result = read_head(&s, c);
 	if (result == 0)
 		result = read_blocks(&s, block, blocks);
-	return close_file(&s, result);
+	if (s.file)
+		fclose(s.file);
+	return result;
 }

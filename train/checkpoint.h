@@ -1,14 +1,16 @@
 /* A rank's state between two epochs, in files: DIR/epoch0000012-rank0.
  *
  * A file is written under a temporary name and renamed when it is on the disk, so that a checkpoint is whole
- * whenever the program was killed. A rank's two newest stay, because another rank may be one epoch behind. A
- * file begins with a text that identifies the run, and is of no use to another run, nor to a machine or a
- * version with another layout of blocks; it ends with a checksum.
+ * whenever the program was killed. The two newest epochs stay, because another rank may be one behind; rank 0
+ * also removes older files of ranks that a run before had. A file begins with a text that identifies the run,
+ * and is of no use to another run, nor to a machine or a version with another layout of blocks; it ends with
+ * a checksum.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,19 +23,19 @@ struct checkpoint {
 struct checkpoint_block {
 	void *data;
 	size_t size;
+	bool optional; /* in the file it may be empty; then size is 0 afterwards */
 };
 
-/* Makes the folder if there is none. *newest: the epoch of this rank's newest file below `before`, 0 if it
- * has none. All return 0, or -1 with a line in why, which names the file. */
+/* Makes the folder if there is none. *newest: the epoch of any rank's newest file below `before`, 0 if there
+ * is none. All return 0, or -1 with a line in why, which names the file. */
 int checkpoint_find(const struct checkpoint *checkpoint, size_t before, size_t *newest, char *why,
                     size_t cap);
 int checkpoint_write(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                      size_t blocks, char *why, size_t cap);
-/* Also returns CHECKPOINT_DAMAGED, with a line in why, if the file is not as it was written. */
-enum { CHECKPOINT_DAMAGED = -2 };
-int checkpoint_check(const struct checkpoint *checkpoint, size_t epoch, char *why, size_t cap);
-/* On failure the blocks' bytes are unspecified. */
-int checkpoint_read(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
+/* Reads the first so many blocks. Also returns CHECKPOINT_DAMAGED, with a line in why, if the file is not as
+ * it was written, CHECKPOINT_ABSENT if there is none. On failure the blocks' bytes are unspecified. */
+enum { CHECKPOINT_DAMAGED = -2, CHECKPOINT_ABSENT = -3 };
+int checkpoint_read(const struct checkpoint *checkpoint, size_t epoch, struct checkpoint_block *block,
                     size_t blocks, char *why, size_t cap);
 
 #endif

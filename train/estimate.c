@@ -52,7 +52,10 @@ static int slowest(struct crumb_exchange_net *ranks, double *seconds)
 
 	for (unsigned r = 0; r < ranks->ranks && !error; r++)
 		out[r] = (crumb_span){&mine, sizeof mine};
-	error = error ? error : ranks->swap(ranks, out, in);
+	if (error)
+		ranks->leave(ranks);
+	else
+		error = ranks->swap(ranks, out, in);
 	for (unsigned r = 0; r < ranks->ranks && !error; r++)
 		if (in[r].len == sizeof mine) {
 			double other;
@@ -85,7 +88,7 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	free(grad);
 	if (seconds < 0)
 		return -1;
-	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks, dense))) {
+	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks, CRUMB_PROBE_ALL, NULL, dense))) {
 		snprintf(why, cap, "%s", ranks->why);
 		return -1;
 	}

@@ -2,13 +2,15 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/resume.h"
-#include "exchange/transport.h"
 #include "measure/program.h"
 #include "train/checkpoint.h"
+#include "train/holding.h"
 #include "train/outer.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+enum { RUN_MAX = 4352, WHY_MAX = 4352 };
 
 /* The run's state that is no array. */
 struct past {
@@ -23,70 +25,88 @@ static void add_block(struct checkpoint_block *block, size_t *blocks, void *data
 	if (!data)
 		return;
 	if (block)
-		block[*blocks] = (struct checkpoint_block){data, size};
+		block[*blocks] = (struct checkpoint_block){.data = data, .size = size};
 	++*blocks;
 }
 
-static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_packer *packer)
+/* The mean's packer is in one rank's checkpoint only; that of the others has an empty block. */
+static void add_packer(struct checkpoint_block *block, size_t *blocks, crumb_packer *packer, bool optional)
 {
-	if (packer)
-		add_block(block, blocks, packer,
-		          crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer)));
+	const size_t size =
+	        packer ? crumb_packer_size(crumb_packer_codec(packer), crumb_packer_count(packer)) : 0;
+	if (block)
+		block[*blocks] = (struct checkpoint_block){packer, size, optional};
+	++*blocks;
 }
 
-/* Lists the blocks on which the next epoch depends, before which all learners have the same weights: these,
- * the optimizers, states, and, from *packers on, this rank's packers; block may be NULL, to count. */
-static size_t list_blocks(const struct train *t, struct past *past, struct checkpoint_block *block,
-                          size_t *packers)
+/* Lists the blocks of a rank on which the next epoch depends, before which all learners have the same
+ * weights: the layout, weights, optimizers, states, and, from *packers on, packers; block may be NULL, to
+ * count. */
+static size_t list_blocks(const struct train *t, struct holding *held, struct past *past,
+                          struct checkpoint_block *block, size_t *packers)
 {
 	const size_t bytes = t->setting->net->parameters * sizeof(float);
 	size_t blocks = 0;
+	add_block(block, &blocks, &held->layout, sizeof held->layout);
 	add_block(block, &blocks, past, sizeof *past);
+	add_block(block, &blocks, held->debtor, (size_t)held->layout.learners * sizeof *held->debtor);
 	add_block(block, &blocks, t->param, bytes);
 	add_block(block, &blocks, t->average, bytes);
-	add_block(block, &blocks, t->states[0],
-	          train_own_samples(t) * t->setting->net->states * sizeof(float));
+	add_block(block, &blocks, held->states,
+	          holding_samples(t, held) * t->setting->net->states * sizeof(float));
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
 		add_block(block, &blocks, t->moment[i], bytes);
-	for (size_t l = 0; t->outer && l < t->own; l++) {
-		add_block(block, &blocks, &t->outer[l].moves, sizeof t->outer[l].moves);
+	for (size_t l = 0; held->outer && l < held->own; l++) {
+		add_block(block, &blocks, &held->outer[l].moves, sizeof held->outer[l].moves);
 		for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)
-			add_block(block, &blocks, t->outer[l].moment[i], bytes);
+			add_block(block, &blocks, held->outer[l].moment[i], bytes);
 	}
 	*packers = blocks;
-	for (size_t s = 0; s < t->slices; s++) {
-		for (size_t l = 0; l < t->own; l++)
-			add_packer(block, &blocks, crumb_exchange_packer(t->exchange, l, s));
-		add_packer(block, &blocks, crumb_exchange_mean_packer(t->exchange, s));
-	}
+	for (size_t i = 0; i < held->layout.debtors * t->slices; i++)
+		add_packer(block, &blocks, held->packer[i], false);
+	for (size_t s = 0; s < t->slices; s++)
+		add_packer(block, &blocks, held->mean[s], true);
 	return blocks;
 }
 
-typedef int checkpoint_verb(const struct checkpoint *, size_t, const struct checkpoint_block *, size_t,
-                            char *, size_t);
-
-/* Writes or reads the checkpoint of an epoch. */
-static int with_blocks(struct train *t, checkpoint_verb *verb, size_t epoch, struct past *past, char *why,
-                       size_t cap)
+static struct checkpoint checkpoint_of(const struct train *t, unsigned rank, char run[RUN_MAX])
 {
-	const struct crumb_exchange_net *ranks = t->setting->ranks;
-	char run[sizeof t->run + 128];
-	snprintf(run, sizeof run, "crumb-train %s\nrank %u of %u\n%s", crumb_version(),
-	         ranks ? ranks->rank : 0, ranks ? ranks->ranks : 1, t->run);
-	const struct checkpoint checkpoint = {t->setting->options->checkpoint, ranks ? ranks->rank : 0, run};
+	snprintf(run, RUN_MAX, "crumb-train %s\n%s", crumb_version(), t->run);
+	return (struct checkpoint){t->setting->options->checkpoint, rank, run};
+}
+
+/* Forgets the packers of means that a rank of another division did not have. */
+static void keep_means(const struct train *t, struct holding *held, const struct checkpoint_block *mean)
+{
+	for (size_t s = 0; s < t->slices && !held->lent; s++)
+		if (mean[s].size == 0) {
+			free(held->mean[s]);
+			held->mean[s] = NULL;
+		}
+}
+
+/* Writes or reads a rank's checkpoint of an epoch. */
+static int with_blocks(const struct train *t, bool write, size_t epoch, struct holding *held,
+                       struct past *past, char *why, size_t cap)
+{
+	char run[RUN_MAX];
+	const struct checkpoint checkpoint = checkpoint_of(t, held->layout.rank, run);
 	size_t packers;
-	const size_t blocks = list_blocks(t, past, NULL, &packers);
+	const size_t blocks = list_blocks(t, held, past, NULL, &packers);
 	struct checkpoint_block *block = calloc(blocks, sizeof *block);
 	if (!block) {
 		snprintf(why, cap, "out of memory");
 		return -1;
 	}
-	list_blocks(t, past, block, &packers);
-	int result = verb(&checkpoint, epoch, block, blocks, why, cap);
+	list_blocks(t, held, past, block, &packers);
+	int result = write ? checkpoint_write(&checkpoint, epoch, block, blocks, why, cap)
+	                   : checkpoint_read(&checkpoint, epoch, block, blocks, why, cap);
 	for (size_t i = packers; i < blocks && result == 0; i++)
-		if ((result = crumb_packer_check(block[i].data, block[i].size)) < 0)
+		if (block[i].size > 0 && (result = crumb_packer_check(block[i].data, block[i].size)) < 0)
 			snprintf(why, cap, "%s: epoch %zu: %s", checkpoint.folder, epoch,
 			         crumb_strerror(result));
+	if (result == 0)
+		keep_means(t, held, block + blocks - t->slices);
 	free(block);
 	return result;
 }
@@ -95,10 +115,17 @@ int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
 	struct past past = {*run, t->step, o->epochs, t->moves, t->setting->log->end};
+	struct holding held;
 	if (!o->checkpoint || (run->epoch % o->every > 0 && run->epoch < o->epochs))
 		return 0;
-	return with_blocks(t, checkpoint_write, run->epoch, &past, why, cap);
+	snprintf(why, cap, "out of memory");
+	const int result =
+	        holding_of(&held, t) ? with_blocks(t, true, run->epoch, &held, &past, why, cap) : -1;
+	holding_close(&held, t);
+	return result;
 }
+
+/* ---- which checkpoint ----------------------------------------------------------------------- */
 
 /* Finds the epoch that the slowest rank has reached. */
 static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
@@ -119,20 +146,104 @@ static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
 	return result;
 }
 
-/* Takes the one before the newest checkpoint, *epoch, if that is damaged. */
-static int find_whole(const struct checkpoint *checkpoint, size_t *epoch, char *why, size_t cap)
+static int read_layout(const struct train *t, uint32_t rank, size_t epoch, struct layout *layout, char *why,
+                       size_t cap)
 {
-	char second[4352] = "there is no other";
-	int result = *epoch > 0 ? checkpoint_check(checkpoint, *epoch, why, cap) : 0;
-	if (result != CHECKPOINT_DAMAGED)
+	char run[RUN_MAX];
+	const struct checkpoint checkpoint = checkpoint_of(t, rank, run);
+	struct checkpoint_block block = {.data = layout, .size = sizeof *layout};
+	return checkpoint_read(&checkpoint, epoch, &block, 1, why, cap);
+}
+
+/* Finds whose files of an epoch this rank goes on from: its own, if the run was divided then as it is now,
+ * or those of all ranks of then. Returns 0 if they are there, or what checkpoint_read does. */
+static int find_files(const struct train *t, const struct layout *now, size_t epoch, struct layout *then,
+                      char *why, size_t cap)
+{
+	struct layout its;
+	*then = *now;
+	int result = read_layout(t, now->rank, epoch, &its, why, cap);
+	if (result == CHECKPOINT_DAMAGED || result == -1 || (result == 0 && holding_alike(&its, now)))
 		return result;
-	const size_t length = strlen(why);
-	if (checkpoint_find(checkpoint, *epoch, epoch, second, sizeof second) == 0 && *epoch > 0)
-		result = checkpoint_check(checkpoint, *epoch, second, sizeof second);
-	if (result == 0)
-		program_say("crumb-train: %s; the one of epoch %zu is used", why, *epoch);
+	result = read_layout(t, 0, epoch, then, why, cap);
+	for (uint32_t r = 1; r < then->ranks && result == 0; r++) {
+		result = read_layout(t, r, epoch, &its, why, cap);
+		if (result == 0 && !holding_alike(&its, then)) {
+			snprintf(why, cap, "%s: epoch %zu: ranks 0 and %u are of different divisions",
+			         t->setting->options->checkpoint, epoch, r);
+			result = CHECKPOINT_ABSENT;
+		}
+	}
+	if (result == CHECKPOINT_ABSENT && !holding_alike(then, now)) {
+		const size_t length = strlen(why);
+		snprintf(why + length, cap - length, "; each of %u ranks has left a file of what it owes",
+		         then->ranks);
+	}
+	return result;
+}
+
+/* Finds the newest epoch of which there is all that this rank goes on from, 0 if there is none; a damaged
+ * one counts once. */
+static int find_whole(const struct train *t, const struct layout *now, size_t *epoch, struct layout *then,
+                      char *why, size_t cap)
+{
+	const struct checkpoint checkpoint = {t->setting->options->checkpoint, now->rank, NULL};
+	char damaged[WHY_MAX] = "", missing[WHY_MAX] = "";
+	for (*epoch = SIZE_MAX;;) {
+		if (checkpoint_find(&checkpoint, *epoch, epoch, why, cap) < 0)
+			return -1;
+		if (*epoch == 0)
+			break;
+		const int result = find_files(t, now, *epoch, then, why, cap);
+		if (result == 0 && *damaged)
+			program_say("crumb-train: %s; the one of epoch %zu is used", damaged, *epoch);
+		if (result == 0 || result == -1)
+			return result;
+		if (result == CHECKPOINT_ABSENT) {
+			snprintf(missing, sizeof missing, "%s", holding_alike(then, now) ? "" : why);
+		} else if (*damaged) {
+			snprintf(missing, sizeof missing, "%s", why);
+			snprintf(why, cap, "%s; %s", damaged, missing);
+			return -1;
+		} else {
+			snprintf(damaged, sizeof damaged, "%s", why);
+		}
+	}
+	if (*damaged)
+		snprintf(why, cap, "%s; there is no other", damaged);
 	else
-		snprintf(why + length, cap - length, "; %s", second);
+		snprintf(why, cap, "%s", missing);
+	return *why ? -1 : 0;
+}
+
+/* ---- going on ------------------------------------------------------------------------------- */
+
+/* Goes on from the files of all ranks of another division. */
+static int inherit(const struct train *t, size_t epoch, struct holding *now, const struct layout *former,
+                   struct past *past, char *why, size_t cap)
+{
+	int result = 0;
+	for (uint32_t r = 0; r < former->ranks && result == 0; r++) {
+		struct layout layout = {0};
+		struct holding then = {0};
+		struct past its;
+		if ((result = read_layout(t, r, epoch, &layout, why, cap)) < 0)
+			return result;
+		snprintf(why, cap, "out of memory");
+		result = holding_open(&then, t, &layout) ? with_blocks(t, false, epoch, &then, &its, why, cap)
+		                                         : -1;
+		if (result == 0)
+			holding_inherit(t, now, &then);
+		holding_close(&then, t);
+		if (r == now->layout.rank)
+			*past = its;
+		else if (r == 0) { /* this rank may have had no link and no log */
+			*past = its;
+			past->run.stats.link_in = past->run.stats.link_out = 0;
+			past->run.stats.link_messages = 0;
+			past->log_end = 0;
+		}
+	}
 	return result;
 }
 
@@ -157,12 +268,52 @@ static int tell_way(struct train *t, const struct past *past, char *why, size_t 
 	return 0;
 }
 
+/* Says who owed before, and who does now. */
+static int tell_heirs(struct train *t, const struct past *past, const struct layout *then,
+                      const struct layout *now, char *why, size_t cap)
+{
+	char line[160];
+	snprintf(line, sizeof line,
+	         "%llu learners on %u ranks go on as %llu on %u: what is owed is divided anew",
+	         (unsigned long long)then->learners, then->ranks, (unsigned long long)now->learners,
+	         now->ranks);
+	progress_note(&t->progress, line);
+	return log_divided(t->setting->log, t->codec, past->run.epoch, past->step, (size_t)then->learners,
+	                   then->ranks, why, cap);
+}
+
+static int go_on(struct train *t, struct holding *now, struct report *run, char *why, size_t cap)
+{
+	struct past past = {.step = 0};
+	struct layout then = now->layout;
+	size_t epoch;
+	if (find_whole(t, &now->layout, &epoch, &then, why, cap) < 0)
+		return -1;
+	const size_t own = epoch;
+	if (least_epoch(t, &epoch, why, cap) < 0 ||
+	    (epoch > 0 && epoch < own && find_files(t, &now->layout, epoch, &then, why, cap) < 0))
+		return -1;
+	const bool alike = holding_alike(&then, &now->layout);
+	if (epoch > 0 && (alike ? with_blocks(t, false, epoch, now, &past, why, cap)
+	                        : inherit(t, epoch, now, &then, &past, why, cap)) < 0)
+		return -1;
+	if (tell_way(t, &past, why, cap) < 0)
+		return -1;
+	*run = past.run;
+	t->step = t->progress.done = past.step;
+	t->moves = past.moves;
+	for (size_t l = 0; t->outer && l < t->own; l++)
+		outer_share(t, l);
+	if (log_resume(t->setting->log, past.log_end, why, cap) < 0)
+		return -1;
+	return epoch == 0 || alike ? 0 : tell_heirs(t, &past, &then, &now->layout, why, cap);
+}
+
 int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
-	const struct crumb_exchange_net *ranks = t->setting->ranks;
-	const struct checkpoint checkpoint = {o->checkpoint, ranks ? ranks->rank : 0, NULL};
-	struct past past = {.step = 0};
+	const struct checkpoint checkpoint = {o->checkpoint, 0, NULL};
+	struct holding now;
 	size_t epoch;
 	if (!o->checkpoint)
 		return 0;
@@ -175,15 +326,8 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 	}
 	if (!o->resume)
 		return log_resume(t->setting->log, 0, why, cap);
-	if (find_whole(&checkpoint, &epoch, why, cap) < 0 || least_epoch(t, &epoch, why, cap) < 0 ||
-	    (epoch > 0 && with_blocks(t, checkpoint_read, epoch, &past, why, cap) < 0))
-		return -1;
-	if (tell_way(t, &past, why, cap) < 0)
-		return -1;
-	*run = past.run;
-	t->step = t->progress.done = past.step;
-	t->moves = past.moves;
-	for (size_t l = 0; t->outer && l < t->own; l++)
-		outer_share(t, l);
-	return log_resume(t->setting->log, past.log_end, why, cap);
+	snprintf(why, cap, "out of memory");
+	const int result = holding_of(&now, t) ? go_on(t, &now, run, why, cap) : -1;
+	holding_close(&now, t);
+	return result;
 }

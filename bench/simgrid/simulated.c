@@ -17,7 +17,7 @@ struct simulated {
 	struct simulated **peer;       /* [rank] */
 	crumb_span *sent[2]; /* [rank], of this swap and of the one before, because others may be one swap
 	                        behind */
-	unsigned turn;
+	unsigned turn, swaps;
 	double end;
 	MPI_Request request[2 * AT_ONCE];
 	uint8_t *sink; /* destination of the simulated network's bytes */
@@ -34,11 +34,9 @@ static int swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_spa
 	struct simulated *s = (struct simulated *)net;
 	const crumb_span *sent = memcpy(s->sent[s->turn % 2], out, net->ranks * sizeof *out);
 	const unsigned group = net->ranks > AT_ONCE ? GROUP : AT_ONCE;
-	bool empty = true;
+	const bool empty = s->turn >= s->swaps;
 	int count = 0;
 
-	for (unsigned r = 0; r < net->ranks; r++)
-		empty = empty && !out[r].len;
 	for (unsigned k = 1; k < net->ranks && !empty; k++) {
 		const unsigned to = (net->rank + k) % net->ranks,
 		               from = (net->rank + net->ranks - k) % net->ranks;
@@ -70,7 +68,7 @@ unsigned simulated_groups(unsigned ranks) { return ranks > AT_ONCE ? (ranks - 2)
 
 double simulated_end(const struct crumb_exchange_net *net) { return ((const struct simulated *)net)->end; }
 
-struct crumb_exchange_net *simulated_open(void)
+struct crumb_exchange_net *simulated_open(unsigned together, unsigned swaps)
 {
 	struct simulated *s = calloc(1, sizeof *s);
 	int rank, ranks;
@@ -82,16 +80,21 @@ struct crumb_exchange_net *simulated_open(void)
 		fail("calloc");
 	s->net = (struct crumb_exchange_net){.rank = (unsigned)rank,
 	                                     .ranks = (unsigned)ranks,
-	                                     .local = 1,
+	                                     .local = together,
 	                                     .shares_memory = true,
 	                                     .swap = swap,
 	                                     .leave = leave};
+	s->swaps = swaps;
+	unsigned *leader = calloc((size_t)ranks, sizeof *leader);
+	for (unsigned r = 0; leader && r < (unsigned)ranks; r++)
+		leader[r] = r / together * together;
+	s->net.leader = leader;
 	s->peer = calloc((size_t)ranks, sizeof *s->peer);
 	s->sent[0] = calloc((size_t)ranks, sizeof *s->sent[0]);
 	s->sent[1] = calloc((size_t)ranks, sizeof *s->sent[1]);
 	s->sink = mmap(NULL, LONGEST, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 	               0);
-	if (!s->peer || !s->sent[0] || !s->sent[1] || s->sink == MAP_FAILED)
+	if (!leader || !s->peer || !s->sent[0] || !s->sent[1] || s->sink == MAP_FAILED)
 		fail("memory");
 	MPI_Allgather(&s, sizeof s, MPI_BYTE, s->peer, sizeof s, MPI_BYTE, MPI_COMM_WORLD);
 	return &s->net;

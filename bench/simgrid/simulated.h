@@ -11,8 +11,9 @@
 
 #include "exchange/transport.h"
 
-/* Starts MPI and opens this rank's transport, for the life of the process. */
-struct crumb_exchange_net *simulated_open(void);
+/* Starts MPI and opens this rank's transport, for the life of the process. together: consecutive ranks of a
+ * node. swaps: of a step; the next one ends it, and is empty on all ranks. */
+struct crumb_exchange_net *simulated_open(unsigned together, unsigned swaps);
 
 /* Returns the number of groups. */
 unsigned simulated_groups(unsigned ranks);

@@ -1,10 +1,11 @@
 /* One step of the exchange on simulated ranks, beside the closed form: step MODEL POLICY DOWN PLAN RATE
- * LATENCY
+ * LATENCY TOGETHER
  *
  * DOWN: a policy, or exact. PLAN: one of exchange/plan.h's, or all-reduce, which is MPI's own on f32. RATE:
- * bytes a second of a rank's port, LATENCY: seconds from rank to rank, both for the closed form. Rank 0
- * prints, in CSV: ranks, bytes up, bytes down, the busiest owner's share, simulated seconds, predicted
- * seconds. Gradients are the same everywhere, and so are means: all ranks keep them in the same memory.
+ * bytes a second of a node's port, LATENCY: seconds from rank to rank, both for the closed form. TOGETHER:
+ * ranks of a node, which share its port. Rank 0 prints, in CSV: ranks, bytes up, bytes down, the busiest
+ * owner's share, simulated seconds, predicted seconds. Gradients are the same everywhere, and so are means:
+ * all ranks keep them in the same memory.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/simgrid/simulated.h"
@@ -78,6 +79,24 @@ static void all_reduce(struct result *result, unsigned ranks, size_t n)
 	SMPI_SHARED_FREE(mean);
 }
 
+/* Returns the load of a node's port. */
+static struct crumb_load load_of(const struct plan *plan, const struct crumb_exchange_net *net, double share,
+                                 const struct crumb_cost_frames *up, const struct crumb_cost_frames *down,
+                                 double dense)
+{
+	const struct plan *packing = plan->between ? plan->between : plan;
+	const unsigned ranks = plan->between ? net->ranks / net->local : net->ranks;
+	struct crumb_load load =
+	        packing->assign ? crumb_cost_owner(ranks, share, up, down) : crumb_cost_gather(ranks, up);
+	const struct crumb_cost_frames raw = {.bytes = dense};
+
+	if (plan->between)
+		crumb_cost_tiers(&load, net->local, &raw);
+	else
+		crumb_cost_crowd(&load, ranks, net->local, share < 1 ? net->local : 1);
+	return load;
+}
+
 static void one_step(struct result *result, struct crumb_exchange_net *net, const struct sizes *sizes,
                      const struct policy *up, const struct policy *down, const struct plan *plan)
 {
@@ -122,24 +141,23 @@ static void one_step(struct result *result, struct crumb_exchange_net *net, cons
 	                          .start = start,
 	                          .end = simulated_end(net)};
 	const struct crumb_cost_frames frames = {.bytes = result->up}, means = {.bytes = result->down};
-	const unsigned groups = simulated_groups(net->ranks);
-	result->load = plan->assign ? crumb_cost_owner(net->ranks, result->share, &frames, &means)
-	                            : crumb_cost_gather(net->ranks, &frames);
-	result->load.messages *= groups;
+	result->load = load_of(plan, net, result->share, &frames, &means, 4.0 * (double)sizes->parameters);
+	result->load.messages *= simulated_groups(net->ranks);
 }
 
 int main(int argc, char **argv)
 {
-	struct crumb_exchange_net *net = simulated_open();
+	const struct plan *plan = argc == 8 ? crumb_plan_find(argv[4]) : NULL;
+	struct crumb_exchange_net *net =
+	        simulated_open(argc == 8 ? (unsigned)atoi(argv[7]) : 1, plan ? plan->swaps : 0);
 	static struct sizes sizes;
 	static struct policy up, down;
 	struct result result;
 	double start, end;
 
-	if (argc != 7)
-		fail("step MODEL POLICY DOWN PLAN RATE LATENCY");
+	if (argc != 8)
+		fail("step MODEL POLICY DOWN PLAN RATE LATENCY TOGETHER");
 	const bool exact = !strcmp(argv[3], "exact");
-	const struct plan *plan = crumb_plan_find(argv[4]);
 	if (sizes_find(&sizes, argv[1]) || crumb_policy_parse(&up, argv[2], NULL) ||
 	    (!exact && crumb_policy_parse(&down, argv[3], NULL)) || (!plan && strcmp(argv[4], "all-reduce")))
 		fail("no such model, policy or plan");
@@ -151,7 +169,7 @@ int main(int argc, char **argv)
 	MPI_Reduce(&result.start, &start, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	MPI_Reduce(&result.end, &end, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
 	if (net->rank == 0) {
-		const struct crumb_cluster cluster = {.nodes = net->ranks,
+		const struct crumb_cluster cluster = {.nodes = net->ranks / net->local,
 		                                      .gpus = 1,
 		                                      .network_rate = atof(argv[5]),
 		                                      .network_latency = atof(argv[6]),

@@ -24,6 +24,8 @@ struct crumb_auto_measured crumb_auto_slowest(const struct crumb_auto_measured *
 		all.step = fmax(all.step, each[i].step);
 		all.compute = fmax(all.compute, each[i].compute);
 		all.link = crumb_link_slower(&all.link, &each[i].link);
+		all.inside = crumb_link_slower(&all.inside, &each[i].inside);
+		all.between = crumb_link_slower(&all.between, &each[i].between);
 		all.threads = fmin(all.threads, each[i].threads);
 		for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
 			for (int kind = 0; kind < CRUMB_KINDS; kind++) {
@@ -38,10 +40,19 @@ struct crumb_auto_measured crumb_auto_slowest(const struct crumb_auto_measured *
 }
 
 int crumb_auto_setting(struct crumb_auto_setting *setting, const struct crumb_slice *slices, size_t count,
-                       const struct crumb_slice *parts, size_t part_count, unsigned ranks, size_t learners)
+                       const struct crumb_slice *parts, size_t part_count, unsigned ranks, size_t learners,
+                       const unsigned *leader)
 {
 	*setting = (struct crumb_auto_setting){.ranks = ranks, .learners = learners};
+	for (unsigned first = 0; first < ranks; first++) {
+		unsigned together = 0;
+		for (unsigned r = 0; r < ranks; r++)
+			together += (leader ? leader[r] : 0) == first;
+		setting->nodes += together > 0;
+		setting->together = together > setting->together ? together : setting->together;
+	}
 	setting->share = crumb_slices_share(parts, part_count, ranks);
+	setting->node_share = crumb_slices_share(parts, part_count, setting->nodes);
 	for (size_t s = 0; s < count; s++) {
 		setting->elements[slices[s].kind] += (double)slices[s].n;
 		setting->tensors[slices[s].kind]++;
@@ -52,10 +63,24 @@ int crumb_auto_setting(struct crumb_auto_setting *setting, const struct crumb_sl
 		setting->sums[m] = crumb_agrees(codec);
 		setting->residual[m] = crumb_codec_info_of(codec)->flags & CRUMB_CODEC_RESIDUAL;
 	}
-	return isnan(setting->share) ? CRUMB_EMEMORY : 0;
+	return isnan(setting->share) || isnan(setting->node_share) ? CRUMB_EMEMORY : 0;
 }
 
 /* ---- prediction ----------------------------------------------------------------------------- */
+
+static bool knows_nodes(enum crumb_auto_way way) { return way >= CRUMB_AUTO_TIERS; }
+
+/* Returns the way of nodes, or of ranks if there are none. */
+static enum crumb_auto_way way_between(enum crumb_auto_way way)
+{
+	return knows_nodes(way) ? way - CRUMB_AUTO_TIERS : way;
+}
+
+/* Returns false if the way wants nodes of several ranks, and there are none. */
+static bool possible(const struct crumb_auto_setting *s, enum crumb_auto_way way)
+{
+	return !knows_nodes(way) || (s->nodes > 1 && s->together > 1);
+}
 
 static struct crumb_cost_frames frames_of(const struct crumb_auto_setting *s,
                                           const struct crumb_auto_measured *x, size_t m, int kind,
@@ -74,12 +99,15 @@ static struct crumb_cost_frames means_of(const struct crumb_auto_setting *s,
                                          const struct crumb_auto_measured *x, enum crumb_auto_way way,
                                          size_t m, int kind)
 {
-	if (way == CRUMB_AUTO_SHARD_PACKED && s->residual[m])
+	const size_t learners = knows_nodes(way) ? s->nodes : s->learners;
+
+	if (way_between(way) == CRUMB_AUTO_SHARD_PACKED && s->residual[m])
 		return frames_of(s, x, m, kind, 1);
 	struct crumb_cost_frames means = frames_of(s, x, 0, kind, 1);
-	if (way == CRUMB_AUTO_SHARD && s->sums[m] && s->menu[m].codec[kind].id != s->menu[0].codec[kind].id) {
+	if (way_between(way) == CRUMB_AUTO_SHARD && s->sums[m] &&
+	    s->menu[m].codec[kind].id != s->menu[0].codec[kind].id) {
 		size_t bits = 1; /* ceil(log2(2 N + 1)) */
-		while ((size_t)1 << bits < 2 * s->learners + 1)
+		while ((size_t)1 << bits < 2 * learners + 1)
 			bits++;
 		means = frames_of(s, x, m, kind, 1);
 		means.bytes = (double)bits / 8 * s->elements[kind] + FRAME_HEAD * s->tensors[kind];
@@ -92,18 +120,36 @@ static struct crumb_load load_of(const struct crumb_auto_setting *s, const struc
                                  enum crumb_auto_way way, size_t m, int kind)
 {
 	const size_t most = (s->learners + s->ranks - 1) / s->ranks; /* learners of a rank */
-	const struct crumb_cost_frames up = frames_of(s, x, m, kind, (double)most);
+	const bool nodes = knows_nodes(way);
+	const unsigned ranks = nodes ? s->nodes : s->ranks;
+	const struct crumb_cost_frames up = frames_of(s, x, m, kind, nodes ? 1 : (double)most),
+	                               down = means_of(s, x, way, m, kind),
+	                               raw = frames_of(s, x, 0, kind, (double)most);
+	struct crumb_load load =
+	        way_between(way) == CRUMB_AUTO_GATHER
+	                ? crumb_cost_gather(ranks, &up)
+	                : crumb_cost_owner(ranks, nodes ? s->node_share : s->share, &up, &down);
 
-	if (way == CRUMB_AUTO_GATHER)
-		return crumb_cost_gather(s->ranks, &up);
-	const struct crumb_cost_frames down = means_of(s, x, way, m, kind);
-	return crumb_cost_owner(s->ranks, s->share, &up, &down);
+	if (nodes)
+		crumb_cost_tiers(&load, s->together, &raw);
+	return load;
 }
 
-/* Returns the link's rate for messages as long as this load's; the vote, one of them, is next to empty. */
-static double rate_of(const struct crumb_auto_measured *x, const struct crumb_load *load)
+/* Returns the rate between ranks, or nodes, for messages as long as this load's; the vote, one of them, and
+ * what passes within nodes, are next to empty there. */
+static double rate_of(const struct crumb_auto_measured *x, enum crumb_auto_way way,
+                      const struct crumb_load *load)
 {
-	return crumb_link_rate(&x->link, load->bytes / (load->messages - 1));
+	const struct crumb_link *link = knows_nodes(way) ? &x->between : &x->link;
+	const double empty = knows_nodes(way) ? 4 : 1;
+
+	return crumb_link_rate(link, load->bytes / (load->messages - empty));
+}
+
+/* Returns the rate within nodes, up and then down. */
+static double rate_inside(const struct crumb_auto_measured *x, const struct crumb_load *load)
+{
+	return load->inside > 0 ? crumb_link_rate(&x->inside, load->inside / 2) : INFINITY;
 }
 
 /* Returns the load of all kinds, whose frames share messages. */
@@ -116,6 +162,7 @@ static struct crumb_load whole_of(const struct crumb_auto_setting *s, const stru
 		const struct crumb_load load = load_of(s, x, choice->way, choice->menu[kind], kind);
 		all.bytes += load.bytes;
 		all.codec += load.codec;
+		all.inside += load.inside;
 		all.messages = load.messages;
 	}
 	return all;
@@ -125,11 +172,11 @@ double crumb_auto_predict(const struct crumb_auto_setting *s, const struct crumb
                           const struct crumb_auto_choice *choice)
 {
 	const struct crumb_load all = whole_of(s, x, choice);
-	const struct crumb_cluster cluster = {.nodes = s->ranks,
+	const struct crumb_cluster cluster = {.nodes = knows_nodes(choice->way) ? s->nodes : s->ranks,
 	                                      .gpus = 1,
-	                                      .network_rate = rate_of(x, &all),
+	                                      .network_rate = rate_of(x, choice->way, &all),
 	                                      .network_latency = x->link.latency,
-	                                      .gpu_rate = INFINITY,
+	                                      .gpu_rate = rate_inside(x, &all),
 	                                      .host_rate = INFINITY};
 	const struct crumb_cost cost = crumb_cost_step(&cluster, &all, x->compute, 0);
 	return crumb_cost_total(&cost);
@@ -169,7 +216,7 @@ static struct crumb_auto_choice shortest(const struct crumb_auto_setting *s,
 
 	for (size_t i = 0; i <= limit; i++) {
 		const struct crumb_load load = whole_of(s, x, &choice);
-		choice = shortest_at(s, x, way, limit, rate_of(x, &load));
+		choice = shortest_at(s, x, way, limit, rate_of(x, way, &load));
 	}
 	return choice;
 }
@@ -207,7 +254,7 @@ struct crumb_auto_choice crumb_auto_choose(const struct crumb_auto_setting *s,
 	for (size_t limit = 1; limit < CRUMB_AUTO_MENU; limit++) {
 		struct crumb_auto_choice quickest = plain;
 		double quickest_step = INFINITY;
-		for (enum crumb_auto_way way = 0; way < CRUMB_AUTO_WAYS; way++) {
+		for (enum crumb_auto_way way = 0; way < CRUMB_AUTO_WAYS && possible(s, way); way++) {
 			const struct crumb_auto_choice choice = shortest(s, x, way, limit);
 			const double step = crumb_auto_predict(s, x, &choice) + extra;
 			if (step < quickest_step) {
@@ -229,13 +276,16 @@ struct crumb_auto_choice crumb_auto_choose(const struct crumb_auto_setting *s,
 
 const struct plan *crumb_auto_plan(const struct crumb_auto_choice *choice)
 {
-	return crumb_plan_find(choice->way == CRUMB_AUTO_GATHER ? "gather" : "shard");
+	static const char *const name[CRUMB_AUTO_WAYS] = {"gather", "shard",       "shard",
+	                                                  "tiers",  "tiers-shard", "tiers-shard"};
+
+	return crumb_plan_find(name[choice->way]);
 }
 
 void crumb_auto_policies(const struct crumb_auto_setting *s, const struct crumb_auto_choice *choice,
                          struct policy *up, struct policy *down, bool *exact)
 {
-	*exact = choice->way != CRUMB_AUTO_SHARD_PACKED;
+	*exact = way_between(choice->way) != CRUMB_AUTO_SHARD_PACKED;
 	for (int kind = 0; kind < CRUMB_KINDS; kind++) {
 		const size_t m = choice->menu[kind];
 		up->codec[kind] = s->menu[m].codec[kind];

@@ -24,10 +24,12 @@ struct crumb_auto_price {
 
 /* Measurements of a learner, or of all together. */
 struct crumb_auto_measured {
-	double step;    /* seconds of a whole step with the choice in use */
-	double compute; /* seconds of it outside of the exchange */
-	struct crumb_link link;
-	double threads; /* of a rank */
+	double step;            /* seconds of a whole step with the choice in use */
+	double compute;         /* seconds of it outside of the exchange */
+	struct crumb_link link; /* from all ranks to all */
+	struct crumb_link inside,
+	        between; /* with nodes: from the leaders to their nodes, from leader to leader */
+	double threads;  /* of a rank */
 	struct crumb_auto_price price[CRUMB_AUTO_MENU][CRUMB_KINDS];
 };
 
@@ -38,21 +40,32 @@ struct crumb_auto_measured crumb_auto_slowest(const struct crumb_auto_measured *
 struct crumb_auto_setting {
 	unsigned ranks;
 	size_t learners;
-	double share;                                       /* crumb_slices_share, of plan shard's slices */
+	unsigned nodes, together; /* nodes, and most ranks of one; without nodes 1 and all ranks */
+	double share, node_share; /* crumb_slices_share, of plan shard's slices, by ranks and by nodes */
 	double elements[CRUMB_KINDS], tensors[CRUMB_KINDS]; /* how many of each kind */
 	bool sums[CRUMB_AUTO_MENU];                         /* the codec's frames agree on a scaler */
 	bool residual[CRUMB_AUTO_MENU];
 	struct policy menu[CRUMB_AUTO_MENU];
 };
 
-/* Fills in the setting. slices: the network's, uncut; parts: as plan shard cuts them. 0 or CRUMB_EMEMORY. */
+/* Fills in the setting. slices: the network's, uncut; parts: as plan shard cuts them. leader: [rank], the
+ * first rank of its node; NULL: there are no nodes. 0 or CRUMB_EMEMORY. */
 int crumb_auto_setting(struct crumb_auto_setting *setting, const struct crumb_slice *slices, size_t count,
-                       const struct crumb_slice *parts, size_t part_count, unsigned ranks, size_t learners);
+                       const struct crumb_slice *parts, size_t part_count, unsigned ranks, size_t learners,
+                       const unsigned *leader);
 
 /* Ways of the mean: everybody takes it; its owner sends it down without loss; its owner packs it with the
- * codec of the gradients, if that has a residual. Plan server is never better: its port carries more than the
- * busiest owner's. */
-enum crumb_auto_way { CRUMB_AUTO_GATHER, CRUMB_AUTO_SHARD, CRUMB_AUTO_SHARD_PACKED, CRUMB_AUTO_WAYS };
+ * codec of the gradients, if that has a residual; and the same between nodes that have averaged first. Plan
+ * server is never better: its port carries more than the busiest owner's. */
+enum crumb_auto_way {
+	CRUMB_AUTO_GATHER,
+	CRUMB_AUTO_SHARD,
+	CRUMB_AUTO_SHARD_PACKED,
+	CRUMB_AUTO_TIERS,
+	CRUMB_AUTO_TIERS_SHARD,
+	CRUMB_AUTO_TIERS_SHARD_PACKED,
+	CRUMB_AUTO_WAYS
+};
 
 struct crumb_auto_choice {
 	enum crumb_auto_way way;

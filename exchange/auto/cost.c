@@ -29,6 +29,20 @@ struct crumb_load crumb_cost_owner(unsigned ranks, double share, const struct cr
 	                                    down->unpack};
 }
 
+void crumb_cost_crowd(struct crumb_load *load, unsigned ranks, unsigned together, unsigned owners)
+{
+	if (ranks > 1)
+		load->bytes *= (double)owners * (ranks - together) / (ranks - 1.0);
+}
+
+/* A rank packs for its leader, which unpacks and packs for all of the node; three more swaps. */
+void crumb_cost_tiers(struct crumb_load *load, unsigned together, const struct crumb_cost_frames *raw)
+{
+	load->messages += 3;
+	load->codec += 2 * raw->pack + (together + 1.0) * raw->unpack;
+	load->inside = 2 * (together - 1.0) * raw->bytes;
+}
+
 struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const struct crumb_load *load,
                                   double compute, double inside)
 {
@@ -36,7 +50,7 @@ struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const str
 	                          .inside = log2(cluster->gpus) * inside / cluster->gpu_rate};
 	if (cluster->nodes > 1) {
 		cost.codec = load->codec;
-		cost.inside += inside / cluster->host_rate;
+		cost.inside += inside / cluster->host_rate + load->inside / cluster->gpu_rate;
 		cost.latency = load->messages * cluster->network_latency;
 		cost.wire = load->bytes / cluster->network_rate;
 	}

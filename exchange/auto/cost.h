@@ -1,12 +1,13 @@
 /* The cost of a step that nobody has run: a closed form in the manner of TernGrad (NeurIPS 2017, section 5).
  * Pure functions; bytes, seconds and bytes a second.
  *
- * One rank a node; nodes are joined by a switch that never blocks, each through one port that sends and
- * receives at once. A node's GPUs average first, without a codec. Nothing overlaps, so a step is a sum:
+ * Nodes are joined by a switch that never blocks, each through one port that sends and receives at once; a
+ * node's ranks share it. A rank's GPUs average first, without a codec. Nothing overlaps, so a step is a sum:
  *
  *   compute   one GPU's forward and backward pass
  *   codec     of the busiest rank, on one thread
- *   inside    log2(gpus) x bytes / gpu_rate, and bytes / host_rate to the network's port
+ *   inside    log2(gpus) x bytes / gpu_rate, and bytes / host_rate to the network's port; what a node's
+ *             ranks give each other, / gpu_rate
  *   latency   messages x network_latency
  *   wire      bytes / network_rate
  *
@@ -28,6 +29,7 @@ struct crumb_load {
 	double bytes;    /* through its port in the busier direction, added up over phases */
 	double messages; /* that wait for one another; the vote is one */
 	double codec;    /* seconds */
+	double inside;   /* bytes within the node, one after another */
 };
 
 /* Plain all-reduce of dense bytes of f32 in a ring, the least that an all-reduce can send. */
@@ -41,11 +43,19 @@ struct crumb_load crumb_cost_gather(unsigned ranks, const struct crumb_cost_fram
 struct crumb_load crumb_cost_owner(unsigned ranks, double share, const struct crumb_cost_frames *up,
                                    const struct crumb_cost_frames *down);
 
+/* Changes what one rank a node would send into what passes the port of a node of `together` of the ranks, of
+ * which `owners` average slices, or frames for themselves: messages within the node do not pass it. */
+void crumb_cost_crowd(struct crumb_load *load, unsigned ranks, unsigned together, unsigned owners);
+
+/* Adds to the load between nodes the averages within a node of `together` ranks, before and after. raw: one
+ * rank's gradient as it is. */
+void crumb_cost_tiers(struct crumb_load *load, unsigned together, const struct crumb_cost_frames *raw);
+
 /* A rate of INFINITY costs nothing. */
 struct crumb_cluster {
-	unsigned nodes, gpus; /* gpus of one node */
+	unsigned nodes, gpus; /* gpus of one rank */
 	double network_rate, network_latency;
-	double gpu_rate;  /* between a node's GPUs */
+	double gpu_rate;  /* between a node's GPUs, and ranks */
 	double host_rate; /* between GPU and network port */
 };
 

@@ -16,19 +16,53 @@ enum { SHORT = sizeof(double), SWAPS = 3, SHORT_SWAPS = 15, IN_A_ROW = 2 };
 
 struct probe {
 	struct crumb_exchange_net *net;
+	enum crumb_probe_way way;
+	const unsigned *leader;
+	size_t others;          /* to which the busiest rank sends */
 	unsigned char *message; /* begins with the seconds of the swap before */
 	crumb_span *out, *in;
 };
 
-/* Swaps so many bytes with each rank. *took becomes its time, and *before the longest time that the swap
- * before took on any rank. Long messages are swapped twice in a row, as in plan shard, where a rank that is
- * first in one swap need not wait for the others. */
+static bool sends(const struct probe *p, unsigned from, unsigned to)
+{
+	switch (p->way) {
+	case CRUMB_PROBE_INSIDE:
+		return p->leader[from] == p->leader[to] && (p->leader[from] == from || p->leader[to] == to);
+	case CRUMB_PROBE_BETWEEN:
+		return p->leader[from] == from && p->leader[to] == to;
+	default:
+		return true;
+	}
+}
+
+/* Returns the most ranks to which one sends, itself not counted. */
+static size_t busiest(const struct probe *p)
+{
+	size_t most = 1;
+
+	for (unsigned from = 0; from < p->net->ranks; from++) {
+		size_t others = 0;
+		for (unsigned to = 0; to < p->net->ranks; to++)
+			others += from != to && sends(p, from, to);
+		most = others > most ? others : most;
+	}
+	return most;
+}
+
+static size_t length_of(const struct probe *p, unsigned from, unsigned to, size_t bytes)
+{
+	return sends(p, from, to) ? bytes : SHORT;
+}
+
+/* Swaps so many bytes with each rank that is sent to, and the time with all. *took becomes its time, and
+ * *before the longest time that the swap before took on any rank. Long messages are swapped twice in a row,
+ * as in plan shard, where a rank that is first in one swap need not wait for the others. */
 static int swap(struct probe *p, size_t bytes, double *took, double *before)
 {
 	memcpy(p->message, took, sizeof *took);
 	const double begin = crumb_seconds();
 	for (unsigned r = 0; r < p->net->ranks; r++)
-		p->out[r] = (crumb_span){p->message, bytes};
+		p->out[r] = (crumb_span){p->message, length_of(p, p->net->rank, r, bytes)};
 	const int swaps = bytes == SHORT ? 1 : IN_A_ROW;
 	for (int i = 0; i < swaps; i++) {
 		const int error = p->net->swap(p->net, p->out, p->in);
@@ -39,7 +73,7 @@ static int swap(struct probe *p, size_t bytes, double *took, double *before)
 	*before = 0;
 	for (unsigned r = 0; r < p->net->ranks; r++) {
 		double other;
-		if (p->in[r].len != bytes)
+		if (p->in[r].len != length_of(p, r, p->net->rank, bytes))
 			return CRUMB_EFRAME;
 		memcpy(&other, p->in[r].data, sizeof other);
 		*before = fmax(*before, other);
@@ -64,9 +98,9 @@ static int median(struct probe *p, size_t bytes, double *seconds)
 }
 
 /* Returns the bytes to each other rank for the i-th length through a port. */
-static size_t message(const struct crumb_exchange_net *net, int i)
+static size_t message(const struct probe *p, int i)
 {
-	const size_t others = net->ranks - 1, bytes = ((size_t)LINK_FIRST << 2 * i) / others;
+	const size_t bytes = ((size_t)LINK_FIRST << 2 * i) / p->others;
 
 	return bytes > SHORT ? bytes : SHORT;
 }
@@ -82,19 +116,23 @@ static int measure(struct probe *p, struct crumb_link *link, double most)
 			link->wire[i] = 4 * before;
 			continue;
 		}
-		error = median(p, message(p->net, i), &seconds);
+		error = median(p, message(p, i), &seconds);
 		link->wire[i] = fmax(fmax(seconds - link->latency, before), 1e-9);
 	}
 	return error;
 }
 
-int crumb_probe(struct crumb_link *link, struct crumb_exchange_net *net, double most)
+int crumb_probe(struct crumb_link *link, struct crumb_exchange_net *net, enum crumb_probe_way way,
+                const unsigned *leader, double most)
 {
 	*link = crumb_link_even(INFINITY, 0);
 	if (!net || net->ranks < 2)
 		return 0;
-	struct probe p = {net, calloc(message(net, LINK_LENGTHS - 1), 1), calloc(net->ranks, sizeof *p.out),
-	                  calloc(net->ranks, sizeof *p.in)};
+	struct probe p = {.net = net, .way = way, .leader = leader};
+	p.others = busiest(&p);
+	p.message = calloc(message(&p, LINK_LENGTHS - 1), 1);
+	p.out = calloc(net->ranks, sizeof *p.out);
+	p.in = calloc(net->ranks, sizeof *p.in);
 	const int error = p.message && p.out && p.in ? measure(&p, link, most) : CRUMB_EMEMORY;
 	free(p.message);
 	free(p.out);

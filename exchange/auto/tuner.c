@@ -11,6 +11,7 @@
 #include "exchange/auto/probe.h"
 #include "exchange/seconds.h"
 #include "exchange/team.h"
+#include "exchange/tiers.h"
 #include "exchange/transport.h"
 #include "exchange/why.h"
 #include "exchange/auto/trial.h"
@@ -23,6 +24,7 @@ struct crumb_tuner {
 	struct crumb_script script;
 	struct crumb_slice *part; /* the slices as plan shard cuts them */
 	size_t parts, own;
+	unsigned *leader; /* [rank]: the first rank of its node */
 	struct crumb_auto_setting setting;
 	struct crumb_auto_choice choice;
 	struct trial *trial;                             /* NULL outside of a window */
@@ -114,11 +116,15 @@ static int open_all(struct crumb_tuner *t, char *why, size_t cap)
 
 	t->parts = crumb_slices_cut(config->slices, config->slice_count, shard->longest, NULL);
 	t->part = calloc(t->parts + 1, sizeof *t->part);
-	if (!t->part)
+	t->leader = calloc(ranks, sizeof *t->leader);
+	if (!t->part || !t->leader)
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory to choose by");
+	if (!crumb_tiers_leaders(t->leader, ranks, config->net, config->node_size))
+		return refuse(why, cap, CRUMB_EINVAL, "%u ranks are no nodes of %u", ranks,
+		              config->node_size);
 	crumb_slices_cut(config->slices, config->slice_count, shard->longest, t->part);
 	if (crumb_auto_setting(&t->setting, config->slices, config->slice_count, t->part, t->parts, ranks,
-	                       config->learners))
+	                       config->learners, t->leader))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory to choose by");
 	/* Both plans give a raw mean the same bits. */
 	t->choice.way = ranks > 2 ? CRUMB_AUTO_SHARD : CRUMB_AUTO_GATHER;
@@ -161,6 +167,7 @@ void crumb_tuner_close(struct crumb_tuner *t)
 		return;
 	crumb_trial_close(t->trial);
 	free(t->part);
+	free(t->leader);
 	free(t);
 }
 
@@ -202,9 +209,14 @@ static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, c
 	const size_t learners = t->config.learners;
 	struct crumb_auto_measured *mine = calloc(t->own + 1, sizeof *mine),
 	                           *all = calloc(learners, sizeof *all);
-	struct crumb_link link;
-	int error = crumb_probe(&link, t->config.net, dense(t));
+	struct crumb_link link[3];
+	int error = 0;
 
+	for (enum crumb_probe_way way = CRUMB_PROBE_ALL; way <= CRUMB_PROBE_BETWEEN && !error; way++)
+		if (way == CRUMB_PROBE_ALL || (t->setting.nodes > 1 && t->setting.together > 1))
+			error = crumb_probe(&link[way], t->config.net, way, t->leader, dense(t));
+		else
+			link[way] = crumb_link_even(INFINITY, 0);
 	if (error)
 		refuse(why, cap, error, "probing the link: %s", t->config.net->why);
 	else if (!mine || !all)
@@ -212,7 +224,9 @@ static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, c
 	if (!error) {
 		mine->step = crumb_seconds_median(t->whole, t->timed);
 		mine->compute = crumb_seconds_median(t->compute, t->timed);
-		mine->link = link;
+		mine->link = link[CRUMB_PROBE_ALL];
+		mine->inside = link[CRUMB_PROBE_INSIDE];
+		mine->between = link[CRUMB_PROBE_BETWEEN];
 		mine->threads = crumb_team_threads(t->config.team);
 		crumb_trial_prices(t->trial, mine);
 		for (size_t l = 1; l < t->own; l++)

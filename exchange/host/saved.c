@@ -1,5 +1,5 @@
-/* An exchange between two steps, as bytes: a head, and this rank's packers, slice after slice,
- * each learner's and then the mean's.
+/* An exchange between two steps, as bytes: a head, and this rank's packers, slice after slice, each debtor's
+ * and then the mean's.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
@@ -33,17 +33,24 @@ static struct saved_head head_of(const struct crumb_exchange *x)
 	return head;
 }
 
+static size_t debtors(const struct crumb_exchange *x)
+{
+	size_t first, count;
+
+	crumb_exchange_debtors(x, &first, &count);
+	return count;
+}
+
 /* Returns the i-th packer of this rank; NULL for the mean of a slice that another rank averages. */
 static crumb_packer *packer_of(const struct crumb_exchange *x, size_t i)
 {
-	const size_t s = i / (x->own + 1), l = i % (x->own + 1);
+	const size_t each = debtors(x) + 1, s = i / each, d = i % each;
 
-	struct crumb_exchange *own = (struct crumb_exchange *)x;
-
-	return l < x->own ? crumb_exchange_packer(own, l, s) : crumb_exchange_mean_packer(own, s);
+	return d < each - 1 ? crumb_exchange_debtor_packer(x, d, s)
+	                    : crumb_exchange_mean_packer((struct crumb_exchange *)x, s);
 }
 
-static size_t packers(const struct crumb_exchange *x) { return x->slices * (x->own + 1); }
+static size_t packers(const struct crumb_exchange *x) { return x->slices * (debtors(x) + 1); }
 
 static size_t size_of(const crumb_packer *packer)
 {

@@ -49,7 +49,7 @@ struct group *crumb_group_open(struct crumb_exchange_net *parent, const unsigned
 		crumb_group_close(group);
 		return NULL;
 	}
-	group->net = (struct crumb_exchange_net){.swap = group_swap};
+	group->net = (struct crumb_exchange_net){.swap = group_swap, .name = group->member};
 	for (unsigned r = 0; r < parent->ranks; r++) {
 		if (leader[r] != r)
 			continue;

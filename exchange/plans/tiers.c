@@ -27,19 +27,16 @@ static size_t learners_of(const struct crumb_exchange *x, unsigned rank)
 	return rank_first(x, rank + 1) - rank_first(x, rank);
 }
 
-/* Sets who leads whom: by the node's size, or as the transport says. Returns false if a node's size is no
- * use. */
-static bool find_leaders(const struct crumb_exchange *x, struct tiers *t, unsigned node_size)
+unsigned crumb_tiers_leaders(unsigned *leader, unsigned ranks, const struct crumb_exchange_net *net,
+                             unsigned node_size)
 {
-	for (unsigned r = 0; r < x->ranks; r++) {
-		t->leader[r] = node_size                  ? r / node_size * node_size
-		               : x->net && x->net->leader ? x->net->leader[r]
-		                                          : 0;
-		t->nodes += t->leader[r] == r;
+	unsigned nodes = 0;
+
+	for (unsigned r = 0; r < ranks; r++) {
+		leader[r] = node_size ? r / node_size * node_size : net && net->leader ? net->leader[r] : 0;
+		nodes += leader[r] == r;
 	}
-	for (unsigned r = 0; r < x->ranks; r++)
-		t->learners += t->leader[r] == t->leader[x->rank] ? learners_of(x, r) : 0;
-	return !node_size || x->ranks % node_size == 0;
+	return node_size && ranks % node_size ? 0 : nodes;
 }
 
 static bool allocate(struct crumb_exchange *x, struct tiers *t)
@@ -62,9 +59,12 @@ int crumb_tiers_open(struct crumb_exchange *x, const struct crumb_exchange_confi
 
 	if (!t || !(t->leader = calloc(x->ranks, sizeof *t->leader)))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
-	if (!find_leaders(x, t, config->node_size))
+	t->nodes = crumb_tiers_leaders(t->leader, x->ranks, x->net, config->node_size);
+	if (!t->nodes)
 		return refuse(why, cap, CRUMB_EINVAL, "%u ranks are no nodes of %u", x->ranks,
 		              config->node_size);
+	for (unsigned r = 0; r < x->ranks; r++)
+		t->learners += t->leader[r] == t->leader[x->rank] ? learners_of(x, r) : 0;
 	if (!allocate(x, t))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	for (size_t s = 0; s < x->slices; s++)

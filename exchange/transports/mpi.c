@@ -349,21 +349,28 @@ static bool mpi_close(struct crumb_exchange_net *net)
 	return true;
 }
 
-/* Finds the ranks of each machine: how many are on this one, and each rank's leader. */
-static void find_machines(struct mpi *mpi)
+/* Finds the ranks of each machine, by its name: how many are on this one, and each rank's leader.
+ * (MPI_Comm_split_type would wait without a deadline.) Returns false if not all ranks answer in time; MPI may
+ * then still write to name, [ranks + 1]. */
+static bool find_machines(struct mpi *mpi, char (*name)[MPI_MAX_PROCESSOR_NAME], double timeout)
 {
-	MPI_Comm local;
-	int ranks;
-	unsigned leader = mpi->net.rank;
+	const unsigned ranks = mpi->net.ranks;
+	MPI_Request request;
+	int length;
 
-	if (MPI_Comm_split_type(mpi->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local) == MPI_SUCCESS) {
-		MPI_Comm_size(local, &ranks);
-		mpi->net.local = (unsigned)ranks;
-		MPI_Bcast(&leader, 1, MPI_UNSIGNED, 0, local);
-		MPI_Comm_free(&local);
+	if (MPI_Get_processor_name(name[ranks], &length) != MPI_SUCCESS ||
+	    MPI_Iallgather(name[ranks], MPI_MAX_PROCESSOR_NAME, MPI_CHAR, name, MPI_MAX_PROCESSOR_NAME,
+	                   MPI_CHAR, mpi->comm, &request) != MPI_SUCCESS ||
+	    await(&request, timeout))
+		return false;
+	mpi->net.local = 0;
+	for (unsigned r = 0; r < ranks; r++) {
+		while (strcmp(name[mpi->leader[r]], name[r]) != 0)
+			mpi->leader[r]++;
+		mpi->net.local += strcmp(name[mpi->net.rank], name[r]) == 0;
 	}
-	MPI_Allgather(&leader, 1, MPI_UNSIGNED, mpi->leader, 1, MPI_UNSIGNED, mpi->comm);
 	mpi->net.leader = mpi->leader;
+	return true;
 }
 
 /* Returns 0, or an error and a line in why, if there can be no exchange between the processes of comm. */
@@ -394,15 +401,18 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	struct mpi *mpi = calloc(1, sizeof *mpi);
 	struct peer *peer = calloc((size_t)ranks, sizeof *peer);
 	unsigned *leader = calloc((size_t)ranks, sizeof *leader);
-	if (!mpi || !peer || !leader) {
+	char(*name)[MPI_MAX_PROCESSOR_NAME] = calloc((size_t)ranks + 1, sizeof *name);
+	if (!mpi || !peer || !leader || !name) {
 		free(mpi);
 		free(peer);
 		free(leader);
+		free(name);
 		return refuse(why, cap, CRUMB_EMEMORY, "out of memory");
 	}
 	if (MPI_Comm_idup(comm, &mpi->comm, &request) != MPI_SUCCESS || await(&request, timeout)) {
 		free(peer);
 		free(leader); /* mpi stays: MPI may still write to it */
+		free(name);
 		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
 	}
 	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
@@ -418,7 +428,12 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	                                       .swap = mpi_swap,
 	                                       .leave = mpi_leave,
 	                                       .close = mpi_close};
-	find_machines(mpi);
+	if (!find_machines(mpi, name, timeout)) {
+		free(peer);
+		free(leader); /* name stays, and mpi's communicator */
+		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
+	}
+	free(name);
 	*net = &mpi->net;
 	return 0;
 }

@@ -14,22 +14,27 @@ def close(a, b, within=1e-6):
 
 for line in open(sys.argv[1]):
     row = json.loads(line)
-    nodes, seconds, plan = row["nodes"], row["seconds"], row["plan"]
+    nodes, together, seconds, plan = row["nodes"], row["ranks"], row["seconds"], row["plan"]
+    ranks = nodes * together
     if plan == "all-reduce":
         plain = row
-    known = {"all-reduce": 2 * (nodes - 1) / nodes * row["up_bytes"], "gather": (nodes - 1) * row["up_bytes"],
-             "server": (nodes - 1) * (row["up_bytes"] + row["down_bytes"])}
+    known = {"all-reduce": 2 * (ranks - 1) / ranks * row["up_bytes"],
+             "gather": together * (ranks - together) * row["up_bytes"],
+             "server": (ranks - together) * (row["up_bytes"] + row["down_bytes"]),
+             "tiers": (nodes - 1) * row["up_bytes"]}
     if plan in known:
         close(row["port_bytes"], known[plan], 1e-6)
     else:
-        assert plan == "shard"
-        share = row["port_bytes"] / (nodes - 1) / (row["up_bytes"] + row["down_bytes"])
-        assert 0.999 / nodes < share < (1.01 if nodes == 4 else 1.11) / nodes, share
+        assert plan in ("shard", "tiers-shard")
+        owners = ranks if plan == "shard" else nodes
+        others = together * (ranks - together) if plan == "shard" else nodes - 1
+        share = row["port_bytes"] / others / (row["up_bytes"] + row["down_bytes"])
+        assert 0.999 / owners < share < (1.01 if owners < 9 else 1.25) / owners, share
     close(row["dense_bytes"], 4 * PARAMETERS)
     close(seconds["compute"], row["batch"] / 256)
     close(seconds["wire"], 8 * row["port_bytes"] / row["link"])
     close(row["step"], sum(seconds.values()))
-    close(row["samples_per_second"], nodes * row["gpus"] * row["batch"] / row["step"])
+    close(row["samples_per_second"], ranks * row["gpus"] * row["batch"] / row["step"])
     close(row["speedup"], plain["step"] / row["step"])
     assert seconds[row["binds"]] == max(seconds.values())
     assert (seconds["codec"] > 0) == (plan != "all-reduce")
@@ -49,10 +54,11 @@ for line in open(sys.argv[1]):
         close(row["up_bytes"], 4 * PARAMETERS + (0 if plan == "all-reduce" else 32 * SLICES))
     if row["codec"] == "twobit":
         close(row["up_bytes"], PARAMETERS / 4, 0.01)
-    if row["codec"] == "terngrad:shared=1" and plan != "gather":
+    if row["codec"] == "terngrad:shared=1" and plan not in ("gather", "tiers", "all-reduce"):
         body = PARAMETERS - 4097000 + 8192  # the classifier comes down raw
-        close(row["down_bytes"], math.ceil(math.log2(2 * nodes + 1)) / 8 * body + 4 * 4097000, 0.01)
-    elif plan != "gather" and plan != "all-reduce":
+        summed = nodes if plan == "tiers-shard" else ranks
+        close(row["down_bytes"], math.ceil(math.log2(2 * summed + 1)) / 8 * body + 4 * 4097000, 0.01)
+    elif plan not in ("gather", "tiers", "all-reduce"):
         close(row["down_bytes"], 4 * PARAMETERS, 0.001)
     else:
         assert row["down_bytes"] == 0
@@ -62,6 +68,11 @@ check "JSON" $plan --nodes 128 --link 100G --gpus 2 --inside 100G -c raw -c twob
 cp stdout rows
 holds "a line each: two links, two sizes, all-reduce and twelve ways" test "$(wc -l <rows)" = 52
 check "they agree" "$PYTHON" laws.py rows
+check "JSON of nodes" $plan --nodes 16 --ranks 4 --inside 100G -c raw -c twobit -c terngrad:shared=1 --plan gather \
+	--plan shard --plan server --plan tiers --plan tiers-shard --json
+cp stdout rows
+holds "a line each: two sizes, all-reduce and fifteen ways" test "$(wc -l <rows)" = 32
+check "they agree" "$PYTHON" laws.py rows
 
 # field NAME: of the last line in stdout.
 field() { tail -1 stdout | sed "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/"; }
@@ -69,6 +80,8 @@ field() { tail -1 stdout | sed "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/"; }
 # ---- what is chosen ----
 check "two nodes" $CRUMB plan -m vgg-a --nodes 2 --link 100M --compute 1s -c adacomp --json
 holds "the fastest plan: gather" test "$(field plan)" = gather
+check "nodes of ranks" $CRUMB plan -m vgg-a --nodes 2 --ranks 4 --link 100M --compute 1s -c adacomp --json
+holds "the fastest plan: tiers" test "$(field plan)" = tiers
 check "many nodes" $CRUMB plan -m vgg-a --nodes 500 --link 100M --compute 1s -c half --json
 holds "the fastest plan: shard" test "$(field plan)" = shard
 holds "the wire binds" test "$(field binds)" = wire
@@ -101,6 +114,7 @@ refused 2 'there is no network "lenot"' $plan -m lenot
 refused 2 'there is no plan "ring"' $plan --plan ring
 refused 2 "it takes no file: x" $plan x
 refused 2 "--nodes takes 1 to" $plan --nodes 0
+refused 2 "--ranks takes 1 to" $plan --ranks 0
 refused 2 "--gpus takes 1 to" $plan --gpus 100001
 refused 2 "--batch takes a whole number" $plan --batch 1.5
 for rate in 1Gb/s G -1G 0x10G 1e400G nan inf "" "1 G" 1..5G; do

@@ -148,6 +148,34 @@ static void save_and_load(void)
 	crumb_exchange_close(again);
 }
 
+/* A rank that begins to open and stays away costs the others the timeout, no more. It then does what they
+ * have waited for, so that MPI can end. */
+static void half_opened(void)
+{
+	const struct crumb_exchange_slice slice = {N, 0, "fc"};
+	const struct crumb_exchange_options options = {.timeout = 1};
+	static char name[5][MPI_MAX_PROCESSOR_NAME];
+	struct crumb_exchange *x;
+	char why[CRUMB_EXCHANGE_WHY_MAX];
+	MPI_Comm copy;
+	MPI_Request request;
+
+	if (rank == 2) {
+		require(MPI_Comm_idup(MPI_COMM_WORLD, &copy, &request) == MPI_SUCCESS);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	} else {
+		require(crumb_exchange_open_mpi(&x, MPI_COMM_WORLD, &slice, 1, &options, why, sizeof why) ==
+		        CRUMB_EPEER);
+		require(!x && !strcmp(why, "not all ranks open the exchange within 1 s"));
+	}
+	MPI_Barrier(MPI_COMM_WORLD);
+	if (rank == 2) {
+		MPI_Iallgather(name[4], MPI_MAX_PROCESSOR_NAME, MPI_CHAR, name, MPI_MAX_PROCESSOR_NAME,
+		               MPI_CHAR, copy, &request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction mine = {.sa_handler = take}, kept;
@@ -167,6 +195,7 @@ int main(int argc, char **argv)
 	errors();
 	another_after_a_failure();
 	save_and_load();
+	half_opened();
 	for (int i = 0; i < SIGNALS; i++) {
 		sigaction(signals[i], NULL, &kept);
 		require(kept.sa_handler == take);

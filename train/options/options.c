@@ -127,8 +127,9 @@ static const struct option table[] = {
          "keeps there what it takes to go on: weights, optimizer, packers; the two newest stay", NULL,
          FILE_NAME, FIELD(checkpoint), 0, 0},
         {"every", "N", "epochs from one checkpoint to the next", "1", COUNT, FIELD(every), 1, 1e6},
-        {"resume", NULL, "goes on from the newest checkpoint, and cuts the log back to it", NULL, FLAG,
-         FIELD(resume), 0, 0},
+        {"resume", NULL,
+         "goes on from the newest checkpoint, also of other ranks or learners, and cuts the log back to it",
+         NULL, FLAG, FIELD(resume), 0, 0},
         {"estimate", NULL,
          "prints --batch and --compute of one learner for crumb plan, under mpirun --nodes, --link and "
          "--latency, too, and ends",
@@ -335,8 +336,9 @@ static bool is_free(size_t offset, size_t codec)
 	if (offset == FIELD(threads) || offset == FIELD(timeout) || offset == FIELD(probe) ||
 	    offset == FIELD(learner_batch)) /* --batch follows from it */
 		return true;
-	return codec != OPTIONS_OF_RANKS && (offset == FIELD(epochs) || offset == FIELD(every) ||
-	                                     offset == FIELD(resume) || offset == FIELD(estimate));
+	return codec != OPTIONS_OF_RANKS &&
+	       (offset == FIELD(epochs) || offset == FIELD(every) || offset == FIELD(resume) ||
+	        offset == FIELD(estimate) || offset == FIELD(learners) || offset == FIELD(node_size));
 }
 
 /* Writes the codec's text, or with OPTIONS_OF_RANKS those of all codecs. */

@@ -70,8 +70,9 @@ enum options_result options_parse(struct options *options, int argc, char **argv
 size_t options_cpus(void);
 
 /* Writes the options on which a step with the codec of this index depends, a line each as they may be typed,
- * or "no --flat": runs of equal texts and the same --epochs are equal. With OPTIONS_OF_RANKS it writes those
- * on which ranks have to agree: all codecs, and what else a run may change when it goes on. */
+ * or "no --flat": runs of equal texts, --epochs, --learners and --node-size are equal, and one may go on as
+ * another of equal text. With OPTIONS_OF_RANKS it writes those on which ranks have to agree: all codecs, and
+ * what else a run may change when it goes on. */
 #define OPTIONS_OF_RANKS SIZE_MAX
 void options_describe(const struct options *options, size_t codec, char *text, size_t cap);
 

@@ -240,6 +240,18 @@ int log_done(struct log *log, const char *codec, const struct report *run, char 
 	return end_line(log, why, cap);
 }
 
+int log_divided(struct log *log, const char *codec, size_t epoch, size_t step, size_t learners,
+                unsigned ranks, char *why, size_t cap)
+{
+	FILE *to = log->file;
+	if (!to)
+		return 0;
+	put_head(log, "divided", codec);
+	fprintf(to, ", \"epoch\": %zu, \"step\": %zu, \"from\": {\"ranks\": %u, \"learners\": %zu}", epoch,
+	        step, ranks, learners);
+	return end_line(log, why, cap);
+}
+
 int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap)
 {
 	FILE *to = log->file;

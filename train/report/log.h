@@ -39,6 +39,9 @@
  * a second and latency in seconds, null: none; and script, a --codec that takes the run's steps as they were
  * until now.
  *
+ * A "divided" event says that the run goes on, after this epoch and step, with another number of ranks or
+ * learners: from: ranks, learners, before.
+ *
  * SPDX-License-Identifier: MIT */
 #ifndef LOG_H
 #define LOG_H
@@ -70,6 +73,8 @@ int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, con
               const struct layer_probe *layer, size_t layers, char *why, size_t cap);
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap);
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);
+int log_divided(struct log *log, const char *codec, size_t epoch, size_t step, size_t learners,
+                unsigned ranks, char *why, size_t cap);
 int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap);
 /* Logs that the run ended at this step; ignores errors. */
 void log_failed(struct log *log, const char *codec, size_t step, const char *reason);

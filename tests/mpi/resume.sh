@@ -1,0 +1,90 @@
+# A run that ranks were killed in and that a launcher has begun again ends as an unbroken one, to the bit; so does one
+# that goes on with its learners on another number of ranks. SPDX-License-Identifier: MIT
+. "$SOURCE/tests/mpi/mpirun.sh"
+if [ -z "${CRUMB_TRAIN:-}" ]; then
+	echo "skipped: no crumb-train here"
+	exit 77
+fi
+cat >strip.py <<'END'
+import json, sys
+for line in open(sys.argv[1]):
+    event = json.loads(line)
+    if event["event"] in ("epoch", "done"):
+        for key in "seconds", "ranks", "rank", "link":
+            del event[key]
+        print(json.dumps(event))
+END
+
+# ---- other ranks ----
+for plan in gather "shard --down twobit:threshold=auto" "server --local-steps 3 --optimizer adam --lr 0.002"; do
+	set -- --data digits:500 --batch 100 --learners 4 --codec 'conv=adacomp;fc=terngrad;bias=raw'
+	# shellcheck disable=SC2086 # a list
+	set -- "$@" --plan $plan
+	check "$plan, unbroken" "$CRUMB_TRAIN" "$@" --epochs 6 --log whole
+	rm -rf there log log.*
+	check "$plan, two epochs on 4 ranks" ranks 4 "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint there --log log
+	check "two on 2" ranks 2 "$CRUMB_TRAIN" "$@" --epochs 4 --checkpoint there --log log --resume
+	holds "who owed is said" \
+		grep -qx '  4 learners on 4 ranks go on as 4 on 2: what is owed is divided anew' stderr
+	holds "no file of other ranks stays" test "$(ls there | grep -c 'rank[23]')" = 0
+	check "one on 5" ranks 5 "$CRUMB_TRAIN" "$@" --epochs 5 --checkpoint there --log log --resume
+	check "and one alone" "$CRUMB_TRAIN" "$@" --epochs 6 --checkpoint there --log log --resume
+	python3 strip.py whole >want
+	python3 strip.py log >got
+	holds "$plan: the same numbers" cmp want got
+done
+rm there/epoch0000006-rank0 there/epoch0000005-rank3
+lost='there/epoch0000005-rank3: No such file or directory; each of 5 ranks has left a file of what it owes'
+refused 1 "$lost" "$CRUMB_TRAIN" "$@" --epochs 6 --checkpoint there --log log --resume
+
+# ---- other learners, and other nodes ----
+set -- --data digits:500 --batch 96 --codec adacomp --plan tiers-shard --down twobit:threshold=auto --checkpoint nodes
+check "2 nodes of 2" ranks 4 "$CRUMB_TRAIN" "$@" --learners 4 --node-size 2 --epochs 2
+check "1 of 2" ranks 2 "$CRUMB_TRAIN" "$@" --learners 2 --node-size 2 --epochs 3 --resume
+check "4 of 2" ranks 8 "$CRUMB_TRAIN" "$@" --learners 8 --node-size 2 --epochs 4 --resume
+holds "are said" grep -qx '  2 learners on 2 ranks go on as 8 on 8: what is owed is divided anew' stderr
+
+# ---- killed and begun again: a random rank at random moments, drawn from seed 1, while the launcher's loop runs ----
+set -- --data digits:600 --batch 60 --learners 4 --epochs 16 --codec adacomp --optimizer adam --lr 0.002
+for plan in gather tiers; do
+	check "$plan, unbroken" ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint whole-$plan --log whole-$plan.log
+	rm -f began
+	(until ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint parts-$plan --log parts.log --resume --timeout 5
+	do
+		echo again >>began
+	done) >loop 2>&1 &
+	loop=$!
+	python3 -c 'import random
+random.seed(1)
+for _ in range(1000): print(f"{random.uniform(0.3, 1.5):.2f} {random.randrange(4)}")' >moments
+	killed=0
+	while [ $killed -lt 3 ] && kill -0 $loop 2>/dev/null && read -r moment victim; do
+		sleep "$moment"
+		for process in $(pgrep -f "^[^ ]*/crumb-train .*parts-$plan "); do
+			tr '\0' '\n' 2>/dev/null <"/proc/$process/environ" | grep -qx "OMPI_COMM_WORLD_RANK=$victim" &&
+				kill -9 "$process" && killed=$((killed + 1))
+		done
+	done <moments
+	wait $loop
+	holds "$plan: the loop ends well" test $? = 0
+	holds "$plan: $killed were killed" test $killed -ge 2
+	holds "$plan: it began again" test "$(wc -l <began)" -ge 2
+	python3 strip.py whole-$plan.log >want
+	python3 strip.py parts.log >got
+	holds "$plan: the same numbers" cmp want got
+	for rank in 0 1 2 3; do
+		python3 - whole-$plan parts-$plan $rank >stdout 2>stderr <<'END'
+import struct, sys
+def blocks(folder):
+    data, at, found = open(f"{folder}/epoch0000016-rank{sys.argv[3]}", "rb").read()[:-4], 8, []
+    while at < len(data):
+        size, = struct.unpack_from("<Q", data, at)
+        found.append(data[at + 8:at + 8 + size])
+        at += 8 + size
+    return found[:2] + found[3:]  # the third one is a report, with seconds
+assert blocks(sys.argv[1]) == blocks(sys.argv[2])
+END
+		holds "$plan: the same weights and packers of rank $rank" test $? = 0
+	done
+done
+finish
