@@ -95,6 +95,8 @@ class Packers(unittest.TestCase):
             with self.subTest(spec=spec):
                 total = np.zeros(N, "f4")
                 for gradient in gradients():
+                    if packer.velocity is not None:
+                        total += np.asarray(packer.velocity) * packer.codec.values["momentum"]
                     total += gradient - unpack(pack([packer], [gradient])[0])
                 np.testing.assert_allclose(np.asarray(packer.residual), total, atol=1e-5)
 
