@@ -6,7 +6,7 @@ const CONFIG = {
 	responsive: true, displaylogo: false,
 	modeBarButtonsToRemove: ["pan2d", "select2d", "lasso2d", "zoomIn2d", "zoomOut2d", "autoScale2d"],
 };
-const plots = () => document.querySelectorAll("figure > div");
+const plots = () => document.querySelectorAll("figure > div:last-child");
 
 // Plotly is packed by gzip and base64: a script of its own, since the page's policy names it by its hash.
 async function unpackPlotly() {

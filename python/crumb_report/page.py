@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from dataclasses import dataclass, field
 from html import escape
 from importlib.resources import files
@@ -58,7 +59,7 @@ def _cell(value: Cell, digits: int, swatch: str = "") -> str:
     if value is None:
         return "<td>–</td>"
     if isinstance(value, str):
-        return f"<td>{swatch}{_text(value)}</td>"
+        return f"<td>{swatch}{'<wbr>'.join(map(_text, re.split('(?<=[,;])', value)))}</td>"
     return f'<td class="number" data-value="{value!r}">{_number(value, digits)}</td>'
 
 
@@ -78,15 +79,17 @@ def _table(table: Table) -> str:
 
 
 def _figure(number: int, figure: Figure) -> str:
-    """The title, which is HTML so that it may break into lines, and the place for the rest."""
+    """The title and the key, which are HTML so that they may break into lines, and the place for the rest."""
     layout = figure["layout"]
-    return (f'<figure><figcaption>{layout["title"]["text"]}</figcaption>'
+    key = "".join(f'<span><i style="color:{trace["marker"]["color"]}">■</i>{trace["name"]}</span>'
+                  for trace in figure["data"]) if layout["showlegend"] else ""
+    return (f'<figure><figcaption>{layout["title"]["text"]}</figcaption>{key and f"<div class=key>{key}</div>"}'
             f'<div id="figure{number}" style="min-height:{layout["height"]}px"></div></figure>')
 
 
 def _untitled(figure: Figure) -> Figure:
     layout = {key: value for key, value in figure["layout"].items() if key != "title"}
-    return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 12}}}
+    return {**figure, "layout": {**layout, "margin": {**layout["margin"], "t": 12}, "showlegend": False}}
 
 
 def _section(section: Section, figures: list[Figure]) -> str:

@@ -98,7 +98,7 @@ def _against_links(rows: list[Row], names: list[str], title: str) -> Figure:
         even = _break_even(own) if plain else None
         if even and plain:
             traces.append(curve(i, name, [even], [_plain_step(plain, even)], "breaks even at %{x:.3s}b/s",
-                                mode="markers", marker={"symbol": "x", "size": 9, "color": colour(i)}))
+                                mode="markers", marker={"symbol": "x", "size": 11, "color": colour(i)}))
     asked = sorted({row.link for row in rows if not row.swept})
     marks = [{"type": "line", "x0": link, "x1": link, "y0": 0, "y1": 1, "yref": "paper",
               "line": {"color": GREY, "width": 1, "dash": "dot"}} for link in asked]
@@ -120,7 +120,9 @@ def _pays(row: Row) -> str:
         return ""
     if row.pays_above:
         return f"above {row.pays_above / 1e9:.3g}"
-    return "always" if math.isinf(row.pays_below) else f"below {row.pays_below / 1e9:.3g}" if row.pays_below else "never"
+    if math.isinf(row.pays_below):
+        return "always"
+    return f"below {row.pays_below / 1e9:.3g}" if row.pays_below else "never"
 
 
 def _table(rows: list[Row], names: list[str]) -> Table:
@@ -137,7 +139,7 @@ def _table(rows: list[Row], names: list[str]) -> Table:
 
 def sections(rows: list[Row]) -> list[Section]:
     names, asked = names_of(rows), [row for row in rows if not row.swept]
-    made = Section("Would it help?", "By the closed form of doc/PLAN.md, with the speed of codecs where crumb plan ran. "
+    made = Section("Would it help?", "By the closed form of doc/PLAN.md, with the codecs' speed where crumb plan ran. "
                    "The thick grey curve is plain all-reduce. A cross marks the link at which a codec breaks even. "
                    "Dotted: the links asked about.")
     clusters = list(dict.fromkeys((row.model, row.nodes) for row in rows))
@@ -150,7 +152,7 @@ def sections(rows: list[Row]) -> list[Section]:
         if len({row.nodes for row in own}) > 1:
             made.parts.append(_against_nodes(own, names, f"{model} at {link / 1e9:g} Gb/s"))
     last = asked[-1] if asked else rows[-1]
-    step = [row for row in rows if (row.model, row.nodes, row.link) == (last.model, last.nodes, last.link)]
+    step = [row for row in asked or rows if (row.model, row.nodes, row.link) == (last.model, last.nodes, last.link)]
     parts = {term: (fill, [1000 * row.seconds[term] for row in step]) for term, fill in TERMS.items()}
     bars = [row.plan if row.plan == PLAIN else f"{row.codec}, {row.plan}" for row in step]
     made.parts += [_table(asked or rows, names),

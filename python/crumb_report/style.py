@@ -34,13 +34,23 @@ def short(text: str, most: int = 22) -> str:
     return text if len(text) <= most else text[:most - 1] + "…"
 
 
+def _spread(traces: list[dict[str, Any]], key: str) -> float:
+    """Returns by which factor positive values differ."""
+    values = [value for trace in traces for value in trace[key] if isinstance(value, (int, float)) and value > 0]
+    return max(values) / min(values) if values else 1.0
+
+
 def axis(title: str, log: bool = False, **more: Any) -> dict[str, Any]:
-    ticks = {"type": "log", "exponentformat": "SI", "minexponent": 4} if log else {"rangemode": "tozero"}
-    return {"title": {"text": title}, "automargin": True, "zeroline": False, **ticks, **more}
+    kind = {"type": "log", "exponentformat": "SI", "minexponent": 4} if log else {"rangemode": "tozero"}
+    return {"title": {"text": title}, "automargin": True, "zeroline": False, "ticks": "outside", "ticklen": 4, **kind,
+            **more}
 
 
 def figure(title: str, traces: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], height: int = 340,
            **layout: Any) -> Figure:
+    for key, of in ("x", x), ("y", y):
+        if of.get("type") == "log":  # labels at 1, 2 and 5, or at powers of ten only
+            of["dtick"] = "D2" if _spread(traces, key) < 2000 else 1
     return {"data": traces, "layout": {
         "title": {"text": label(title), "font": {"size": 15}, "x": 0.02, "xanchor": "left"}, "xaxis": x, "yaxis": y,
         "height": height, "margin": {"l": 56, "r": 16, "t": 40, "b": 48}, "showlegend": False, "hovermode": "closest",

@@ -78,7 +78,7 @@ def _summary(runs: list[Run]) -> Table:
         [run.label, *(run.settings.get(key) for key in ("model", "data", "learners", "batch", "seed")),
          _last(run, lambda e: e.number), _percent(_last(run, lambda e: e.error)), _last(run, lambda e: e.test_loss),
          _last(run, lambda e: e.loss), (_last(run, lambda e: e.bytes) or 0) / size, _last(run, lambda e: e.ratio),
-         _last(run, lambda e: e.residual), _last(run, lambda e: e.wall), sum(e.skipped for e in run.epochs),
+         _last(run, lambda e: e.residual), _last(run, lambda e: e.wall), sum(e.skipped for e in run.epochs) or None,
          run.state] for run in runs]
     used = [i for i in range(len(head)) if any(row[i] is not None for row in rows)]
     return Table([head[i] for i in used], [[row[i] for i in used] for row in rows], list(range(len(runs))))
