@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/report_page.h"
+#include "measure/program.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -74,6 +75,6 @@ int report_page_end(pid_t process)
 	int status;
 	while (waitpid(process, &status, 0) < 0)
 		if (errno != EINTR)
-			return EXIT_FAILURE;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILURE;
+			return STATUS_FAILED;
+	return WIFEXITED(status) && WEXITSTATUS(status) <= STATUS_USAGE ? WEXITSTATUS(status) : STATUS_FAILED;
 }

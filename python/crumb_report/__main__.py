@@ -10,18 +10,19 @@ from .runs import Run, is_log, is_stats, label_runs, run_of_stats, runs_of_log
 
 
 def write(path: str, text: str) -> None:
-    """Writes a file that appears when it is whole; until then the one that it replaces stays."""
-    new = f"{path}.{os.getpid()}.new"
+    """Writes a file that appears when it is whole; until then the one that it replaces stays. A pipe or a device is
+    written in place."""
+    target = os.path.realpath(path)
+    in_place = os.path.exists(target) and not os.path.isfile(target)
+    new = target if in_place else f"{target}.{os.getpid()}.new"
     try:
-        try:
-            with open(new, "w", encoding="utf-8") as file:
-                file.write(text)
-            os.replace(new, path)
-        except OSError:
-            if os.path.exists(new):
-                os.remove(new)
-            raise
+        with open(new, "w", encoding="utf-8") as file:
+            file.write(text)
+        if not in_place:
+            os.replace(new, target)
     except OSError as error:
+        if not in_place and os.path.exists(new):
+            os.remove(new)
         refuse(path, error.strerror or "cannot be written")
 
 

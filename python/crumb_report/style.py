@@ -49,8 +49,8 @@ def axis(title: str, log: bool = False, **more: Any) -> dict[str, Any]:
 def figure(title: str, traces: list[dict[str, Any]], x: dict[str, Any], y: dict[str, Any], height: int = 340,
            **layout: Any) -> Figure:
     for key, of in ("x", x), ("y", y):
-        if of.get("type") == "log":  # labels at 1, 2 and 5, or at powers of ten only
-            of["dtick"] = "D2" if _spread(traces, key) < 2000 else 1
+        if of.get("type") == "log" and (spread := _spread(traces, key)) > 8:
+            of["dtick"] = "D2" if spread < 2000 else 1  # labels at 1, 2 and 5, or at powers of ten only
     return {"data": traces, "layout": {
         "title": {"text": label(title), "font": {"size": 15}, "x": 0.02, "xanchor": "left"}, "xaxis": x, "yaxis": y,
         "height": height, "margin": {"l": 56, "r": 16, "t": 40, "b": 48}, "showlegend": False, "hovermode": "closest",
