@@ -38,11 +38,12 @@ def draw(panels, x_title, x_log=False, y_log=False, marks=None):
         axes.update(own_axes)
         titles.append(title)
         for name, points in [*curves.items(), *marks.items()]:
-            points, crosses = sorted(points), name in marks and name not in curves
+            x, y = zip(*sorted(points))
+            crosses = name in marks and name not in curves
             more = {"mode": "markers", "marker": {"symbol": "x", "size": 8, "color": "#444444"}} if crosses else {}
             place = {"xaxis": f"x{number + 1}", "yaxis": f"y{number + 1}"} if number else {}
-            traces.append(curve(labels.index(name), name.replace("`", ""), [x for x, _ in points], [y for _, y in points], "",
-                                legendgroup=name, showlegend=name not in seen, **place, **more))
+            traces.append(curve(labels.index(name), name.replace("`", ""), x, y, "", legendgroup=name,
+                                showlegend=name not in seen, **place, **more))
             seen.add(name)
     high = (TOP + HEIGHT + BOTTOM) * ((len(panels) + 1) // 2)
     legend = {"x": 0, "y": 0, "xanchor": "left", "yanchor": "top", "traceorder": "normal"}

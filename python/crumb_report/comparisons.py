@@ -32,7 +32,7 @@ def sections(lines: list[Line]) -> list[Section]:
         traces.append({
             "type": "scatter", "mode": "markers", "name": label(name), "x": [row[2] for row in drawn], "meta": i,
             "y": [row[3] for row in drawn], "marker": marker(i, 9), "customdata": [label(row[1]) for row in drawn],
-            "hovertemplate": "%{y:.3g} of the squared norm<br>%{x:.4g} bits an element<br>%{customdata}"
+            "hovertemplate": "%{y:.3~g} of the squared norm<br>%{x:.4~g} bits an element<br>%{customdata}"
                              "<extra>%{fullData.name}</extra>"})
     drawn_figure = figure("Error against rate", traces, axis("Bits an element, whole frames", True),
                           axis("Squared error / squared norm", True, exponentformat="power"), 480)

@@ -89,7 +89,7 @@ def _plain_curve(rows: list[Row], axis_of: str, value: Callable[[Row], float], h
 
 def _against_links(rows: list[Row], names: list[str], title: str) -> Figure:
     plain = next((row for row in rows if row.plan == PLAIN), None)
-    hover = "%{y:.3s}s a step<br>%{x:.3s}b/s"
+    hover = "%{y:.3~s}s a step<br>%{x:.3~s}b/s"
     traces = [_plain_curve(rows, "link", lambda row: row.step, hover)]
     for i, name in enumerate(names):
         own = _fastest([row for row in rows if row.codec == name and row.plan != PLAIN], "link")
@@ -97,7 +97,7 @@ def _against_links(rows: list[Row], names: list[str], title: str) -> Figure:
                             mode="lines", customdata=[label(row.plan) for row in own]))
         even = _break_even(own) if plain else None
         if even and plain:
-            traces.append(curve(i, name, [even], [_plain_step(plain, even)], "breaks even at %{x:.3s}b/s",
+            traces.append(curve(i, name, [even], [_plain_step(plain, even)], "breaks even at %{x:.3~s}b/s",
                                 mode="markers", marker={"symbol": "x", "size": 11, "color": colour(i)}))
     asked = sorted({row.link for row in rows if not row.swept})
     marks = [{"type": "line", "x0": link, "x1": link, "y0": 0, "y1": 1, "yref": "paper",
@@ -107,7 +107,7 @@ def _against_links(rows: list[Row], names: list[str], title: str) -> Figure:
 
 
 def _against_nodes(rows: list[Row], names: list[str], title: str) -> Figure:
-    hover = "%{y:.3s} samples a second<br>%{x} nodes"
+    hover = "%{y:.3~s} samples a second<br>%{x} nodes"
     traces = [_plain_curve(rows, "nodes", lambda row: row.speed, hover)]
     for i, name in enumerate(names):
         own = _fastest([row for row in rows if row.codec == name and row.plan != PLAIN], "nodes")

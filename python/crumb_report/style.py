@@ -73,7 +73,7 @@ def stacked(title: str, rows: Sequence[str], parts: Mapping[str, tuple[str, Numb
     """A bar a row, of parts: by name their colour and a number a row."""
     traces = [{"type": "bar", "orientation": "h", "name": label(name), "y": list(range(len(rows))), "x": list(numbers),
                "marker": {"color": fill}, "customdata": [label(row) for row in rows],
-               "hovertemplate": f"%{{x:.4g}} {unit} {label(name)}<extra>%{{customdata}}</extra>"}
+               "hovertemplate": f"%{{x:.4~g}} {unit} {label(name)}<extra>%{{customdata}}</extra>"}
               for name, (fill, numbers) in parts.items()]
     ticks = {"tickmode": "array", "tickvals": list(range(len(rows))), "ticktext": [label(short(row)) for row in rows]}
     return figure(title, traces, axis(f"{title} ({unit})"),

@@ -42,7 +42,7 @@ def _size(runs: list[Run]) -> tuple[float, str]:
 
 def _curves(runs: list[Run], title: str, x: Axis, y: Axis) -> Figure:
     """A figure of a curve a run."""
-    hover = f"%{{y:.4g}}{y.unit}<br>%{{x:.5g}}{x.unit}"
+    hover = f"%{{y:.4~g}}{y.unit}<br>%{{x:.5~g}}{x.unit}"
     traces = [curve(i, run.label, [x.value(epoch) for epoch in run.epochs], [y.value(epoch) for epoch in run.epochs],
                     hover) for i, run in enumerate(runs)]
     return figure(title, traces, axis(x.title, x.log), axis(y.title, y.log))
@@ -94,7 +94,7 @@ def _by_kind(runs: list[Run]) -> Optional[tuple[Figure, Table]]:
     low, high = min(drawn) / 2, max(drawn) * 1.5
     traces = [{"type": "bar", "name": label(run.label), "x": [label(kind) for kind in kinds], "meta": i,
                "y": [ratios.get(kind) for kind in kinds], "marker": {"color": colour(i)},
-               "hovertemplate": "%{y:.4g} times smaller<br>%{x}<extra>%{fullData.name}</extra>"}
+               "hovertemplate": "%{y:.4~g} times smaller<br>%{x}<extra>%{fullData.name}</extra>"}
               for i, (run, ratios) in enumerate(zip(runs, last))]
     drawn_figure = figure("Ratio by kind of layer", traces, {"automargin": True},
                           axis("Dense f32 bytes / bytes sent", True, range=[log10(low), log10(high)]), barmode="group")
