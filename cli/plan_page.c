@@ -4,7 +4,7 @@
 #include "cli/plan_page.h"
 #include "cli/plan_print.h"
 #include "measure/program.h"
-#include "measure/report_page.h"
+#include "page/report_page.h"
 
 #include <errno.h>
 #include <math.h>

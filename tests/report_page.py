@@ -19,6 +19,7 @@ from browser import chromium  # noqa: E402
 
 HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1><a href='javascript:hacked=1'>\u2028%{x}&lt;\""
 CODECS = ["raw", "adacomp:bin=50", "terngrad", HOSTILE]
+NAMES = [codec.replace("\u2028", "?") for codec in CODECS]  # as they are shown
 EPOCHS = 4
 passed = failed = 0
 
@@ -49,13 +50,14 @@ def column(of, title):
 
 TABLES = """return [...document.querySelectorAll("table")].map((table) => ({
 	head: [...table.tHead.rows[0].cells].map((cell) => cell.textContent),
-	rows: [...table.tBodies[0].rows].map((row) => [...row.cells].map((c) => c.dataset.value ?? c.textContent)) }))"""
+	rows: [...table.tBodies[0].rows].map((row) => [...row.cells].map((c) => c.dataset.value ?? c.textContent))
+}))"""
 FIGURES = """return [...document.querySelectorAll("figure")].map((figure) => ({
 	title: figure.querySelector("figcaption").textContent,
 	data: figure.lastChild.data.map(({ name, x, y, meta, visible }) => ({ name, x, y, meta, visible })),
 	back: figure.lastChild._fullLayout.paper_bgcolor, drawn: figure.querySelectorAll("svg path").length }))"""
-HOVER = """const plot = document.querySelectorAll("figure")[arguments[0]].lastChild;
-Plotly.Fx.hover(plot, [{ curveNumber: 0, pointNumber: 1 }]);
+HOVER = """const plot = document.querySelector("figure").lastChild;
+Plotly.Fx.hover(plot, [{ curveNumber: arguments[0], pointNumber: 1 }]);
 return plot.querySelector(".hoverlayer").textContent"""
 
 
@@ -84,8 +86,7 @@ def look(browser, page):
 def numbers_are_the_logs(tables, figures):
     last = [event(codec, EPOCHS) for codec in CODECS]
     summary = tables[0]
-    names = [codec.replace("\u2028", "?") for codec in CODECS]
-    check([row[0][1:] for row in summary["rows"]] == names, "names of runs")
+    check([row[0][1:] for row in summary["rows"]] == NAMES, "names of runs")
     for title, key, times in [("Test error (%)", "error", 100), ("Test loss (nats)", "test_loss", 1),
                               ("Training loss (nats)", "loss", 1), ("Sent by one learner (GB)", "bytes", 1e-9),
                               ("Ratio", "ratio", 1), ("Residual norm", "residual_norm", 1)]:
@@ -123,6 +124,8 @@ def page_answers(browser):
     wait_for(browser, "document.querySelector('figure').lastChild.data[0].visible === true", "and shown")
     said = browser.execute_script(HOVER, 0)
     check("0.7813 %" in said and "2 epochs" in said, f"a point says its values and units, not {said!r}")
+    said = browser.execute_script(HOVER, 3)
+    check(NAMES[3] in said, f"a name is not read as HTML by Plotly: {said!r}")
     backs = []
     for scheme in "light", "dark":
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {

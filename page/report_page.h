@@ -13,7 +13,7 @@
  * Returns its process, which report_page_end waits for; -1 with the reason in why. */
 pid_t report_page_begin(const char *const *arguments, FILE *input, char *why, size_t cap);
 
-/* Waits. Returns STATUS_OK, STATUS_FAILED or STATUS_USAGE; crumb-report has told standard error what failed. */
+/* Waits. Returns 0, 1 (failed) or 2 (wrong usage); crumb-report has told standard error why. */
 int report_page_end(pid_t process);
 
 #endif

@@ -1,8 +1,7 @@
 /* Running crumb-report.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/report_page.h"
-#include "measure/program.h"
+#include "page/report_page.h"
 
 #include <errno.h>
 #include <spawn.h>
@@ -75,6 +74,6 @@ int report_page_end(pid_t process)
 	int status;
 	while (waitpid(process, &status, 0) < 0)
 		if (errno != EINTR)
-			return STATUS_FAILED;
-	return WIFEXITED(status) && WEXITSTATUS(status) <= STATUS_USAGE ? WEXITSTATUS(status) : STATUS_FAILED;
+			return 1;
+	return WIFEXITED(status) && WEXITSTATUS(status) <= 2 ? WEXITSTATUS(status) : 1;
 }
