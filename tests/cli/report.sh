@@ -123,6 +123,7 @@ rm -f x.html
 check "crumb plan --report" "$CRUMB" plan $cluster --link 1G --nodes 8 --report x.html
 holds "prints as many lines as without" test "$(wc -l <stdout)" = "$(wc -l <wanted)"
 holds "marks where codecs break even" grep -q 'breaks even at' x.html
+holds "lists what was asked about" test "$(grep -o '<tr><td>' x.html | wc -l)" = 3
 refused_page() { # TEXT COMMAND...: it fails, and says why; its answer is printed.
 	text=$1
 	shift
