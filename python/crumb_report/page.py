@@ -27,7 +27,7 @@ class Table:
 
 @dataclass
 class Command:
-    """A command line, and the run or file that it made."""
+    """A command line, and the runs that it made."""
     of: str
     text: str
 

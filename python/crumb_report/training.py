@@ -71,15 +71,22 @@ def _against_all(runs: list[Run], title: str, y: Axis, more: Optional[Value] = N
 
 def _summary(runs: list[Run]) -> Table:
     size, unit = _size(runs)
-    head = ["Run", "Model", "Data", "Learners", "Batch", "Seed", "Epoch", "Test error (%)", "Test loss (nats)",
-            "Training loss (nats)", f"Sent by one learner ({unit})", "Ratio", "Residual norm", "Time (s)",
-            "Skipped steps", "State"]
-    rows: list[list[Cell]] = [
-        [run.label, *(run.settings.get(key) for key in ("model", "data", "learners", "batch", "seed")),
-         _last(run, lambda e: e.number), _percent(_last(run, lambda e: e.error)), _last(run, lambda e: e.test_loss),
-         _last(run, lambda e: e.loss), (_last(run, lambda e: e.bytes) or 0) / size, _last(run, lambda e: e.ratio),
-         _last(run, lambda e: e.residual), _last(run, lambda e: e.wall), sum(e.skipped for e in run.epochs) or None,
-         run.state] for run in runs]
+    columns: dict[str, Callable[[Run], Cell]] = {
+        "Run": lambda run: run.label,
+        "Test error (%)": lambda run: _percent(_last(run, lambda e: e.error)),
+        "Test loss (nats)": lambda run: _last(run, lambda e: e.test_loss),
+        "Training loss (nats)": lambda run: _last(run, lambda e: e.loss),
+        f"Sent by one learner ({unit})": lambda run: (_last(run, lambda e: e.bytes) or 0) / size,
+        "Ratio": lambda run: _last(run, lambda e: e.ratio),
+        "Residual norm": lambda run: _last(run, lambda e: e.residual),
+        "Time (s)": lambda run: _last(run, lambda e: e.wall),
+        "Epoch": lambda run: _last(run, lambda e: e.number),
+        "State": lambda run: run.state,
+        "Skipped steps": lambda run: sum(e.skipped for e in run.epochs) or None,
+        **{key.capitalize(): lambda run, key=key: run.settings.get(key)  # type: ignore[misc]
+           for key in ("model", "data", "learners", "batch", "seed")}}
+    head = list(columns)
+    rows = [[value(run) for value in columns.values()] for run in runs]
     used = [i for i in range(len(head)) if any(row[i] is not None for row in rows)]
     return Table([head[i] for i in used], [[row[i] for i in used] for row in rows], list(range(len(runs))))
 
@@ -144,7 +151,10 @@ def sections(runs: list[Run]) -> list[Section]:
         made.append(Section("Residuals", "What learners owe: the root mean square over them of the residual's norm.", [
             _curves(runs, "Residual norm against epochs", epochs,
                     Axis("Norm of a learner's residual", "", lambda e: e.residual))]))
-    commands = [Command(run.label, run.command) for run in runs if run.command]
+    commands: dict[str, list[str]] = {}
+    for run in runs:
+        if run.command:
+            commands.setdefault(run.command, []).append(run.label)
     if commands:
-        made.append(Section("Commands", "", [*commands]))
+        made.append(Section("Commands", "", [Command(" and ".join(of), text) for text, of in commands.items()]))
     return made
