@@ -26,7 +26,7 @@ struct command {
 };
 
 extern const struct command list_command, pack_command, unpack_command, peek_command, compare_command,
-        bench_command, plan_command;
+        bench_command, plan_command, report_command;
 
 /* Returns the next option's id and its value in *value; OPTION_END when only operands are left, from
  * argv[optind] on; OPTION_BAD after a message. --help and -h print the table and end the program. */

@@ -9,7 +9,9 @@
 
 const char *const plan_names[PLANS] = {"gather", "shard", "server", "tiers", "tiers-shard"};
 
-bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes, uint64_t ranks)
+/* Writes the busiest owner's share of the network in each plan on so many nodes of so many ranks. False: not
+ * enough memory. */
+static bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes, uint64_t ranks)
 {
 	const size_t longest = crumb_plan_find(plan_names[SHARD])->longest;
 	struct crumb_slice whole[SIZES_MOST];
@@ -48,7 +50,7 @@ static void answer_cost(struct answer *answer, const struct request *r)
 	answer->samples_per_second = (double)(answer->nodes * r->ranks * r->gpus * r->batch) / answer->step;
 }
 
-struct answer answer_plain(const struct request *r, uint64_t nodes, double link)
+static struct answer answer_plain(const struct request *r, uint64_t nodes, double link)
 {
 	struct answer answer = {
 	        .codec = "raw", .plan = "all-reduce", .nodes = nodes, .link = link, .speedup = 1};
@@ -91,8 +93,10 @@ static struct answer answer_plan(const struct request *r, const struct answer *p
 	return answer;
 }
 
-void answer_codec(struct answer answer[PLANS], const struct request *r, size_t i,
-                  const struct catalogue *catalogue, const struct answer *plain, const double share[PLANS])
+/* Fills in the steps of the request's codec number i in each plan, on plain's cluster. */
+static void answer_codec(struct answer answer[PLANS], const struct request *r, size_t i,
+                         const struct catalogue *catalogue, const struct answer *plain,
+                         const double share[PLANS])
 {
 	const struct crumb_cost_frames up = catalogue_weigh(catalogue, &r->up[i], &r->sizes);
 	const struct crumb_cost_frames raw = catalogue_weigh(catalogue, NULL, &r->sizes);
@@ -103,4 +107,27 @@ void answer_codec(struct answer answer[PLANS], const struct request *r, size_t i
 		                     : catalogue_weigh_exact(catalogue, &r->up[i], &r->sizes, packing);
 		answer[plan] = answer_plan(r, plain, r->up_text[i], plan, share[plan], &up, &down, &raw);
 	}
+}
+
+bool answer_cluster(const struct request *r, const struct catalogue *catalogue, uint64_t nodes, double link,
+                    answer_taker *take, void *context)
+{
+	const struct answer plain = answer_plain(r, nodes, link);
+	double share[PLANS];
+	if (!answer_shares(share, &r->sizes, nodes, r->ranks))
+		return false;
+	take(context, &plain);
+	for (size_t i = 0; i < r->ups; i++) {
+		struct answer answer[PLANS], *fastest = answer;
+		answer_codec(answer, r, i, catalogue, &plain, share);
+		for (enum way plan = 0; plan < PLANS; plan++) {
+			if (r->plan[plan])
+				take(context, &answer[plan]);
+			if (answer[plan].step < fastest->step && (plan < TIERS || r->ranks > 1))
+				fastest = &answer[plan];
+		}
+		if (!r->any_plan)
+			take(context, fastest);
+	}
+	return true;
 }

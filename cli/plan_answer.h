@@ -27,6 +27,7 @@ struct request {
 	const char *down_text; /* NULL: exact */
 	struct policy down;
 	bool plan[PLANS], any_plan, json;
+	const char *page; /* NULL: none */
 };
 
 /* One way to exchange on one cluster. */
@@ -44,15 +45,10 @@ struct answer {
 /* Returns the bytes of the uncompressed gradient. */
 double answer_dense_bytes(const struct request *request);
 
-/* Writes the busiest owner's share of the network in each plan on so many nodes of so many ranks. False: not
- * enough memory. */
-bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes, uint64_t ranks);
-
-/* Returns the step with plain all-reduce. link: bits a second of a node's port. */
-struct answer answer_plain(const struct request *request, uint64_t nodes, double link);
-
-/* Fills in the steps of the request's codec number i in each plan, on plain's cluster. */
-void answer_codec(struct answer answer[PLANS], const struct request *request, size_t i,
-                  const struct catalogue *catalogue, const struct answer *plain, const double share[PLANS]);
+/* Calls take with every step on one cluster: with plain all-reduce, and with each codec in the plans that
+ * were named, or in its fastest one. False: not enough memory. */
+typedef void answer_taker(void *context, const struct answer *answer);
+bool answer_cluster(const struct request *request, const struct catalogue *catalogue, uint64_t nodes,
+                    double link, answer_taker *take, void *context);
 
 #endif

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
 #include "cli/plan_estimate.h"
+#include "cli/plan_page.h"
 #include "cli/plan_print.h"
 #include "measure/nearest.h"
 
@@ -24,7 +25,8 @@ enum {
 	OPTION_BATCH,
 	OPTION_DOWN,
 	OPTION_PLAN,
-	OPTION_JSON
+	OPTION_JSON,
+	OPTION_REPORT
 };
 static const struct option_info options[] = {
         {'m', "model", "NAME", "one of the networks below"},
@@ -43,40 +45,39 @@ static const struct option_info options[] = {
         {OPTION_PLAN, "plan", "NAME",
          "gather, shard, server, tiers or tiers-shard; may be repeated (the fastest)"},
         {OPTION_JSON, "json", NULL, "JSON Lines: one object a codec and plan"},
+        {OPTION_REPORT, "report", "PAGE.html",
+         "a page, too: a step's time over every link, and where codecs break even"},
         {0, NULL, NULL, NULL},
 };
 
 static const struct unit speeds[] = {{"img/s", 1}, {NULL, 0}};
 
-/* Prints all steps on one cluster: in the plans that were named, or in each codec's fastest. */
-static int answer_cluster(const struct request *r, const struct catalogue *catalogue, uint64_t nodes,
-                          double link)
+/* The answers of one cluster as they are printed. */
+struct printed {
+	const struct request *request;
+	struct answer plain, best; /* best: of all those that can be chosen */
+};
+
+static void print_answer(void *context, const struct answer *answer)
 {
-	const struct answer plain = answer_plain(r, nodes, link);
-	struct answer best = plain;
-	double share[PLANS];
-	if (!answer_shares(share, &r->sizes, nodes, r->ranks))
-		return program_fail("not enough memory");
+	struct printed *printed = context;
+	plan_print(printed->request, answer);
+	if (answer->plan[0] == 'a')
+		printed->plain = printed->best = *answer;
+	else if (answer->step < printed->best.step)
+		printed->best = *answer;
+}
+
+static int print_cluster(const struct request *r, const struct catalogue *catalogue, uint64_t nodes,
+                         double link)
+{
+	struct printed printed = {.request = r};
 	if (!r->json)
 		plan_print_head(r, nodes, link);
-	plan_print(r, &plain);
-	for (size_t i = 0; i < r->ups; i++) {
-		struct answer answer[PLANS], fastest = {.step = INFINITY};
-		answer_codec(answer, r, i, catalogue, &plain, share);
-		for (enum way plan = 0; plan < PLANS; plan++) {
-			if (r->any_plan ? !r->plan[plan] : r->ranks == 1 && plan >= TIERS)
-				continue;
-			if (r->any_plan)
-				plan_print(r, &answer[plan]);
-			if (answer[plan].step < fastest.step)
-				fastest = answer[plan];
-		}
-		if (!r->any_plan)
-			plan_print(r, &fastest);
-		best = fastest.step < best.step ? fastest : best;
-	}
+	if (!answer_cluster(r, catalogue, nodes, link, print_answer, &printed))
+		return program_fail("not enough memory");
 	if (!r->json)
-		plan_print_verdict(&best, &plain);
+		plan_print_verdict(&printed.best, &printed.plain);
 	return STATUS_OK;
 }
 
@@ -92,8 +93,10 @@ static int answer_request(const struct request *r)
 		for (size_t n = 0; n < r->node_counts && !status; n++) {
 			if (!r->json && l + n)
 				putchar('\n');
-			status = answer_cluster(r, &catalogue, r->nodes[n], r->link[l]);
+			status = print_cluster(r, &catalogue, r->nodes[n], r->link[l]);
 		}
+	if (!status && r->page)
+		status = plan_page(r, &catalogue);
 	free(catalogue.priced);
 	return status;
 }
@@ -206,6 +209,9 @@ static int read_option(struct request *r, int id, const char *value)
 		return read_plan(r, value);
 	case OPTION_JSON:
 		r->json = true;
+		return STATUS_OK;
+	case OPTION_REPORT:
+		r->page = value;
 		return STATUS_OK;
 	default:
 		return STATUS_USAGE;

@@ -67,48 +67,48 @@ static void print_text(const struct answer *a, int width)
 	       crumb_cost_binding(&a->cost), a->plan[0] == 'a' ? "" : print_pays(pays, &a->pays));
 }
 
-static void print_field(const char *name, double value)
+static void print_field(FILE *to, const char *name, double value)
 {
-	printf(", \"%s\": ", name);
-	json_double(stdout, value);
+	fprintf(to, ", \"%s\": ", name);
+	json_double(to, value);
 }
 
-static void print_json(const struct request *r, const struct answer *a)
+void plan_print_json(FILE *to, const struct request *r, const struct answer *a, bool swept)
 {
-	fputs("{\"model\": ", stdout);
-	json_string(stdout, r->model);
-	printf(", \"nodes\": %" PRIu64 ", \"ranks\": %" PRIu64 ", \"gpus\": %" PRIu64 ", \"batch\": %" PRIu64,
-	       a->nodes, r->ranks, r->gpus, r->batch);
-	print_field("link", a->link);
-	print_field("latency", r->latency);
-	fputs(", \"codec\": ", stdout);
-	json_string(stdout, a->codec);
-	fputs(", \"plan\": ", stdout);
-	json_string(stdout, a->plan);
-	print_field("dense_bytes", answer_dense_bytes(r));
-	print_field("up_bytes", round(a->up.bytes));
-	print_field("down_bytes", round(a->down.bytes));
-	print_field("port_bytes", round(a->load.bytes));
-	printf(", \"seconds\": {\"compute\": ");
-	json_double(stdout, a->cost.compute);
-	print_field("codec", a->cost.codec);
-	print_field("inside", a->cost.inside);
-	print_field("latency", a->cost.latency);
-	print_field("wire", a->cost.wire);
-	fputs("}", stdout);
-	print_field("step", a->step);
-	print_field("samples_per_second", a->samples_per_second);
-	print_field("speedup", a->speedup);
-	printf(", \"binds\": \"%s\"", crumb_cost_binding(&a->cost));
-	print_field("pays_above", 8 * a->pays.above);
-	print_field("pays_below", 8 * a->pays.below); /* null: at any rate */
-	fputs("}\n", stdout);
+	fputs("{\"model\": ", to);
+	json_string(to, r->model);
+	fprintf(to, ", \"nodes\": %" PRIu64 ", \"ranks\": %" PRIu64 ", \"gpus\": %" PRIu64 ", \"batch\": %" PRIu64,
+	        a->nodes, r->ranks, r->gpus, r->batch);
+	print_field(to, "link", a->link);
+	print_field(to, "latency", r->latency);
+	fputs(", \"codec\": ", to);
+	json_string(to, a->codec);
+	fputs(", \"plan\": ", to);
+	json_string(to, a->plan);
+	print_field(to, "dense_bytes", answer_dense_bytes(r));
+	print_field(to, "up_bytes", round(a->up.bytes));
+	print_field(to, "down_bytes", round(a->down.bytes));
+	print_field(to, "port_bytes", round(a->load.bytes));
+	fprintf(to, ", \"seconds\": {\"compute\": ");
+	json_double(to, a->cost.compute);
+	print_field(to, "codec", a->cost.codec);
+	print_field(to, "inside", a->cost.inside);
+	print_field(to, "latency", a->cost.latency);
+	print_field(to, "wire", a->cost.wire);
+	fputs("}", to);
+	print_field(to, "step", a->step);
+	print_field(to, "samples_per_second", a->samples_per_second);
+	print_field(to, "speedup", a->speedup);
+	fprintf(to, ", \"binds\": \"%s\"", crumb_cost_binding(&a->cost));
+	print_field(to, "pays_above", 8 * a->pays.above);
+	print_field(to, "pays_below", 8 * a->pays.below); /* null: at any rate */
+	fputs(swept ? ", \"swept\": true}\n" : "}\n", to);
 }
 
 void plan_print(const struct request *r, const struct answer *a)
 {
 	if (r->json)
-		print_json(r, a);
+		plan_print_json(stdout, r, a, false);
 	else
 		print_text(a, width_of(r));
 }

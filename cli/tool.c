@@ -10,8 +10,8 @@
 
 static const struct command help_command;
 static const struct command *const commands[] = {
-        &list_command,    &pack_command,  &unpack_command, &peek_command,
-        &compare_command, &bench_command, &plan_command,   &help_command,
+        &list_command,  &pack_command, &unpack_command, &peek_command, &compare_command,
+        &bench_command, &plan_command, &report_command, &help_command,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

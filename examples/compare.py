@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares codecs on a gradient: bits an element and relative error, as a table and, with gnuplot, compare.svg.
+"""Compares codecs on a gradient: bits an element and relative error, as a table.
 
     examples/compare.py [GRADIENT.npy] [SPEC]...
 
@@ -9,8 +9,6 @@ gradient twenty times; the error is ||mean of decoded frames - gradient|| / ||gr
 to the residual or are random cancel out; a bias stays.
 SPDX-License-Identifier: MIT
 """
-import shutil
-import subprocess
 import sys
 
 import numpy as np
@@ -36,21 +34,6 @@ def try_codec(spec, gradient):
     return 8 * size / STEPS / gradient.size, np.linalg.norm(total - gradient) / np.linalg.norm(gradient)
 
 
-def plot(rows):
-    points = "\n".join(f'"{spec}" {bits} {max(lost, 1e-8)}' for spec, bits, lost in rows)
-    script = f"""$points << END
-{points}
-END
-set terminal svg size 900,600 background "white"
-set output "compare.svg"
-set logscale xy
-set xlabel "bits an element"
-set ylabel "lost after {STEPS} steps"
-plot $points using 2:3:1 with labels point pointtype 7 offset 0,0.7 noenhanced notitle
-"""
-    subprocess.run(["gnuplot"], input=script, text=True, check=True)
-
-
 def main(*arguments):
     if arguments and arguments[0].endswith(".npy"):
         gradient, arguments = np.ascontiguousarray(np.load(arguments[0]), "f4"), arguments[1:]
@@ -60,8 +43,6 @@ def main(*arguments):
     rows = [(spec, *try_codec(spec, gradient)) for spec in arguments or defaults(gradient.std())]
     for spec, bits, lost in sorted(rows, key=lambda row: row[1]):
         print(f"{spec:32} {bits:8.3f} bits an element, {lost:9.2e} lost")
-    if shutil.which("gnuplot"):
-        plot(rows)
 
 
 if __name__ == "__main__":

@@ -163,7 +163,7 @@ def densities(histogram, most, widest):
 
 
 def drawings():
-    """Returns figures by file name, without those that cannot be drawn."""
+    """Returns figures, as Plotly has them, by file name, without those that cannot be drawn."""
     figures = {name + more: draw(name) for name in PAPERS for more, draw in (("", drawing), ("-layers", layer_drawing))}
     return {f"experiments/figures/{name}.svg": drawn for name, drawn in figures.items() if drawn}
 

@@ -1,4 +1,4 @@
-# What is installed and how it is used, the C example over MPI, the man pages, scripts/plot, and bench/simgrid.
+# What is installed and how it is used, the C example over MPI, the man pages, reports in a browser, bench/simgrid.
 # SPDX-License-Identifier: MIT
 if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # such a build is not for installing
 	return()
@@ -10,5 +10,5 @@ script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/host.sh)
 set_property(TEST house_host APPEND PROPERTY LABELS rebuilds)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/man.sh)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/c_mpi.sh)
-script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/plot.sh)
+script_test(house ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/report_page.py)
 script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/simgrid.sh)

@@ -922,7 +922,7 @@ static struct report run_on(unsigned threads, const char *policy, const struct d
 	assert_int_equal(crumb_policy_parse(&options.codec[0].policy, policy, NULL), 0);
 	struct team *team = crumb_team_open(threads);
 	assert_non_null(team);
-	const struct train_setting setting = {&options, data, net, team, NULL, &log};
+	const struct train_setting setting = {&options, data, net, team, NULL, &log, NULL};
 	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
 		fail_msg("%s", why);
 	crumb_team_close(team);

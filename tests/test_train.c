@@ -51,7 +51,7 @@ static struct report train_report(const struct problem *p, struct options *optio
 	options->plan = crumb_plan_find("gather");
 	options->down_exact = true;
 	assert_int_equal(crumb_policy_parse(&options->codec[0].policy, options->codec[0].text, NULL), 0);
-	const struct train_setting setting = {options, &p->data, &p->net, NULL, NULL, &log};
+	const struct train_setting setting = {options, &p->data, &p->net, NULL, NULL, &log, NULL};
 	if (train_run(&setting, 0, &run, why, sizeof why) < 0)
 		fail_msg("%s", why);
 	return run;

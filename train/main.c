@@ -10,6 +10,7 @@
 #include "train/data/data.h"
 #include "train/estimate.h"
 #include "train/options/options.h"
+#include "train/report/live_page.h"
 #include "train/report/log.h"
 #include "train/report/table.h"
 #include "train/idle_rules.h"
@@ -98,10 +99,14 @@ static int compare(const struct options *o, const struct data *data, const struc
 	}
 	int result = log_open(&log, o, rank, ranks ? ranks->ranks : 1, why, cap);
 	if (result == 0) {
-		const struct train_setting setting = {o, data, net, team, ranks, &log};
-		result = train_all(&setting, run, &done, why, cap);
+		struct live_page page;
+		const struct train_setting setting = {o, data, net, team, ranks, &log, &page};
+		result = live_page_open(&page, o, rank, why, cap);
+		if (result == 0)
+			result = train_all(&setting, run, &done, why, cap);
 		char late[512];
-		if (log_close(&log, late, sizeof late) < 0 && result == 0) {
+		const int closed = log_close(&log, late, sizeof late);
+		if ((live_page_close(&page, late, sizeof late) < 0 || closed < 0) && result == 0) {
 			snprintf(why, cap, "%s", late);
 			result = -1;
 		}

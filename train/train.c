@@ -11,6 +11,7 @@
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
 #include "train/report/layer_probe.h"
+#include "train/report/live_page.h"
 #include "train/outer.h"
 #include "train/resume.h"
 #include "train/split.h"
@@ -425,6 +426,8 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		progress_epoch(&t->progress, &epoch);
 		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0 || train_save(t, run, why, cap) < 0)
 			return -1;
+		if (s->page)
+			live_page_update(s->page);
 		if (epoch.stats.steps == 0) {
 			snprintf(why, cap,
 			         "%s: every step of epoch %zu was skipped, as no gradient was finite; "

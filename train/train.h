@@ -12,6 +12,7 @@
 
 struct team;
 struct crumb_exchange_net;
+struct live_page;
 
 /* The caller's objects, which the runs of all codecs share. */
 struct train_setting {
@@ -21,6 +22,7 @@ struct train_setting {
 	struct team *team;
 	struct crumb_exchange_net *ranks; /* NULL: this process is alone */
 	struct log *log;
+	struct live_page *page; /* NULL: none */
 };
 
 /* Trains with the options' codec of this index. Everything but seconds and link is a pure function of the

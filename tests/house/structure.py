@@ -7,7 +7,8 @@ import sys
 from collections import Counter
 
 SOURCE = os.environ["SOURCE"]
-REPEATED = {"CMakeLists.txt", "LICENSE", "README.md", "__init__.py", "results", "run"}  # tools or conventions name them
+# Tools or conventions name these.
+REPEATED = {"CMakeLists.txt", "LICENSE", "README.md", "__init__.py", "__main__.py", "results", "run"}
 MOST_FILES = 28
 MOST_COLUMNS = 120
 MOST_README_LINES = 150

@@ -2,10 +2,11 @@
 . "$SOURCE/tests/cli/check.sh"
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
-mkdir doc bench
+mkdir doc bench python
 cp "$SOURCE/README.md" .
 cp "$SOURCE/doc/MEASUREMENTS.md" "$SOURCE/doc/PLAN.md" doc
-cp -r "$SOURCE/experiments" .
+cp -r "$SOURCE/experiments" "$SOURCE/scripts" .
+cp -r "$SOURCE/python/crumb_report" python
 cp -r "$SOURCE/bench/results" "$SOURCE/bench/speed_tables.py" bench
 check "documents are as the results have them" python3 experiments/tables --check
 check "experiments/tables" python3 experiments/tables

@@ -20,6 +20,7 @@ library=$tree/$LIBDIR
 major=${VERSION%%.*}
 {
 	echo ./bin/crumb
+	echo ./bin/crumb-report
 	echo ./include/crumb.h
 	echo ./include/crumb_parallel.h
 	echo ./$LIBDIR/libcrumb.so."$major"

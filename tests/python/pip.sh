@@ -32,6 +32,7 @@ check "packs" empty/bin/python -c 'import crumb
 print(crumb.__file__, len(crumb.Packer("sign", 3).pack(memoryview(b"\0" * 12).cast("f"))))'
 holds "from there" grep -q "^$folder/empty/.*/crumb/__init__\.py 38\$" stdout
 
+check "crumb-report" crumb-report --help
 check "mypy" env -C "$SOURCE/python" mypy --cache-dir "$folder/mypy"
 check "ruff" env -C "$SOURCE/python" ruff check --no-cache . ../tests/python ../examples
 check "tests/python" env BUILD="$BUILD" pytest -p no:cacheprovider -q "$SOURCE/tests/python"

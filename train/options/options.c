@@ -118,6 +118,8 @@ static const struct option table[] = {
         {"log", "FILE.jsonl",
          "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
          FILE_NAME, FIELD(log), 0, 0},
+        {"report", "PAGE.html", "a page of the log, written anew after each epoch (crumb report)", NULL,
+         FILE_NAME, FIELD(page), 0, 0},
         {"probe", "STEPS",
          "every so many exchanges the log says what of the gradient has arrived, and of each layer what its codec "
          "does to it",
@@ -480,8 +482,9 @@ static int complete(struct options *options)
 		        "crumb-train: adamw's decay is no part of the gradient: it takes no --decay-first\n");
 		return -1;
 	}
-	if (options->probe && !options->log) {
-		fprintf(stderr, "crumb-train: --probe wants --log FILE.jsonl\n");
+	const char *of_log = options->probe ? "probe" : options->page ? "report" : NULL;
+	if (of_log && !options->log) {
+		fprintf(stderr, "crumb-train: --%s wants --log FILE.jsonl\n", of_log);
 		return -1;
 	}
 	if (!options->down_exact && !options->plan->assign) {
@@ -544,7 +547,7 @@ static enum options_result parse(struct options *options, int argc, char **argv,
 
 enum options_result options_parse(struct options *options, int argc, char **argv, bool answer)
 {
-	*options = (struct options){0};
+	*options = (struct options){.words = argv};
 	const enum options_result result =
 	        take_defaults(options) < 0 ? OPTIONS_WRONG : parse(options, argc, argv, answer);
 	if (result == OPTIONS_WRONG)

@@ -18,6 +18,7 @@
 #define OPTIONS_MOST_CODECS 64
 
 struct options {
+	char *const *words; /* of the command line; NULL at the end */
 	const struct model *model;
 	const char *data; /* texts are argv's */
 	struct augment augment;
@@ -50,6 +51,7 @@ struct options {
 	double timeout;             /* seconds */
 	size_t threads;             /* 0: one a CPU, divided among a machine's ranks */
 	const char *log;            /* NULL: none */
+	const char *page;           /* of the log; NULL: none */
 	size_t probe;               /* steps from one probe to the next; 0: no probes */
 	const char *dump_gradients; /* a folder; NULL: none are written */
 	const char *checkpoint;     /* a folder; NULL: none are written */

@@ -5,9 +5,11 @@
 #include "train/report/log.h"
 #include "exchange/auto/tuner.h"
 #include "measure/json.h"
+#include "train/options/command_line.h"
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +26,11 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 	*log = (struct log){.options = options, .rank = rank, .ranks = ranks};
 	if (!options->log)
 		return 0;
+	log->command = command_line(options->words);
+	if (!log->command) {
+		snprintf(why, cap, "out of memory");
+		return -1;
+	}
 	if (rank == 0)
 		snprintf(path, sizeof path, "%s", options->log);
 	else
@@ -85,6 +92,12 @@ static void put_head(const struct log *log, const char *event, const char *codec
 	json_string(log->file, tuned ? "auto" : o->down_text);
 	fprintf(log->file, ", \"ranks\": %u, \"rank\": %u, \"learners\": %zu, \"batch\": %zu, \"seed\": %llu",
 	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
+}
+
+static void put_command(const struct log *log)
+{
+	fprintf(log->file, ", \"command\": ");
+	json_string(log->file, log->command);
 }
 
 static void put_by_kind(FILE *to, const char *name, const struct exchange_stats *stats,
@@ -228,6 +241,7 @@ int log_epoch(struct log *log, const char *codec, const struct report *epoch, ch
 	put_report(log->file, epoch);
 	fprintf(log->file, ", \"epoch_bytes\": %llu",
 	        (unsigned long long)report_bytes(&epoch->stats, log->options->learners));
+	put_command(log);
 	return end_line(log, why, cap);
 }
 
@@ -237,6 +251,7 @@ int log_done(struct log *log, const char *codec, const struct report *run, char 
 		return 0;
 	put_head(log, "done", codec);
 	put_report(log->file, run);
+	put_command(log);
 	return end_line(log, why, cap);
 }
 
@@ -276,6 +291,8 @@ int log_choice(struct log *log, const char *codec, const struct crumb_tuned *cho
 
 int log_close(struct log *log, char *why, size_t cap)
 {
+	free(log->command);
+	log->command = NULL;
 	if (!log->file)
 		return 0;
 	errno = 0;

@@ -17,6 +17,7 @@
  * - steps, skipped: taken, and skipped because a gradient was not finite; with --local-steps exchanges, and
  *   skipped ones with the steps that learners left out
  * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests included
+ * - command: the line that began the program, as a shell takes it
  *
  * With --probe also "probe" events, in the log of the rank that has the first learner, with epoch and step
  * (since the start of the run) and
@@ -58,6 +59,7 @@ struct crumb_tuned; /* tuner.h */
 struct log {
 	FILE *file; /* NULL: no log, and all calls succeed */
 	const struct options *options;
+	char *command; /* the command line, as a shell takes it */
 	unsigned rank, ranks;
 	long end; /* end of the last permanent line; -1: the file cannot be written in place */
 };

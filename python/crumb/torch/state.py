@@ -501,8 +501,10 @@ class State:
         self._loaded = saved["loaded"]
 
     def stats(self) -> Dict[str, Any]:
-        """Returns this rank's counts since the last reset_stats.
+        """Returns this rank's counts since the last reset_stats. crumb report draws a file of them, as lines of JSON,
+        with what the training adds: epoch, loss, error, test_loss, and seconds since its start.
 
+        policy: as given.
         plan: gather or shard; empty before the first step.
         steps: all steps. skipped: those whose mean was not finite. overflows: how often a parameter's mean, with what
             was owed, passed the largest number of its type; the rest is owed still, or the step is a skipped one.
@@ -513,7 +515,8 @@ class State:
             backward."""
         ranks = self._wire.ranks if self._wire else 1
         return {
-            "plan": self._plan, "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
+            "policy": str(self._policy), "plan": self._plan,
+            "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
             "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
             "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0,
             "sent_bytes": self._wire.sent if self._wire else 0,
