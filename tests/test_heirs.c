@@ -62,7 +62,7 @@ static struct side *side_open(const struct problem *p, size_t learners, const ch
 	assert_int_equal(crumb_policy_parse(&o->codec[0].policy, up, NULL), 0);
 	if (down)
 		assert_int_equal(crumb_policy_parse(&o->down, down, NULL), 0);
-	side->setting = (struct train_setting){o, &p->data, &p->net, NULL, NULL, &side->log};
+	side->setting = (struct train_setting){o, &p->data, &p->net, NULL, NULL, &side->log, NULL};
 	if (train_open(&side->train, &side->setting, 0, why, sizeof why) < 0)
 		fail_msg("%s", why);
 	assert_true(holding_of(&side->held, &side->train));
