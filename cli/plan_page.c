@@ -73,6 +73,6 @@ int plan_page(const struct request *r, const struct catalogue *catalogue)
 		                                        rows.to, why, sizeof why);
 		status = process < 0 ? program_fail("%s", why) : report_page_end(process);
 	}
-	fclose(rows.to);
+	(void)fclose(rows.to);
 	return status;
 }

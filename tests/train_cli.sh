@@ -9,7 +9,7 @@ small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 cat >strip_seconds.py <<'END'
 import json, sys
 for line in open(sys.argv[1]):
-    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
+    print({key: value for key, value in json.loads(line).items() if key not in ("seconds", "command")})
 END
 
 # ---- options ----
@@ -362,7 +362,7 @@ cat >strip.py <<'END'
 import json, sys
 for line in open(sys.argv[1]):
     event = json.loads(line)
-    del event["seconds"], event["seed"]
+    del event["seconds"], event["seed"], event["command"]
     print(json.dumps(event))
 END
 run() {

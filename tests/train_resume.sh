@@ -10,7 +10,7 @@ set -- --data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine 
 cat >strip.py <<'END'
 import json, sys
 for line in open(sys.argv[1]):
-    print({key: value for key, value in json.loads(line).items() if key != "seconds"})
+    print({key: value for key, value in json.loads(line).items() if key not in ("seconds", "command")})
 END
 # Compares the blocks, except for the report, which has seconds, and the checksum.
 cat >blocks.py <<'END'

@@ -11,7 +11,7 @@ cat >strip.py <<'END'
 import json, sys
 for line in open(sys.argv[1]):
     event = json.loads(line)
-    for key in "seconds", "ranks", "rank", "link":
+    for key in "seconds", "command", "ranks", "rank", "link":
         del event[key]
     print(json.dumps(event))
 END

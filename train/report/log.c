@@ -26,11 +26,6 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 	*log = (struct log){.options = options, .rank = rank, .ranks = ranks};
 	if (!options->log)
 		return 0;
-	log->command = command_line(options->words);
-	if (!log->command) {
-		snprintf(why, cap, "out of memory");
-		return -1;
-	}
 	if (rank == 0)
 		snprintf(path, sizeof path, "%s", options->log);
 	else
@@ -42,6 +37,12 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 		log->file = fopen(path, "w");
 	if (!log->file)
 		return failed(log, why, cap);
+	log->command = command_line(options->words);
+	if (!log->command) {
+		fclose(log->file);
+		snprintf(why, cap, "out of memory");
+		return -1;
+	}
 	fseek(log->file, 0, SEEK_END);
 	log->end = ftell(log->file);
 	return 0;
@@ -311,10 +312,9 @@ int log_choice(struct log *log, const char *codec, const struct crumb_tuned *cho
 
 int log_close(struct log *log, char *why, size_t cap)
 {
-	free(log->command);
-	log->command = NULL;
 	if (!log->file)
 		return 0;
+	free(log->command);
 	errno = 0;
 	const int result = fclose(log->file);
 	log->file = NULL;
