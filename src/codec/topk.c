@@ -1,24 +1,13 @@
 /* topk: a fixed share of the elements, those of the largest magnitudes; plus and minus are each worth their
  * mean, or the values that are sent are exact (Dryden et al., MLHPC 2016).
  *
- * The k elements are selected in the pass over memory that adds the gradient:
- *
- * 1. A sample of |r + g| gives a cutoff that somewhat more than k elements should reach (estimate_cutoff).
- * 2. Chunk after chunk, the gradient is added and the elements that reach the cutoff are collected
- * (select/above.h). Whenever the candidates are more than twice k, or nearly all there is room for, the k-th
- * largest of them becomes the cutoff, and the smaller ones are dropped (raise_cutoff).
- * 3. The k-th largest magnitude of the candidates (select/kth.h) is that of the tensor, since all other
- * elements are below the cutoff, and at least k candidates are not below it.
- * 4. The frame of means is made of the candidates alone; that of exact values takes a second pass.
- *
- * If the sample was wrong, so that fewer than k elements are found or more than there is room for, the k-th
- * largest is selected from the whole residual, which takes several passes. The frame is the same to the byte.
+ * The frame of means is made of the candidates of select/top.h alone; that of exact values takes a second
+ * pass.
  *
  * SPDX-License-Identifier: MIT */
 #include "codec/codec.h"
 #include "payload/sparse_signs.h"
-#include "select/above.h"
-#include "select/kth.h"
+#include "select/top.h"
 #include <math.h>
 
 enum { FRACTION, VALUE, CODING }; /* the keys */
@@ -42,136 +31,6 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	if (codec->value[VALUE] != EXACT)
 		return 8 + sparse_signs_bound(n);
 	return n <= UINT32_MAX ? 8 * kept(codec, n) : 0; /* elements are numbered in 32 bits */
-}
-
-/* ---- candidates: elements that may be among the k largest ------------------------------------ */
-
-/* Nothing is allocated: the frame's memory holds first the sample, then the candidates, and at last the
- * payload. */
-struct candidates {
-	uint8_t *value;  /* f32, not aligned */
-	uint8_t *number; /* u32; NULL for exact values, which need none */
-	size_t room, count;
-	size_t k;     /* elements to send */
-	size_t most;  /* the cutoff is raised when count is larger */
-	float cutoff; /* smaller magnitudes are not collected */
-};
-
-/* MIN_ROOM: with room for fewer candidates none are collected. STACK_ROOM: candidates on the stack, for exact
- * values if the frame has little room. SPARE: candidates beyond twice k before the cutoff is raised, so that
- * a small k raises it rarely. */
-enum { MIN_ROOM = 256, STACK_ROOM = 4096, SPARE = 64 };
-
-/* Returns how many groups to sample: one in 64, or one in 16 up to LEAST groups; at most MOST, and what fits
- * the room. */
-static size_t sampled(size_t n, size_t room)
-{
-	enum { LEAST = 256, MOST = 4096 };
-	const size_t all = n / V16, least = all / 16 < LEAST ? all / 16 : LEAST,
-	             wanted = all / 64 > least ? all / 64 : least,
-	             fit = wanted < room / V16 ? wanted : room / V16;
-	return fit < MOST ? fit : MOST;
-}
-
-/* Returns a magnitude that, judging by a sample, somewhat more than k elements of r + grad reach;
- * MIN_MAGNITUDE if the sample would be too small. Sampled groups are not evenly spaced, since a tensor with a
- * period could put all even samples in one column. */
-static float estimate_cutoff(const float *r, const void *grad, enum crumb_dtype type, size_t n,
-                             const struct candidates *c)
-{
-	const size_t groups = sampled(n, c->room);
-	if (!groups)
-		return MIN_MAGNITUDE;
-	/* Neighbours are correlated: the deviation is taken to be larger than of independent samples. */
-	const double all = (double)(V16 * groups), expected = all * (double)c->k / (double)n,
-	             wanted = (expected + 6 * sqrt(expected) + 4) / all;
-	if (!(wanted < 1))
-		return MIN_MAGNITUDE;
-	/* Selection is faster among maxima of several samples each. If a fraction `below` of the samples is
-	 * below the cutoff, below^per_max of the maxima are. Enough maxima are kept that one row of large
-	 * elements is not most of those above the cutoff. */
-	size_t per_max = 1;
-	double below = 1 - wanted;
-	for (; 2 * per_max <= groups && below * below > 0.9; per_max *= 2)
-		below *= below;
-	const size_t max_groups = groups / per_max, step = n / (max_groups * per_max),
-	             maxima = V16 * max_groups;
-	for (size_t j = 0; j < max_groups; j++) {
-		v16f max = v16_set(0);
-		for (size_t g = j; g < max_groups * per_max; g += max_groups) { /* from all over the tensor */
-			const size_t i = g * step + (uint32_t)g * 0x9E3779B9u % (step - V16 + 1);
-			max = v16_max_abs(v16_add(v16_loadf(r + i), v16_load(type, grad, i)), max);
-		}
-		float x[V16];
-		v16_storef(x, max);
-		memcpy(c->value + sizeof x * j, x, sizeof x);
-	}
-	const float cutoff = kth_magnitude(c->value, maxima, (size_t)((1 - below) * (double)maxima));
-	return cutoff > MIN_MAGNITUDE ? cutoff : MIN_MAGNITUDE;
-}
-
-/* Drops the candidates of magnitude below threshold; the others stay in order. */
-static void drop_below(struct candidates *c, float threshold)
-{
-	uint8_t *const value = c->value, *const number = c->number;
-	const size_t all = c->count;
-	size_t count = 0;
-	for (size_t j = 0; j < all; j++) { /* no branch that could be mispredicted */
-		const float x = get_f32(value + 4 * j);
-		put_f32(value + 4 * count, x);
-		if (number)
-			put_u32(number + 4 * count, get_u32(number + 4 * j));
-		count += fabsf(x) >= threshold;
-	}
-	c->count = count;
-}
-
-/* Raises the cutoff to the k-th largest of k or more candidates and drops those below it. Returns false if
- * that leaves less than a quarter of the room free: the cutoff would be raised too often. */
-static bool raise_cutoff(struct candidates *c)
-{
-	c->cutoff = kth_magnitude(c->value, c->count, c->k);
-	drop_below(c, c->cutoff);
-	c->most = 2 * c->count + SPARE;
-	return c->count <= c->room / 4 * 3;
-}
-
-/* Collects the elements of the chunk from element first on that `above` marks. A candidate may be below the
- * cutoff, if that was raised within the chunk. Returns false if there is too little room. */
-static bool collect(struct candidates *c, const float *r, size_t first, const struct above *above)
-{
-	uint8_t number[ABOVE_GROUPS + V16];
-	const size_t groups = above_groups(above, number);
-	size_t count = c->count;
-	for (size_t k = 0; k < groups; k++) {
-		for (uint32_t bits = above->bits[number[k]]; bits; bits &= bits - 1, count++) {
-			const size_t i = first + (size_t)V16 * number[k] + v16_first_bit(bits);
-			put_f32(c->value + 4 * count, r[i]);
-			if (c->number)
-				put_u32(c->number + 4 * count, (uint32_t)i);
-		}
-		if (count + V16 > c->room || count > c->most) {
-			c->count = count;
-			if (!raise_cutoff(c))
-				return false;
-			count = c->count;
-		}
-	}
-	c->count = count;
-	return true;
-}
-
-/* r += grad, and collects candidates. Returns false if there is too little room for them. */
-static bool add(float *r, const void *grad, enum crumb_dtype type, size_t n, struct candidates *c)
-{
-	struct above above;
-	bool fits = c->room >= MIN_ROOM && c->k <= c->room / 4 * 3;
-	c->most = 2 * c->k + SPARE;
-	for (size_t first = 0; first < n; first = above.end) {
-		above_add(r, grad, type, first, n, c->cutoff, &above);
-		fits = fits && collect(c, r, first, &above);
-	}
-	return fits;
 }
 
 /* ---- mean: one value for plus, one for minus ------------------------------------------------ */
@@ -212,7 +71,7 @@ static struct sides sides_of_all(const float *r, size_t n, float threshold, floa
 
 /* Adds up the candidates, which are all sent. The sums equal those of sides_of_all to the bit, since they are
  * taken lane by lane, too. */
-static struct sides sides_of_candidates(const struct candidates *c, float factor)
+static struct sides sides_of_candidates(const struct top *c, float factor)
 {
 	float lane[2][V16] = {{0}};
 	struct sides s = {{0, 0}, {0, 0}};
@@ -235,7 +94,7 @@ static struct sides sides_of_candidates(const struct candidates *c, float factor
 
 /* Sets the values of plus and minus; c is NULL if all elements of r have to be examined. If a sum overflows,
  * both are taken again from elements times 2^-32. */
-static void means_of(const float *r, size_t n, float threshold, const struct candidates *c, float mean[2])
+static void means_of(const float *r, size_t n, float threshold, const struct top *c, float mean[2])
 {
 	double factor = 1;
 	struct sides s = c ? sides_of_candidates(c, 1) : sides_of_all(r, n, threshold, 1);
@@ -275,15 +134,14 @@ static size_t pack_all(float *r, size_t n, float threshold, bool entropy, uint8_
 	return 8 + sparse_signs_close(&signs, flags);
 }
 
-/* Sends the candidates of magnitude threshold or more; they are fewer than the map's words, so their numbers
+/* Sends the candidates that reach the threshold; they are fewer than the map's words, so their numbers
  * serve as the list. */
-static size_t pack_candidates(float *r, size_t n, float threshold, bool entropy, struct candidates *c,
-                              uint8_t *dst, uint16_t *flags)
+static size_t pack_candidates(float *r, size_t n, struct top *c, bool entropy, uint8_t *dst, uint16_t *flags)
 {
 	enum { PREFETCH_ELEMENTS = 16 };
 	float mean[2];
-	drop_below(c, threshold);
-	means_of(r, n, threshold, c, mean);
+	top_drop(c, c->threshold);
+	means_of(r, n, c->threshold, c, mean);
 	for (size_t j = 0; j < c->count; j++) {
 		const size_t i = get_u32(c->number + 4 * j),
 		             later = j + PREFETCH_ELEMENTS < c->count ? j + PREFETCH_ELEMENTS : j;
@@ -296,66 +154,26 @@ static size_t pack_candidates(float *r, size_t n, float threshold, bool entropy,
 	return 8 + sparse_signs_close_list(list, c->number, n, c->count, entropy, flags);
 }
 
-/* ---- exact: element numbers of 32 bits, and then the values --------------------------------- */
-
-/* Sends count elements: the `above` elements that are larger than threshold, and the first ones of those that
- * equal it. */
-static size_t pack_exact(float *r, size_t n, float threshold, size_t count, size_t above, uint8_t *dst)
-{
-	size_t equal = count - above;
-	uint8_t *number = dst, *value = dst + 4 * count;
-	for (size_t i = 0; i < n; i += V16) {
-		uint32_t bits = v16_bits(v16_ge(v16_abs(group(r, i, n)), v16_set(threshold)));
-		if (n - i < V16) /* as in pack_all */
-			bits &= v16_first(n - i);
-		for (; bits; bits &= bits - 1) {
-			const size_t e = i + (size_t)__builtin_ctz(bits);
-			if (fabsf(r[e]) == threshold) {
-				if (equal == 0)
-					continue;
-				equal--;
-			}
-			number = put_u32(number, (uint32_t)e);
-			value = put_f32(value, r[e]);
-			r[e] = 0;
-		}
-	}
-	return 8 * count;
-}
-
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
 	const size_t n = p->n, k = kept(&p->codec, n);
-	const bool exact = p->codec.value[VALUE] == EXACT,
-	           entropy = p->codec.value[CODING] != SPARSE_SIGNS_PLAIN;
+	const bool entropy = p->codec.value[CODING] != SPARSE_SIGNS_PLAIN;
 	float *r = packer_floats(p);
-	uint8_t stack[4 * STACK_ROOM];
-	struct candidates c = {.k = k};
-	if (exact) {
-		c.room = 2 * k <= STACK_ROOM ? STACK_ROOM : 2 * k;
-		c.value = 2 * k <= STACK_ROOM ? stack : dst;
-	} else if (n <= INT32_MAX) { /* a word of the list has 31 bits for the element's number */
-		c.room = sparse_signs_map_bytes(n) / 4;
-		c.value = dst + 8;
-		c.number = sparse_signs_map(dst + 8, n);
-	}
-	c.cutoff = estimate_cutoff(r, grad, type, n, &c);
-	/* At a cutoff of MIN_MAGNITUDE all elements that are not 0 are candidates. */
-	const bool enough = add(r, grad, type, n, &c) && (c.count >= k || c.cutoff == MIN_MAGNITUDE);
-	const uint8_t *const x = enough ? c.value : (const uint8_t *)r;
-	const size_t count = enough ? c.count : n;
-	const float kth = count < k ? 0 : kth_magnitude(x, count, k);
-	/* If fewer than k elements are not 0, all of these are sent. */
-	const float threshold = kth > 0 ? kth : MIN_MAGNITUDE;
-	if (exact) {
-		size_t reach, above;
-		count_ranks(x, count, threshold, &reach, &above);
+	struct top top = {.k = k};
+	if (p->codec.value[VALUE] == EXACT) {
 		out->flags = FLAG_EXACT;
-		return pack_exact(r, n, threshold, reach < k ? reach : k, above, dst);
+		return 8 * top_take(r, grad, type, n, k, dst);
 	}
-	return enough ? pack_candidates(r, n, threshold, entropy, &c, dst, &out->flags)
-	              : pack_all(r, n, threshold, entropy, dst, &out->flags);
+	/* The frame's memory holds first the candidates, and at last the payload. */
+	if (n <= INT32_MAX) { /* a word of the list has 31 bits for the element's number */
+		top.room = sparse_signs_map_bytes(n) / 4;
+		top.value = dst + 8;
+		top.number = sparse_signs_map(dst + 8, n);
+	}
+	top_add(r, grad, type, n, &top);
+	return top.enough ? pack_candidates(r, n, &top, entropy, dst, &out->flags)
+	                  : pack_all(r, n, top.threshold, entropy, dst, &out->flags);
 }
 
 /* ---- frames --------------------------------------------------------------------------------- */
