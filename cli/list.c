@@ -34,6 +34,15 @@ static void print_json_key(const crumb_key_info *key)
 	fputs(key->choices ? "]}" : "}", stdout);
 }
 
+static const struct {
+	unsigned flag;
+	const char *name, *text; /* in JSON, and in text */
+} properties[] = {
+        {CRUMB_CODEC_RESIDUAL, "residual", "residual"}, {CRUMB_CODEC_RANDOM, "random", "random"},
+        {CRUMB_CODEC_FIXED, "fixed", "fixed length"},   {CRUMB_CODEC_AGREES, "agrees", "agrees"},
+        {CRUMB_CODEC_MOMENTUM, "momentum", "momentum"},
+};
+
 static void print_json(const crumb_codec_info *codec)
 {
 	fputs("{\"name\": ", stdout);
@@ -45,14 +54,11 @@ static void print_json(const crumb_codec_info *codec)
 		fputs(k ? ", " : "", stdout);
 		print_json_key(&codec->key[k]);
 	}
-	fputs("], \"residual\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_CODEC_RESIDUAL);
-	fputs(", \"random\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_CODEC_RANDOM);
-	fputs(", \"fixed\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_CODEC_FIXED);
-	fputs(", \"agrees\": ", stdout);
-	json_bool(stdout, codec->flags & CRUMB_CODEC_AGREES);
+	putchar(']');
+	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+		printf(", \"%s\": ", properties[i].name);
+		json_bool(stdout, codec->flags & properties[i].flag);
+	}
 	fputs("}\n", stdout);
 }
 
@@ -76,11 +82,11 @@ static void print_text_key(const crumb_key_info *key)
 
 static void print_text(const crumb_codec_info *codec)
 {
-	printf("%-10s %s%s%s%s%s\n", codec->name, codec->brief,
-	       codec->flags & CRUMB_CODEC_RESIDUAL ? " [residual]" : "",
-	       codec->flags & CRUMB_CODEC_RANDOM ? " [random]" : "",
-	       codec->flags & CRUMB_CODEC_FIXED ? " [fixed length]" : "",
-	       codec->flags & CRUMB_CODEC_AGREES ? " [agrees]" : "");
+	printf("%-10s %s", codec->name, codec->brief);
+	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+		if (codec->flags & properties[i].flag)
+			printf(" [%s]", properties[i].text);
+	putchar('\n');
 	for (size_t k = 0; k < codec->keys; k++)
 		print_text_key(&codec->key[k]);
 }
@@ -107,7 +113,8 @@ const struct command list_command = {
         "[--json]",
         "show every codec with its keys, their defaults and ranges",
         "residual: the packer keeps what was not sent. random: a frame depends on the packer's seed. fixed length:\n"
-        "frames of as many elements have one. agrees: with some settings learners share statistics before they pack.\n",
+        "frames of as many elements have one. agrees: with some settings learners share statistics before they pack.\n"
+        "momentum: the packer has it, and the optimizer then has none.\n",
         options,
         run,
 };

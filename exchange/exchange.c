@@ -170,7 +170,7 @@ static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_
 			x->up[l * x->slices + s] =
 			        (struct slot){.codec = state->codec, .size = crumb_bound(&state->codec, n)};
 		struct slot *down = &x->down.slot[s];
-		down->codec = crumb_policy_choose(config->down, x->slice[s].kind, n);
+		down->codec = crumb_policy_choose_mean(config->down, x->slice[s].kind, n);
 		down->size = crumb_bound(&down->codec, n);
 		if (state->sums && crumb_sum_bound(x->learners, n) > down->size)
 			down->size = crumb_sum_bound(x->learners, n);

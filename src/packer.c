@@ -70,3 +70,11 @@ float *crumb_packer_residual(crumb_packer *packer)
 	const struct codec *c = packer ? crumb_codec_find(packer->codec.id) : NULL;
 	return c && c->info->flags & CRUMB_CODEC_RESIDUAL ? packer_floats(packer) : NULL;
 }
+
+float *crumb_packer_velocity(crumb_packer *packer)
+{
+	const struct codec *c = packer ? crumb_codec_find(packer->codec.id) : NULL;
+	const size_t n = packer ? (size_t)packer->n : 0;
+	const bool has = c && c->info->flags & CRUMB_CODEC_MOMENTUM && c->floats(&packer->codec, n) > n;
+	return has ? packer_floats(packer) + n : NULL;
+}

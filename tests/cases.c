@@ -38,6 +38,9 @@ static const char *const inside[] = {
         "chunk:chunk=1008,keep=100,bits=32",
         "chunk:chunk=4096,keep=1500",
         "chunk:chunk=65536,keep=600,decay=0.95",
+        "dgc:fraction=0.02,warmup=5",
+        "dgc:fraction=0.1,momentum=0.5,decay=0.75",
+        "dgc:momentum=0,warmup=2",
 };
 
 static bool add(crumb_codec *codec, size_t *count, size_t cap, const crumb_codec *c)

@@ -83,6 +83,14 @@ static bool solves(const crumb_codec *codec)
 	return many;
 }
 
+bool has_momentum(const crumb_codec *codec)
+{
+	const crumb_codec_info *info = crumb_codec_info_of(codec);
+
+	return info->flags & CRUMB_CODEC_MOMENTUM && !strcmp(info->key[0].name, "momentum") &&
+	       codec->value[0] > 0;
+}
+
 void for_every_setting(void (*law)(const struct policy *policy, const char *text, bool defaults))
 {
 	for (size_t i = 0; crumb_list(i); i++) {
@@ -129,6 +137,8 @@ struct reference *reference_open(const struct policy *policy, bool owned, const 
 			ref->packer[l][s] = open_packer(&ref->codec[s], s, l);
 		if (owned && down) {
 			ref->down_codec[s] = crumb_policy_choose(down, slices[s].kind, slices[s].n);
+			if (has_momentum(&ref->down_codec[s]))
+				ref->down_codec[s].value[0] = 0;
 			ref->down[s] = open_packer(&ref->down_codec[s], s, LEARNERS);
 		}
 	}

@@ -26,6 +26,9 @@ extern const float even_share[LEARNERS], uneven_share[LEARNERS];
 void make_gradient(float *grad, size_t learner, unsigned step);
 
 struct policy parse_policy(const char *text);
+
+/* Returns true if the codec's packers have momentum; it is their first key then. */
+bool has_momentum(const crumb_codec *codec);
 void *must(void *memory); /* aborts if there is none */
 
 /* Calls law for a policy of every codec: with its defaults, and with every key at either end of its range,

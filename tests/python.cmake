@@ -9,7 +9,7 @@ set_target_properties(python_policy PROPERTIES C_VISIBILITY_PRESET default)
 # USE_LIBUV: Debian 13's PyTorch is built without it.
 list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY=$<TARGET_FILE:crumb_shared>
 	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
-set(python_tests arrays policy library)
+set(python_tests arrays policy library dgc)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
 	list(APPEND python_tests hook hook_life hook_property ddp device fsdp outer) # test_gpu.py: by hand
 	if(TARGET crumb-train)

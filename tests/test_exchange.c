@@ -136,9 +136,10 @@ static void nothing_is_lost_in(const struct plan *plan, const struct policy *pol
 		}
 	}
 	for (size_t s = 0; s < SLICES; s++) {
-		if (!crumb_packer_residual(crumb_exchange_packer(x, 0, s)) || strstr(text, "decay="))
-			continue; /* a codec without a residual, or one that decays, loses something, by its
-			             own law */
+		if (!crumb_packer_residual(crumb_exchange_packer(x, 0, s)) || strstr(text, "decay=") ||
+		    has_momentum(crumb_packer_codec(crumb_exchange_packer(x, 0, s))))
+			continue; /* a codec without a residual loses something, by its own law, as does one
+			             that decays, and one with momentum sends more */
 		for (size_t i = 0; i < slices[s].n; i++) {
 			const size_t at = slices[s].at + i;
 			crumb_packer *down = crumb_exchange_mean_packer(x, s);

@@ -61,6 +61,8 @@ static const struct {
         {"block", "block", false},
         {"block-4", "block:bits=4,block=64,rounding=nearest", false},
         {"chunk-exact", "chunk:chunk=256,keep=4,bits=32", false},
+        {"dgc", "dgc:fraction=0.02", false},
+        {"dgc-warmup", "dgc:momentum=0.5,warmup=8", false},
 };
 enum { GOLDEN = sizeof golden / sizeof *golden };
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Dict, List, Optional, Tuple, Type, Union
 
 from crumb.error import check
-from crumb.library import (CODEC_AGREES, CODEC_FIXED, CODEC_RANDOM, CODEC_RESIDUAL, ESPEC, SPEC_MAX, CodecStruct,
-                           InfoStruct, KeyStruct, is_size, lib)
+from crumb.library import (CODEC_AGREES, CODEC_FIXED, CODEC_MOMENTUM, CODEC_RANDOM, CODEC_RESIDUAL, ESPEC, SPEC_MAX,
+                           CodecStruct, InfoStruct, KeyStruct, is_size, lib)
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Key:
 class CodecInfo:
     """An entry of the library's codec table. residual: its packers have a residual. random: frames depend on seed and
     step. fixed: a frame's length depends only on the number of elements. agrees: some settings need shared statistics,
-    Packer.measure and Packer.agree before Packer.pack."""
+    Packer.measure and Packer.agree before Packer.pack. momentum: packers have momentum; the optimizer then has none."""
 
     id: int
     name: str
@@ -37,6 +37,7 @@ class CodecInfo:
     random: bool
     fixed: bool
     agrees: bool
+    momentum: bool
 
 
 def _key(key: KeyStruct) -> Key:
@@ -48,7 +49,8 @@ def _key(key: KeyStruct) -> Key:
 
 
 def _info(info: InfoStruct) -> CodecInfo:
-    flags = [bool(info.flags & bit) for bit in (CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES)]
+    flags = [bool(info.flags & bit) for bit in (CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES,
+                                                CODEC_MOMENTUM)]
     keys = tuple(_key(key) for key in info.key[:info.keys])
     return CodecInfo(info.id, info.name.decode(), info.brief.decode(), keys, *flags)
 
@@ -105,6 +107,14 @@ class Codec:
         """The value of every key: a number, or the name of a choice."""
         return {key.name: key.choices[int(value)] if key.choices and value in range(len(key.choices)) else value
                 for key, value in zip(self.info.keys, self.struct.value)}
+
+    def of_mean(self) -> "Codec":
+        """Returns the codec of a mean: this one without momentum, which the gradients have had."""
+        codec = Codec(self)
+        for k, key in enumerate(self.info.keys):
+            if self.info.momentum and key.name == "momentum":
+                codec.struct.value[k] = 0
+        return codec
 
     def bound(self, n: int) -> int:
         """Returns the bytes of the longest frame for n elements, or 0 if the codec does not take so many."""

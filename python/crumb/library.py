@@ -15,7 +15,7 @@ SPEC_MAX = 256
 KNOWN_FINITE = 1
 EINVAL, ESPEC, ENONFINITE, ELENGTH, EPACKER = -1, -2, -4, -9, -11
 F32, F16, BF16 = 0, 1, 2
-CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES = 1, 2, 4, 8
+CODEC_RESIDUAL, CODEC_RANDOM, CODEC_FIXED, CODEC_AGREES, CODEC_MOMENTUM = 1, 2, 4, 8, 16
 
 
 def is_size(n: int) -> bool:
@@ -59,6 +59,7 @@ _PROTOTYPES = {  # result, arguments; the address of elements or of a packer is 
     "packer_count": (c_size_t, c_void_p),
     "packer_step": (c_uint64, c_void_p),
     "packer_residual": (c_void_p, c_void_p),
+    "packer_velocity": (c_void_p, c_void_p),
     "agree_count": (c_size_t, c_void_p),
     "measure": (c_int, c_void_p, c_void_p, c_size_t, c_int, c_void_p),
     "agree": (c_int, c_void_p, c_void_p, c_size_t),

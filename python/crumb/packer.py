@@ -70,7 +70,14 @@ class Packer:
     @property
     def residual(self) -> "Optional[memoryview[float]]":
         """The residual: n float32, a view of the packer's memory for numpy.asarray; None if the codec has none."""
-        at = lib.crumb_packer_residual(self.address)
+        return self._floats(lib.crumb_packer_residual(self.address))
+
+    @property
+    def velocity(self) -> "Optional[memoryview[float]]":
+        """The velocity, likewise; None if the codec has no momentum, or it is 0."""
+        return self._floats(lib.crumb_packer_velocity(self.address))
+
+    def _floats(self, at: Optional[int]) -> "Optional[memoryview[float]]":
         if not at:
             return None
         floats = (ctypes.c_float * self.n).from_buffer(self._memory, at - ctypes.addressof(self._memory))

@@ -7,7 +7,7 @@
 #include "crumb.h"
 
 /* The head of a flat block; the codec's floats follow it. With CRUMB_CODEC_RESIDUAL the first n of them are
- * the residual. */
+ * the residual, and with momentum the next n the velocity. */
 struct crumb_packer {
 	char magic[8];
 	uint64_t size; /* bytes of the whole block */

@@ -18,7 +18,7 @@
 #include <math.h>
 
 enum { CHUNK, KEEP, BITS }; /* the keys */
-enum { EXACT = 32, MOST_BITS = 8, MOST_LEVELS = 1 << MOST_BITS };
+enum { EXACT = GOLOMB_EXACT, MOST_BITS = 8, MOST_LEVELS = 1 << MOST_BITS };
 
 /* Sums of residual and gradient are limited to it: rounding to a bin's mean may double a residual. */
 #define LIMIT 0x1p124f
@@ -223,26 +223,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
-/* Returns false if the gaps are not well-formed. */
-static bool open_gaps(struct golomb_reader *g, const struct frame *frame)
+static struct golomb_values values_of(const struct frame *frame)
 {
 	const size_t head = head_bytes(frame->payload[0]);
-	return crumb_golomb_open(g, frame->payload + head, frame->size - head, frame->n);
-}
-
-static bool check_gaps(const struct frame *frame)
-{
-	const unsigned bits = frame->payload[0];
-	uint64_t element[GOLOMB_ROUND];
-	struct golomb_reader g;
-	bool good = open_gaps(&g, frame);
-	while (good && g.left) {
-		const size_t count = crumb_golomb_next_codes(&g, bits, element);
-		good = count > 0;
-		for (size_t i = 0; i < count && bits == EXACT; i++)
-			good = good && isfinite(float_of_bits((uint32_t)element[i]));
-	}
-	return good && crumb_golomb_ended(&g);
+	return (struct golomb_values){frame->payload + head, frame->size - head, frame->n, frame->payload[0]};
 }
 
 static bool check(const struct frame *frame, struct part *part)
@@ -253,47 +237,35 @@ static bool check(const struct frame *frame, struct part *part)
 	for (size_t j = 0; j < levels_of(frame->payload[0]); j++)
 		if (!isfinite(get_f32(frame->payload + 1 + 4 * j)))
 			return false;
-	return !part_leads(part, frame) || check_gaps(frame);
+	const struct golomb_values values = values_of(frame);
+	return !part_leads(part, frame) || crumb_golomb_check_values(&values);
+}
+
+/* Sets the levels, times weight. */
+static void levels_times(const struct frame *frame, float weight, float level[MOST_LEVELS])
+{
+	for (size_t j = 0; j < levels_of(frame->payload[0]); j++)
+		level[j] = weight * get_f32(frame->payload + 1 + 4 * j);
 }
 
 static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
                          size_t first, size_t end)
 {
 	(void)count;
-	const unsigned bits = frame->payload[0];
-	const uint64_t codes = (UINT64_C(1) << bits) - 1;
-	float value[MOST_LEVELS];
-	uint64_t element[GOLOMB_ROUND];
-	struct golomb_reader g;
-	for (size_t j = 0; j < levels_of(bits); j++)
-		value[j] = *weight * get_f32(frame->payload + 1 + 4 * j);
-	open_gaps(&g, frame);
-	for (size_t some; (some = crumb_golomb_next_codes(&g, bits, element));)
-		for (size_t i = 0; i < some; i++) {
-			const uint64_t at = element[i] >> bits;
-			const uint32_t code = (uint32_t)(element[i] & codes);
-			if (at >= end)
-				return 1;
-			if (at >= first)
-				acc[at] += bits == EXACT ? *weight * float_of_bits(code) : value[code];
-		}
+	const struct golomb_values values = values_of(frame);
+	float level[MOST_LEVELS];
+	levels_times(frame, *weight, level);
+	crumb_golomb_add_values(&values, level, *weight, acc, first, end);
 	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)
 {
-	const unsigned bits = frame->payload[0];
-	uint64_t element[GOLOMB_ROUND];
-	struct golomb_reader g;
-	out->codec.value[BITS] = (float)bits;
-	open_gaps(&g, frame);
-	for (size_t some; (some = crumb_golomb_next_codes(&g, bits, element));)
-		for (size_t i = 0; i < some; i++) {
-			const uint32_t code = (uint32_t)(element[i] & ((UINT64_C(1) << bits) - 1));
-			const float value =
-			        bits == EXACT ? float_of_bits(code) : get_f32(frame->payload + 1 + 4 * code);
-			out->sent += value != 0;
-		}
+	const struct golomb_values values = values_of(frame);
+	float level[MOST_LEVELS];
+	levels_times(frame, 1, level);
+	out->codec.value[BITS] = (float)frame->payload[0];
+	out->sent = crumb_golomb_sent_values(&values, level);
 }
 
 CODEC_INFO(chunk, .id = 18, .flags = CRUMB_CODEC_RESIDUAL, .name = "chunk",

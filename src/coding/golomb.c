@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "coding/golomb.h"
 #include "v16/prefetch.h"
+#include <math.h>
 #include <string.h>
 
 enum { MAX_K = 31 };
@@ -175,7 +176,8 @@ static bool next_long(struct golomb_reader *g, unsigned width, uint64_t *element
 	return g->next++ < g->n;
 }
 
-/* Loading a window has a longer latency than decoding a code, so that up to three codes share a window. */
+/* Reads elements as 2^width times the number, plus the code, as crumb_golomb_next does. Loading a window has
+ * a longer latency than decoding a code, so that up to three codes share a window. */
 static inline size_t next(struct golomb_reader *g, unsigned width, uint64_t element[GOLOMB_ROUND])
 {
 	enum { CODES = 3 };
@@ -210,11 +212,6 @@ static inline size_t next(struct golomb_reader *g, unsigned width, uint64_t elem
 size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND])
 {
 	return next(g, 1, element);
-}
-
-size_t crumb_golomb_next_codes(struct golomb_reader *g, unsigned width, uint64_t element[GOLOMB_ROUND])
-{
-	return next(g, width, element);
 }
 
 bool crumb_golomb_ended(const struct golomb_reader *g)
@@ -260,4 +257,57 @@ void crumb_golomb_add(const uint8_t *src, size_t size, uint64_t n, float plus, f
 				acc[at] += value[element[now][i] & 1];
 		}
 	}
+}
+
+/* ---- values --------------------------------------------------------------------------------- */
+
+static inline uint32_t code_of(uint64_t element, unsigned width) { return (uint32_t)lowest(element, width); }
+
+static inline float value_of(uint64_t element, unsigned width, const float *level, float weight)
+{
+	const uint32_t code = code_of(element, width);
+	return width == GOLOMB_EXACT ? weight * float_of_bits(code) : level[code];
+}
+
+bool crumb_golomb_check_values(const struct golomb_values *v)
+{
+	uint64_t element[GOLOMB_ROUND];
+	struct golomb_reader g;
+	bool good = crumb_golomb_open(&g, v->src, v->size, v->n);
+	while (good && g.left) {
+		const size_t count = next(&g, v->width, element);
+		good = count > 0;
+		for (size_t i = 0; i < count && v->width == GOLOMB_EXACT; i++)
+			good = good && isfinite(float_of_bits(code_of(element[i], v->width)));
+	}
+	return good && crumb_golomb_ended(&g);
+}
+
+void crumb_golomb_add_values(const struct golomb_values *v, const float *level, float weight, float *acc,
+                             size_t first, size_t end)
+{
+	uint64_t element[GOLOMB_ROUND];
+	struct golomb_reader g;
+	if (!crumb_golomb_open(&g, v->src, v->size, v->n))
+		return;
+	for (size_t count; (count = next(&g, v->width, element));)
+		for (size_t i = 0; i < count; i++) {
+			const uint64_t at = element[i] >> v->width;
+			if (at >= end)
+				return;
+			if (at >= first)
+				acc[at] += value_of(element[i], v->width, level, weight);
+		}
+}
+
+uint64_t crumb_golomb_sent_values(const struct golomb_values *v, const float *level)
+{
+	uint64_t element[GOLOMB_ROUND], sent = 0;
+	struct golomb_reader g;
+	if (!crumb_golomb_open(&g, v->src, v->size, v->n))
+		return 0;
+	for (size_t count; (count = next(&g, v->width, element));)
+		for (size_t i = 0; i < count; i++)
+			sent += value_of(element[i], v->width, level, 1) != 0;
+	return sent;
 }

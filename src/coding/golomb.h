@@ -53,10 +53,6 @@ bool crumb_golomb_open(struct golomb_reader *g, const uint8_t *src, size_t size,
 enum { GOLOMB_ROUND = 64 };
 size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND]);
 
-/* Reads up to GOLOMB_ROUND elements with codes of width bits, as 2^width times the number, plus the code.
- * n < 2^32. Returns how many, as crumb_golomb_next does. */
-size_t crumb_golomb_next_codes(struct golomb_reader *g, unsigned width, uint64_t element[GOLOMB_ROUND]);
-
 /* Returns true if the codes end where the last element that was read does, and unused bits are 0. */
 bool crumb_golomb_ended(const struct golomb_reader *g);
 
@@ -66,5 +62,26 @@ bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n);
 /* Adds plus or minus to acc[i] for the sent elements first <= i < end of a checked payload. */
 void crumb_golomb_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc,
                       size_t first, size_t end);
+
+/* Gaps with codes of width bits: an element that is sent is worth the level with its code's number or, with
+ * width GOLOMB_EXACT, the f32 with its code's bits. n < 2^32. */
+enum { GOLOMB_EXACT = 32 };
+struct golomb_values {
+	const uint8_t *src;
+	size_t size;
+	uint64_t n;
+	unsigned width;
+};
+
+/* Returns true if the payload is well-formed, and all values that it holds are finite. */
+bool crumb_golomb_check_values(const struct golomb_values *v);
+
+/* Adds level[code], or weight times an exact value, to acc[i] for the sent elements first <= i < end of a
+ * checked payload. */
+void crumb_golomb_add_values(const struct golomb_values *v, const float *level, float weight, float *acc,
+                             size_t first, size_t end);
+
+/* Returns how many elements of a checked payload are worth something other than 0. */
+uint64_t crumb_golomb_sent_values(const struct golomb_values *v, const float *level);
 
 #endif

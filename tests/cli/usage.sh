@@ -31,7 +31,7 @@ done
 # The list for people and the one for programs say the same.
 check "list" "$CRUMB" list
 "$CRUMB" list --json >rows
-for flag in residual=residual random=random "fixed=fixed length" agrees=agrees; do
+for flag in residual=residual random=random "fixed=fixed length" agrees=agrees momentum=momentum; do
 	sed -n "s/^\([a-z]*\) .*\[${flag#*=}\].*/\1/p" stdout >listed
 	sed -n "s/^{\"name\": \"\([a-z]*\)\".*\"${flag%%=*}\": true.*/\1/p" rows >wanted
 	holds "[${flag#*=}] of some codecs" test -s wanted

@@ -290,6 +290,19 @@ def write_chunk(grad, residual, chunk, keep, bits):
     return 0, struct.pack(f"<B{len(levels)}f", bits, *levels) + gaps
 
 
+def write_dgc(grad, residual, momentum, fraction, warmup, velocity, step):
+    moved = each(operator.add, each(operator.mul, velocity, repeat(momentum)), grad)
+    velocity[:] = array("f", (min(max(x, -USABLE), USABLE) for x in moved))
+    residual[:] = owed = each(operator.add, residual, velocity)
+    share = max(fraction, 0.25 / 4**(4 * step // warmup)) if step < warmup else fraction
+    greatest = sorted(range(len(owed)), key=lambda i: -abs(owed[i]))[:max(1, int(share * len(owed)))]
+    sent = sorted(i for i in greatest if owed[i] != 0)
+    codes = dict(zip(sent, struct.unpack(f"<{len(sent)}I", struct.pack(f"<{len(sent)}f", *(owed[i] for i in sent)))))
+    for i in sent:
+        residual[i] = velocity[i] = 0.0
+    return 0, write_gaps_and_codes(codes, len(owed), EXACT_BITS)
+
+
 def write_block(grad, _residual, bits, block, rounding, seed, step):
     most, u = (127, 7)[bits == 4], uniforms(seed, step, len(grad))
     payload = struct.pack("<I", block)
@@ -391,16 +404,17 @@ def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, 
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,
            "adacomp": write_adacomp, "sign": write_sign, "local": write_local, "onebit": write_onebit,
            "strom": write_strom, "topk": write_topk, "seide": write_seide, "chunk": write_chunk, "block": write_block,
-           "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq, "amq": write_amq,
+           "dgc": write_dgc, "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq, "amq": write_amq,
            "zipml": write_alq}
 RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml", "block"
 
 
-def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):
+def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None, velocity=None):
     """The frame of a gradient, an array("f"). spec: a dict of "codec" and the settings of that codec's write_ function.
     residual: an array("f"), moved on in place; the codecs without one ignore it. agreed: the scalers of all buckets, of
     terngrad with shared scalers: the greatest of every learner's terngrad_scalers(). run: the packer's, for seide.
-    shape: where the format leaves the levels to the encoder, alq, amq and zipml: that of levels_of()."""
+    shape: where the format leaves the levels to the encoder, alq, amq and zipml: that of levels_of(). velocity: an
+    array("f"), of dgc, likewise moved on."""
     settings = dict(spec)
     name = settings.pop("codec")
     need(all(map(usable, grad)), "the gradient is not finite")
@@ -413,6 +427,8 @@ def encode(spec, grad, residual, seed, step, agreed=None, run=0, shape=None):
         settings.update(seed=seed, step=step)
     if name == "terngrad":
         settings.update(agreed=agreed)
+    if name == "dgc":
+        settings.update(velocity=velocity, step=step)
     if name in ("alq", "amq", "zipml"):
         settings.update(shape=shape)
     if name == "seide":

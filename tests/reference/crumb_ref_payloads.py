@@ -279,6 +279,16 @@ def read_chunk(_flags, n, payload):
     return {"bits": bits, "levels": levels, "sent": len(where)}, where, products_of(values)
 
 
+# ---- dgc ------------------------------------------------------------------------------------------------------------
+
+def read_dgc(_flags, n, payload):
+    need(n < 2**32, f"{n} elements")
+    where, codes = read_gaps_and_codes(payload, n, EXACT_BITS)
+    values = struct.unpack(f"<{len(codes)}f", struct.pack(f"<{len(codes)}I", *codes))
+    need(all(map(math.isfinite, values)), "a value is not finite")
+    return {"sent": len(where)}, where, products_of(values)
+
+
 # ---- block ----------------------------------------------------------------------------------------------------------
 
 FOUR_BITS = 1
@@ -390,4 +400,5 @@ CODECS = {
     17: Codec("zipml", lambda flags: flags <= ENTROPY, read_levels),
     18: Codec("chunk", lambda flags: flags == 0, read_chunk),
     19: Codec("block", lambda flags: flags <= FOUR_BITS, read_block),
+    20: Codec("dgc", lambda flags: flags == 0, read_dgc),
 }

@@ -26,7 +26,7 @@ def declare():
             ("parse", ctypes.c_int, pointer, ctypes.c_char_p, pointer),
             ("packer_size", size, pointer, size),
             ("packer_init", ctypes.c_int, pointer, pointer, size, size, ctypes.c_uint64),
-            ("packer_residual", pointer, pointer),
+            ("packer_residual", pointer, pointer), ("packer_velocity", pointer, pointer),
             ("agree_count", size, pointer),
             ("measure", ctypes.c_int, pointer, ctypes.c_char_p, size, ctypes.c_int, pointer),
             ("agree", ctypes.c_int, pointer, pointer, size),
@@ -69,6 +69,11 @@ class Packer:
     def residual(self):
         """An array, or None if the codec keeps nothing."""
         at = LIB.crumb_packer_residual(self.at)
+        return array("f", ctypes.string_at(at, 4 * self.n)) if at else None
+
+    def velocity(self):
+        """An array, or None if the codec has no momentum."""
+        at = LIB.crumb_packer_velocity(self.at)
         return array("f", ctypes.string_at(at, 4 * self.n)) if at else None
 
     def measure(self, gradient):

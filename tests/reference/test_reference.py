@@ -68,8 +68,11 @@ def random_spec(rng):
         "chunk": {"bits": rng.choice((bits, 32)), **rng.choice((
             {"chunk": 4096, "keep": rng.choice((64, 1, 4096))}, {"chunk": 64, "keep": rng.randint(1, 64)},
             {"chunk": 16, "keep": rng.randint(1, 16)}, {"chunk": 65536, "keep": rng.randint(100, 32768)}))},
+        "dgc": {"momentum": fl(rng.choice((0, 0.9, 1 - 2.0**-7, rng.random()))), "warmup": rng.choice((0, 1, 3, 4, 9)),
+                "fraction": fl(rng.choice((0.001, 1e-6, 0.25, rng.uniform(0.001, 0.25))))},
     }
-    for codec in ("twobit", "adacomp", "sign", "local", "onebit", "strom", "topk", "seide", "chunk"):
+    settings["dgc"]["momentum"] = min(settings["dgc"]["momentum"], 1 - 2.0**-7)
+    for codec in ("twobit", "adacomp", "sign", "local", "onebit", "strom", "topk", "seide", "chunk", "dgc"):
         settings[codec]["decay"] = fl(rng.choice((1, 1, 1, 0, 0.95, rng.random())))
     codec = rng.choice((*settings, "terngrad", "adacomp", "qsgd"))
     return {"codec": codec, **settings[codec]}
@@ -136,7 +139,7 @@ def random_acc(rng, n):
 
 # ---- frames of both, and their comparison ---------------------------------------------------------------------------
 
-Packed = namedtuple("Packed", "what n frame reference residual reference_residual")
+Packed = namedtuple("Packed", "what n frame reference residual reference_residual velocity reference_velocity")
 
 
 def packed_by_both(rng):
@@ -145,7 +148,7 @@ def packed_by_both(rng):
     learners = rng.randint(1, 4) if spec.get("shared") or spec["codec"] in ("alq", "amq") else 1
     run = rng.choice((0, 1, 2, 9, 16, 25, 63, 64, 65, 75, 100, 1000, 5000))
     packers = [libcrumb.Packer(spec_text(spec), n, seed + i, dtype, run) for i in range(learners)]
-    residuals = [array("f", bytes(4 * n)) for _ in packers]
+    residuals, velocities = ([array("f", bytes(4 * n)) for _ in packers] for _ in range(2))
     for step in range(rng.randint(1, 4)):
         gradients = [stored_as(dtype, random_gradient(rng, n)) for _ in packers]
         agreed = None
@@ -154,12 +157,14 @@ def packed_by_both(rng):
         stats = [packer.measure(stored) for packer, (stored, _) in zip(packers, gradients)]
         for packer in packers if stats[0] else ():
             packer.agree(stats)
-        for i, (packer, (stored, values), residual) in enumerate(zip(packers, gradients, residuals)):
+        for i, (packer, (stored, values), residual, velocity) in enumerate(
+                zip(packers, gradients, residuals, velocities)):
             frame = packer.pack(stored)
             shape = crumb_ref.parse(frame).facts.get("shape") if spec["codec"] in ("alq", "amq", "zipml") else None
-            reference = encode(spec, values, residual, seed + i, step, agreed, run, shape)
+            reference = encode(spec, values, residual, seed + i, step, agreed, run, shape, velocity)
             what = f"{spec_text(spec)}, {n} {dtype}, seed {seed + i}, run {run}, step {step}"
-            yield Packed(what, n, frame, reference, packer.residual(), residual[:])
+            yield Packed(what, n, frame, reference, packer.residual(), residual[:],
+                         packer.velocity(), velocity[:])
 
 
 @functools.cache
@@ -209,6 +214,8 @@ def test_encoders_agree():
         assert packed.frame == packed.reference, f"{packed.what}: {packed.frame} {packed.reference.hex()}"
         if packed.residual is not None:
             assert packed.residual == packed.reference_residual, packed.what
+        if packed.velocity is not None:
+            assert packed.velocity == packed.reference_velocity, packed.what
 
 
 def test_order_of_sums():

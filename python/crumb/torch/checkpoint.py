@@ -38,7 +38,7 @@ class Left:
     """What a rank goes on with.
 
     packers, means: by a part's key, the parts' and their means'. plain: the keys of those that are averaged plainly.
-    owed: by the parameter's name, what it owes with packers that begin anew."""
+    owed: by the parameter's name, what it owes and its velocity, with packers that begin anew."""
 
     def __init__(self, packers: Dict[str, Packer], means: Dict[str, Packer], plain: Sequence[str],
                  owed: Dict[str, torch.Tensor]):
@@ -58,8 +58,10 @@ class Left:
                 slot.mean.load(self._means[part.key])
         except ValueError as error:
             raise ValueError(f"crumb: the state's packer of {part.key} is another one: {error}") from error
-        if part.name in self._owed and slot.owed is not None:
-            slot.owed.copy_(self._owed[part.name][part.at:part.at + part.n])
+        if part.name in self._owed:
+            for own, given in zip((slot.owed, slot.velocity), self._owed[part.name][:, part.at:part.at + part.n]):
+                if own is not None:
+                    own.copy_(given)
 
 
 def left_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int, plan: str) -> Left:
@@ -67,8 +69,8 @@ def left_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int, plan: st
 
     On as many ranks as before, and with the same plan: its own packers. On another number M than N before: rank r takes
     M / N times what the ranks r, r + M, r + 2 M ... owed, and M times what they owed of means, so that the sum over all
-    ranks, divided by their number, which is what the mean lacks, is what it was; packers begin anew otherwise. Raises
-    ValueError if a rank's state is missing or damaged."""
+    ranks, divided by their number, which is what the mean lacks, is what it was; likewise their velocities. Packers
+    begin anew otherwise. Raises ValueError if a rank's state is missing or damaged."""
     before = states[0]["ranks"]
     if not before:  # it was saved before the first step
         return Left({}, {}, [], {})
@@ -86,9 +88,9 @@ def left_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int, plan: st
     for state in [by_rank[heir] for heir in range(rank, before, ranks)]:
         for kind, weight in ("packers", ranks / before), ("means", ranks):
             for key, data in state[kind].items():
-                residual = Packer.from_bytes(data.cpu()).residual
-                if residual is not None and len(residual):
-                    name, at = name_of(key)
-                    whole = owed.setdefault(name, torch.zeros(state["model"][name]))
-                    whole[at:at + len(residual)] += torch.frombuffer(residual, dtype=torch.float32) * weight
+                packer, (name, at) = Packer.from_bytes(data.cpu()), name_of(key)
+                for i, floats in enumerate((packer.residual, packer.velocity)):
+                    if floats:
+                        whole = owed.setdefault(name, torch.zeros(2, state["model"][name]))
+                        whole[i, at:at + packer.n] += torch.frombuffer(floats, dtype=torch.float32) * weight
     return Left({}, {}, [], owed)

@@ -19,12 +19,12 @@ def is_zero(values: torch.Tensor) -> bool:
 
 
 class Kept:
-    """A packer that can go back to its state from before the step. owed: its residual, or None."""
+    """A packer that can go back to its state from before the step. owed, velocity: its own, or None."""
 
     def __init__(self, packer: Packer):
         self.packer = packer
-        residual = packer.residual if packer.n else None
-        self.owed = None if residual is None else torch.frombuffer(residual, dtype=torch.float32)
+        self.owed, self.velocity = (torch.frombuffer(floats, dtype=torch.float32) if packer.n and floats else None
+                                    for floats in (packer.residual, packer.velocity))
         self._before = ctypes.create_string_buffer(packer.size)
         self._step: Optional[int] = None
 
@@ -60,7 +60,7 @@ class Slot(Kept):
         self.plain = False
         self.mean = None
         if mean_seed is not None and self.owed is not None:
-            self.mean = Kept(Packer(codec, part.n, mean_seed, part.run))
+            self.mean = Kept(Packer(codec.of_mean(), part.n, mean_seed, part.run))
 
     def restore(self, step: int) -> None:
         """Resets both packers."""
@@ -86,7 +86,8 @@ class Slot(Kept):
         self.owed -= gradient
 
     def rescale(self, factor: float) -> None:
-        """Multiplies what is owed."""
+        """Multiplies what is owed, and the velocity."""
         for kept in (self, self.mean):
-            if kept and kept.owed is not None:
-                kept.owed *= factor
+            for floats in (kept.owed, kept.velocity) if kept else ():
+                if floats is not None:
+                    floats *= factor
