@@ -28,7 +28,7 @@ GOALS = [("twobit:threshold=0.01", "pack", "floor", 90, 88),
          ("topk:fraction=0.001", "pack", "floor", 65, None)]
 # Codecs without a goal, by the memory's speed that their packing is compared with; a frame as long as the gradient is a
 # copy.
-WITHOUT_GOAL = {"floor": "sign onebit seide local strom strom:threshold=0.01 topk topk:value=exact chunk",
+WITHOUT_GOAL = {"floor": "sign onebit seide local strom strom:threshold=0.01 topk topk:value=exact chunk dgc",
                 "read": "qsgd nuqsgd natural amq zipml block terngrad:coding=bits terngrad:coding=entropy",
                 "copy": "raw half"}
 OTHERS = {what: floor for floor, names in WITHOUT_GOAL.items() for what in names.split()}

@@ -180,13 +180,22 @@ crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kin
 	return codec && crumb_bound(codec, n) < n * sizeof(float) ? *codec : raw_codec();
 }
 
-crumb_codec crumb_policy_choose_mean(const struct policy *policy, enum crumb_kind kind, size_t n)
+float *crumb_policy_momentum(crumb_codec *codec)
 {
-	crumb_codec codec = crumb_policy_choose(policy, kind, n);
-	const crumb_codec_info *info = crumb_codec_info_of(&codec);
+	const crumb_codec_info *info = crumb_codec_info_of(codec);
 
 	for (size_t k = 0; info->flags & CRUMB_CODEC_MOMENTUM && k < info->keys; k++)
 		if (!strcmp(info->key[k].name, "momentum"))
-			codec.value[k] = 0;
+			return &codec->value[k];
+	return NULL;
+}
+
+crumb_codec crumb_policy_choose_mean(const struct policy *policy, enum crumb_kind kind, size_t n)
+{
+	crumb_codec codec = crumb_policy_choose(policy, kind, n);
+	float *momentum = crumb_policy_momentum(&codec);
+
+	if (momentum)
+		*momentum = 0;
 	return codec;
 }

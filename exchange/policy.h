@@ -29,6 +29,9 @@ unsigned crumb_policy_rule(const char **at);
  * there is no policy (NULL). */
 crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kind, size_t n);
 
+/* Returns the codec's value of its key momentum; NULL if its packers have none (CRUMB_CODEC_MOMENTUM). */
+float *crumb_policy_momentum(crumb_codec *codec);
+
 /* Returns the codec of a mean: without momentum, which the gradients have had. */
 crumb_codec crumb_policy_choose_mean(const struct policy *policy, enum crumb_kind kind, size_t n);
 

@@ -34,7 +34,7 @@ OWN = {
         rows("digits-cnn", 8, [
             "raw", "half", "twobit", "twobit:threshold=0.1", "terngrad", "adacomp", DEMO[0], "sign", "local",
             "conv=raw;fc,last=local", "onebit", "strom", "topk", "topk:fraction=0.01", "conv=raw;fc,last=topk", "seide",
-            "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml", "chunk", "block"], seeds=(1, 2, 3))),
+            "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml", "chunk", "block", "dgc"], seeds=(1, 2, 3))),
 }
 PAPERS = [
     Paper("AdaComp (Chen et al., AAAI 2018)", adacomp.TEXT, adacomp.EXPERIMENTS, "adacomp-fig2"),

@@ -374,6 +374,14 @@ holds "is of one kind, and raw all the same" python3 -c 'import json
 layers, flat = (json.loads(open(name).readline()) for name in ("layers", "flat"))
 assert layers["loss"] == flat["loss"] and list(layers["sent_by_kind"]) != list(flat["sent_by_kind"]) == ["fc"], flat'
 
+# ---- momentum is that of the codec, if it has it, or the optimizer's ----
+for momentum in 0 0.9; do
+	check "--momentum $momentum" $small --epochs 1 --flat --codec dgc --codec raw --momentum $momentum --log log
+	python3 strip.py log | grep '"epoch"' >"momentum$momentum"
+done
+holds "dgc: the optimizer has none" sh -c 'grep dgc momentum0 >a && grep dgc momentum0.9 >b && cmp a b'
+holds "raw: it has" sh -c 'grep -v dgc momentum0 >a && ! grep -v dgc momentum0.9 | cmp -s a -'
+
 # ---- gradients in files ----
 check "a dump" $small --dump-gradients dump --log dumped
 holds "at the first step and at each epoch's last" test "$(ls dump | sed -n 's/-flat.npy$//p' | xargs)" = \

@@ -131,6 +131,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	}
 	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
 	const bool tuned = crumb_script_meant(t->codec);
+	t->policy = tuned ? NULL : &o->codec[codec].policy;
 	const struct crumb_exchange_config config = {
 	        .slices = tuned ? net->slice : t->slice,
 	        .slice_count = tuned ? net->slice_count : t->slices,

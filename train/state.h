@@ -30,6 +30,7 @@ struct told {
 struct train {
 	const struct train_setting *setting;
 	const char *codec;
+	const struct policy *policy; /* of that text; NULL with --codec auto */
 	char run[4096]; /* identifies the run: lines of what has to be the same on all ranks and when it goes
 	                   on */
 	struct worker **worker; /* one a thread */

@@ -56,6 +56,27 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 		outer_gradient(t, l);
 }
 
+/* Moves n parameters from number at on by the mean. With packed the mean has had momentum in the packers. */
+static void move_by_mean(struct train *t, size_t at, size_t n, bool packed)
+{
+	const struct options *o = t->setting->options;
+	const double decay = o->decay_first ? 0 : o->weight_decay;
+	const struct optimizer_step step = {t->rate, packed ? 0 : o->momentum, decay, t->moves};
+	if (t->outer)
+		optimizer_nesterov(t->param + at, t->moment[0] + at, t->mean + at, n, (float)o->outer_lr,
+		                   packed ? 0 : (float)o->outer_momentum);
+	else
+		optimizer_move_net(&o->optimizer, &step, t->setting->net, t->param, t->moment, t->mean, at,
+		                   n);
+}
+
+static bool packed_with_momentum(const struct train *t, const struct crumb_slice *slice)
+{
+	crumb_codec codec = crumb_policy_choose(t->policy, slice->kind, slice->n);
+	const float *momentum = crumb_policy_momentum(&codec);
+	return momentum && *momentum > 0;
+}
+
 static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 {
 	(void)thread;
@@ -63,14 +84,13 @@ static void optimizer_task(void *arg, size_t chunk, unsigned thread)
 	const struct options *o = t->setting->options;
 	const size_t at = chunk * OPTIMIZER_CHUNK, left = t->setting->net->parameters - at;
 	const size_t n = left < OPTIMIZER_CHUNK ? left : OPTIMIZER_CHUNK;
-	const double decay = o->decay_first ? 0 : o->weight_decay;
-	const struct optimizer_step step = {t->rate, o->momentum, decay, t->moves};
-	if (t->outer)
-		optimizer_nesterov(t->param + at, t->moment[0] + at, t->mean + at, n, (float)o->outer_lr,
-		                   (float)o->outer_momentum);
-	else
-		optimizer_move_net(&o->optimizer, &step, t->setting->net, t->param, t->moment, t->mean, at,
-		                   n);
+	for (size_t s = 0; s < t->slices; s++) {
+		const struct crumb_slice *slice = &t->slice[s];
+		const size_t from = slice->at > at ? slice->at : at;
+		const size_t end = slice->at + slice->n < at + n ? slice->at + slice->n : at + n;
+		if (from < end)
+			move_by_mean(t, from, end - from, packed_with_momentum(t, slice));
+	}
 	if (t->average)
 		optimizer_average(t->average + at, t->param + at, n, (float)o->average);
 }
