@@ -21,7 +21,10 @@ static float *floats(const struct training *t)
 int training_open(struct training *t, const char *name, char *why, size_t cap)
 {
 	const struct model *model = model_find(name);
-	const char *data = model && model->input.channels == 3 ? "colour-digits" : "digits";
+	const char *data = !model                       ? ""
+	                   : model->input.width == 1    ? "text"
+	                   : model->input.channels == 3 ? "colour-digits"
+	                                                : "digits";
 
 	snprintf(why, cap, "no network %s", name);
 	if (!model || data_open(&t->data, data, model->input.height, why, cap) < 0 ||
@@ -63,13 +66,13 @@ void training_begin(struct training *t)
 
 int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number)
 {
+	const size_t batch = t->model.places > 1 ? TRAINING_TEXTS : TRAINING_BATCH;
 	uint32_t index[TRAINING_BATCH];
 	double loss;
 
-	for (size_t i = 0; i < TRAINING_BATCH; i++)
-		index[i] = (uint32_t)(((number * net->ranks + net->rank) * TRAINING_BATCH + i) %
-		                      t->data.train.count);
-	return worker_gradient(t->worker, t->param, index, TRAINING_BATCH, NULL, t->grad, &loss);
+	for (size_t i = 0; i < batch; i++)
+		index[i] = (uint32_t)(((number * net->ranks + net->rank) * batch + i) % t->data.train.count);
+	return worker_gradient(t->worker, t->param, index, batch, NULL, t->grad, &loss);
 }
 
 void training_move(struct training *t, const float *mean, double rate)

@@ -10,7 +10,7 @@
 #include "nets/net.h"
 #include "train/worker.h"
 
-enum { TRAINING_BATCH = 32 }; /* of a rank */
+enum { TRAINING_BATCH = 32, TRAINING_TEXTS = 8 }; /* of a rank: images, or pieces of text */
 
 struct training {
 	struct data data; /* drawn */
