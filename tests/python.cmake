@@ -2,7 +2,8 @@
 if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # Python cannot load such a library
 	return()
 endif()
-add_library(python_policy MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJECT_SOURCE_DIR}/exchange/message.c)
+add_library(python_policy MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJECT_SOURCE_DIR}/exchange/message.c
+	${PROJECT_SOURCE_DIR}/nets/model.c ${PROJECT_SOURCE_DIR}/nets/net.c python/slices.c)
 target_include_directories(python_policy PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(python_policy PRIVATE crumb_shared)
 set_target_properties(python_policy PROPERTIES C_VISIBILITY_PRESET default)
@@ -11,7 +12,7 @@ list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY
 	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
 set(python_tests arrays policy library dgc)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
-	list(APPEND python_tests hook hook_life hook_property ddp device fsdp outer) # test_gpu.py: by hand
+	list(APPEND python_tests kinds hook hook_life hook_property ddp device fsdp outer) # test_gpu.py: by hand
 	if(TARGET crumb-train)
 		list(APPEND python_tests step)
 		list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
