@@ -3,7 +3,7 @@ if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # Python cannot load such a library
 	return()
 endif()
 add_library(python_policy MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJECT_SOURCE_DIR}/exchange/message.c
-	${PROJECT_SOURCE_DIR}/nets/model.c ${PROJECT_SOURCE_DIR}/nets/net.c python/slices.c)
+	${PROJECT_SOURCE_DIR}/nets/model.c ${PROJECT_SOURCE_DIR}/nets/net.c python/net_slices.c)
 target_include_directories(python_policy PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(python_policy PRIVATE crumb_shared)
 set_target_properties(python_policy PROPERTIES C_VISIBILITY_PRESET default)

@@ -95,8 +95,9 @@ class Packers(unittest.TestCase):
             with self.subTest(spec=spec):
                 total = np.zeros(N, "f4")
                 for gradient in gradients():
-                    moved = 0 if packer.velocity is None else np.asarray(packer.velocity) * packer.codec.values["momentum"]
-                    total += moved + gradient - unpack(pack([packer], [gradient])[0])
+                    if packer.velocity is not None:
+                        total += np.asarray(packer.velocity) * packer.codec.values["momentum"]
+                    total += gradient - unpack(pack([packer], [gradient])[0])
                 np.testing.assert_allclose(np.asarray(packer.residual), total, atol=1e-5)
 
     def test_a_checkpoint_goes_on_with_the_same_bytes(self):

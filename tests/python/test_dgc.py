@@ -54,7 +54,8 @@ class Dgc(unittest.TestCase):
                 frames = [decoded(packer.pack(ours - goal + one)) for packer, one in zip(packers, noise)]
                 sparse = [paper.sparse(theirs - goal + one, wanted(step, np.float32(fraction), warmup))
                           for paper, one in zip(papers, noise)]
-                ours, theirs = (w - RATE * sum(of) / np.float32(LEARNERS) for w, of in ((ours, frames), (theirs, sparse)))
+                ours = ours - RATE * sum(frames) / np.float32(LEARNERS)
+                theirs = theirs - RATE * sum(sparse) / np.float32(LEARNERS)
                 np.testing.assert_array_equal(ours, theirs, f"{spec}, step {step}")
             for packer, paper in zip(packers, papers):
                 np.testing.assert_array_equal(packer.residual, paper.v)

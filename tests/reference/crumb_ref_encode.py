@@ -404,8 +404,8 @@ def write_alq(grad, _residual, bits, bucket, seed, step, shape, coding, zero=0, 
 WRITERS = {"raw": write_raw, "half": write_half, "twobit": write_twobit, "terngrad": write_terngrad,
            "adacomp": write_adacomp, "sign": write_sign, "local": write_local, "onebit": write_onebit,
            "strom": write_strom, "topk": write_topk, "seide": write_seide, "chunk": write_chunk, "block": write_block,
-           "dgc": write_dgc, "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq, "amq": write_amq,
-           "zipml": write_alq}
+           "dgc": write_dgc, "qsgd": write_qsgd, "nuqsgd": write_nuqsgd, "natural": write_nuqsgd, "alq": write_alq,
+           "amq": write_amq, "zipml": write_alq}
 RANDOM = "terngrad", "qsgd", "nuqsgd", "natural", "alq", "amq", "zipml", "block"
 
 
