@@ -115,7 +115,7 @@ enum crumb_codec_flags {
 	                           or the clipped gradient */
 	CRUMB_CODEC_FIXED = 4,  /* at the default coding the length of a frame depends on n and run only */
 	CRUMB_CODEC_AGREES = 8, /* some settings want crumb_measure and crumb_agree */
-	CRUMB_CODEC_MOMENTUM = 16 /* the packer has the momentum of its key, which the optimizer then has not */
+	CRUMB_CODEC_MOMENTUM = 16 /* packers have momentum, and the optimizer then has none */
 };
 
 typedef struct crumb_codec_info {
@@ -166,10 +166,10 @@ CRUMB_API uint64_t crumb_packer_step(const crumb_packer *packer);
  * magnitude, so that none overflows; before every step it multiplies them by the key decay. */
 CRUMB_API float *crumb_packer_residual(crumb_packer *packer);
 
-/* Returns the velocity, n floats inside the packer; NULL if there is no momentum or it is 0. crumb_pack sets it
- * to momentum * velocity + gradient, limited to 2^120 in magnitude, adds that to the residual in place of the
- * gradient, and sets it to 0 where the element is sent. A caller that multiplies the residual, because the
- * loss's scale has changed, multiplies the velocity, too. */
+/* Returns the velocity, n floats inside the packer; NULL if there is no momentum or it is 0. crumb_pack sets
+ * it to momentum * velocity + gradient, limited to 2^120 in magnitude, adds that to the residual in place of
+ * the gradient, and sets it to 0 where the element is sent. A caller that multiplies the residual, because
+ * the loss's scale has changed, multiplies the velocity, too. */
 CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
 
 /* Some settings want all learners to agree on a few numbers before they pack (TernGrad's shared scaler,
