@@ -95,6 +95,36 @@ static void hostile_payloads_do_no_harm(void **state)
 	assert_true(refused > 1000 && taken > 1000);
 }
 
+/* A frame whose one exact value is not finite is refused. Its last bytes are a bit, which ends a gap of 0,
+ * and the value's bits. */
+static void values_that_are_not_finite_are_refused(void **state)
+{
+	(void)state;
+	static const char *const exact[] = {"chunk:bits=32", "dgc"};
+	static const float value[] = {-2, INFINITY, -INFINITY, NAN};
+	for (int c = 0; c < 2; c++)
+		for (int v = 0; v < 4; v++) {
+			const crumb_codec one = case_parse(exact[c]);
+			const float g = 1;
+			float acc = 0;
+			crumb_packer *p = case_packer(&one, 1, 1);
+			size_t len;
+			uint8_t *frame = case_pack(p, &g, CRUMB_F32, &len), *bits = frame + len - 5;
+			uint32_t code;
+			memcpy(&code, &value[v], sizeof code);
+			for (int at = 0; at < 32; at++) {
+				uint8_t *byte = bits + (at + 1) / 8;
+				const unsigned bit = 1u << (at + 1) % 8;
+				*byte = (uint8_t)(code >> at & 1 ? *byte | bit : *byte & ~bit);
+			}
+			crumb_frame_seal(frame, one.id, 0, 1, len - CRUMB_HEADER_BYTES);
+			const int64_t got = crumb_unpack_add(frame, len, 1, &acc, 1);
+			assert_true(v ? got == CRUMB_EFRAME && acc == 0 : got > 0 && acc == value[v]);
+			free(frame);
+			free(p);
+		}
+}
+
 /* Checking a frame, good or hostile, part by part gives the same result as checking it at once. */
 static void parts_answer_as_the_whole(void **state)
 {
@@ -347,6 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(damage_is_an_error),
 	        cmocka_unit_test(hostile_payloads_do_no_harm),
+	        cmocka_unit_test(values_that_are_not_finite_are_refused),
 	        cmocka_unit_test(parts_answer_as_the_whole),
 	        cmocka_unit_test(what_is_not_finite_changes_nothing),
 	        cmocka_unit_test(a_packer_is_a_checkpoint),
