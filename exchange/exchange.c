@@ -105,8 +105,7 @@ static bool divide_slices(struct crumb_exchange *x)
 	return true;
 }
 
-/* Takes memory that crumb_exchange_close frees, aligned to a cache line; NULL if there is none. */
-static void *take(struct crumb_exchange *x, size_t bytes)
+void *crumb_exchange_take(struct crumb_exchange *x, size_t bytes)
 {
 	struct block *block = aligned_alloc(CACHE_LINE, CACHE_LINE + round_up(bytes));
 
@@ -117,9 +116,8 @@ static void *take(struct crumb_exchange *x, size_t bytes)
 	return (uint8_t *)block + CACHE_LINE;
 }
 
-/* Opens a message of the frames of a share, of learners from number first on: its memory, and their slots. */
-static int open_message(struct crumb_exchange *x, struct outgoing *message, const struct share *share,
-                        struct slot *slots, size_t first, size_t learners, uint64_t seed)
+int crumb_exchange_open_message(struct crumb_exchange *x, struct outgoing *message, const struct share *share,
+                                struct slot *slots, size_t first, size_t learners, uint64_t seed)
 {
 	const size_t frames = learners * share->count;
 	size_t bytes = crumb_parcel_overhead(frames);
@@ -127,7 +125,7 @@ static int open_message(struct crumb_exchange *x, struct outgoing *message, cons
 
 	for (size_t k = 0; k < share->count && learners; k++)
 		bytes += learners * slots[x->order[share->first + k]].size;
-	uint8_t *data = message->data = take(x, bytes);
+	uint8_t *data = message->data = crumb_exchange_take(x, bytes);
 	if (!data)
 		return CRUMB_EMEMORY;
 	data += crumb_parcel_overhead(frames);
@@ -137,7 +135,7 @@ static int open_message(struct crumb_exchange *x, struct outgoing *message, cons
 		struct slot *slot = &slots[l * x->slices + s];
 		slot->data = data;
 		data += slot->size;
-		slot->packer = take(x, crumb_packer_size(&slot->codec, slice->n));
+		slot->packer = crumb_exchange_take(x, crumb_packer_size(&slot->codec, slice->n));
 		if (!slot->packer)
 			return CRUMB_EMEMORY;
 		error = crumb_packer_init(slot->packer, &slot->codec, slice->n, slice->run,
@@ -151,10 +149,11 @@ static int open_messages(struct crumb_exchange *x, uint64_t seed)
 	int error = crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head)) ? 0 : CRUMB_EMEMORY;
 
 	for (size_t k = 0; k < x->shares && !error; k++)
-		error = open_message(x, &x->messages.up[k], &x->share[k], x->up, x->first, x->own, seed);
+		error = crumb_exchange_open_message(x, &x->messages.up[k], &x->share[k], x->up, x->first,
+		                                    x->own, seed);
 	if (!error && x->plan->assign)
-		error = open_message(x, &x->messages.down, &x->share[x->rank], x->down.slot, x->learners, 1,
-		                     seed);
+		error = crumb_exchange_open_message(x, &x->messages.down, &x->share[x->rank], x->down.slot,
+		                                    x->learners, 1, seed);
 	return error;
 }
 
@@ -179,7 +178,7 @@ static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_
 
 static void *zeros(struct crumb_exchange *x, size_t count, size_t size)
 {
-	void *memory = take(x, count * size);
+	void *memory = crumb_exchange_take(x, count * size);
 
 	return memory ? memset(memory, 0, count * size) : NULL;
 }
@@ -218,6 +217,7 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 	x->rank = x->net ? x->net->rank : 0;
 	x->ranks = x->net ? x->net->ranks : 1;
 	x->learners = config->learners;
+	x->servers = x->plan->serves && x->ranks > 1;
 	x->first = rank_first(x, x->rank);
 	x->own = rank_first(x, x->rank + 1) - x->first;
 	x->slice = config->slices;
@@ -232,6 +232,8 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 		struct crumb_exchange_config own = *config;
 		if (x->tiers) /* within a node nothing is compressed */
 			own.policy = own.down = NULL;
+		if (!x->plan->mean) /* no mean comes down */
+			own.down = NULL;
 		choose_codecs(x, &own);
 		sort_slices(x);
 		hash_setup(x, config);
@@ -242,6 +244,10 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 		return refuse(why, cap, error,
 		              error == CRUMB_EMEMORY ? "no memory for an exchange"
 		                                     : "a slice has no valid codec");
+	}
+	if (x->plan->open && (error = x->plan->open(x, config, why, cap)) < 0) {
+		crumb_exchange_close(x);
+		return error;
 	}
 	*exchange = x;
 	return 0;

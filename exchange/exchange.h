@@ -50,6 +50,8 @@ struct crumb_exchange_config {
 	const char *model;         /* text that has to be the same on all ranks; not kept; NULL: none */
 	unsigned node_size; /* consecutive ranks of a node, in plans that know nodes; 0: as the transport says
 	                     */
+	uint64_t staleness; /* of plan async: a worker gets work unless it has taken more steps than this more
+	                       than the slowest one; 0: lock step; UINT64_MAX: there is no bound */
 	size_t learners;    /* over all ranks; may be fewer than ranks */
 	uint64_t seed;      /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
 	struct crumb_exchange_net *net; /* not owned; NULL: this rank is alone */
@@ -93,6 +95,8 @@ int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *gra
  * of all, in learner order. One swap. Returns 0, or an error that is final, as with crumb_exchange_step. */
 int crumb_exchange_tell(struct crumb_exchange *exchange, const void *mine, size_t bytes, void *all);
 
+enum { CRUMB_STALENESS_BINS = 16 };
+
 struct exchange_stats { /* since reset */
 	/* By kind, over this rank's learners and all steps: bytes of the gradients in f32, bytes of their
 	 * frames; elements, and how many of them were sent, on every tenth step from the first, since
@@ -103,6 +107,11 @@ struct exchange_stats { /* since reset */
 	uint64_t link_out, link_in, link_messages;
 	double check_seconds, pack_seconds, swap_seconds, unpack_seconds; /* wall */
 	uint64_t steps, skipped; /* steps that gave a mean, and that were not finite */
+	/* On the server of plan async: by how many updates the weights had changed since they were pulled
+	 * when a gradient computed with them was taken, how often; the last bin is for more, too. */
+	uint64_t staleness[CRUMB_STALENESS_BINS];
+	uint64_t ahead;      /* the most steps that a worker was ahead of the slowest when it got work */
+	double held_seconds; /* that workers waited for others, over all workers */
 };
 void crumb_exchange_read_stats(const struct crumb_exchange *exchange, struct exchange_stats *stats);
 void crumb_exchange_reset_stats(struct crumb_exchange *exchange);

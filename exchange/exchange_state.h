@@ -33,6 +33,7 @@ struct crumb_exchange {
 	struct crumb_exchange_net *net;
 	struct team *team;
 	unsigned rank, ranks;
+	unsigned servers;  /* 1 if rank 0 is one, without learners; else 0 */
 	size_t learners;   /* of all ranks */
 	size_t first, own; /* this rank's learners: [first, first + own) */
 	bool exact;        /* the mean comes down without loss */
@@ -55,6 +56,7 @@ struct crumb_exchange {
 
 	struct block *blocks;          /* all memory of fixed size */
 	struct tiers *tiers;           /* in plans that know nodes, else NULL */
+	struct async *async;           /* in plan async, else NULL */
 	struct hosted *hosted;         /* what crumb_exchange_open has opened for it, else NULL */
 	struct crumb_exchange *former; /* before crumb_exchange_change, until a step succeeds; else NULL */
 	uint64_t step;
@@ -72,11 +74,22 @@ struct crumb_exchange *crumb_exchange_packing(const struct crumb_exchange *x);
  * MPI may still read the exchange's messages, so that its memory must stay. */
 bool crumb_hosted_close(struct crumb_exchange *x);
 
-/* Returns the first learner of a rank, which has those up to the first one of the next rank: ranks divide the
- * learners evenly, in order. */
+/* Returns the first learner of a rank, which has those up to the first one of the next rank: ranks that are
+ * no servers divide the learners evenly, in order. */
 static inline size_t rank_first(const struct crumb_exchange *x, unsigned rank)
 {
-	return (size_t)((uint64_t)rank * x->learners / x->ranks);
+	const unsigned before = rank < x->servers ? 0 : rank - x->servers;
+
+	return (size_t)((uint64_t)before * x->learners / (x->ranks - x->servers));
 }
+
+/* exchange.c: takes memory that crumb_exchange_close frees, aligned to a cache line; NULL if there is none.
+ */
+void *crumb_exchange_take(struct crumb_exchange *x, size_t bytes);
+
+/* exchange.c: opens a message of the frames of a share, of learners from number first on: its memory, and
+ * their slots [learner][slice], whose codecs and sizes are set. Returns 0 or an error. */
+int crumb_exchange_open_message(struct crumb_exchange *x, struct outgoing *message, const struct share *share,
+                                struct slot *slots, size_t first, size_t learners, uint64_t seed);
 
 #endif

@@ -7,7 +7,7 @@
 #include "exchange/why.h"
 
 static const char magic[4] = {'C', 'R', 'M', 'X'};
-static const uint16_t format = 2;
+static const uint16_t format = 3;
 static const uint32_t crumb = CRUMB_VERSION_MAJOR << 16 | CRUMB_VERSION_MINOR << 8 | CRUMB_VERSION_PATCH;
 
 void crumb_message_head(struct message_head *head)

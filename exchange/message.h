@@ -9,7 +9,14 @@
 #include <stdint.h>
 #include <crumb.h>
 
-enum message_phase { MESSAGE_VOTE = 1, MESSAGE_UP = 2, MESSAGE_DOWN = 3, MESSAGE_TELL = 4 };
+enum message_phase {
+	MESSAGE_VOTE = 1,
+	MESSAGE_UP = 2,
+	MESSAGE_DOWN = 3,
+	MESSAGE_TELL = 4,
+	MESSAGE_PUSH = 5, /* plan async: gradients for the server */
+	MESSAGE_PULL = 6  /* plan async: weights for a worker */
+};
 
 /* It travels as it lies here, little-endian, without gaps. magic, format and crumb keep their places in every
  * format. */
@@ -26,6 +33,7 @@ struct message_head {
 	uint64_t table;   /* hash of the slice table */
 	uint64_t setup;   /* hash of plan, codecs, learners and seed */
 	uint64_t weights; /* hash of the learners' weights */
+	uint64_t next;    /* of MESSAGE_PULL: struct async_work's first; else 0 */
 	uint64_t sum;     /* hash of the body */
 };
 

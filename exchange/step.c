@@ -133,19 +133,19 @@ static int vote(struct step *step, int error)
 
 /* ---- step ----------------------------------------------------------------------------------- */
 
-/* Adds a step that succeeded to the statistics. */
-static void count_step(const struct step *step)
+void crumb_step_count(const struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 	const struct crumb_exchange *packing = crumb_exchange_packing(x);
 	struct exchange_stats *stats = &x->stats;
+	const size_t packed = packing == x ? step->own : packing ? packing->own : 0;
 
 	stats->steps++;
 	for (size_t s = 0; s < x->slices; s++) {
 		const enum crumb_kind kind = x->slice[s].kind;
-		stats->dense[kind] += x->own * x->slice[s].n * sizeof(float);
+		stats->dense[kind] += step->own * x->slice[s].n * sizeof(float);
 		stats->down[kind] += packing ? packing->down.frame[s].len : 0;
-		for (size_t l = 0; packing && l < packing->own; l++) {
+		for (size_t l = 0; l < packed; l++) {
 			const struct slot *slot = &packing->up[l * x->slices + s];
 			stats->bytes[kind] += (uint64_t)slot->length;
 			stats->elements[kind] += step->count_sent ? x->slice[s].n : 0;
@@ -154,9 +154,11 @@ static void count_step(const struct step *step)
 	}
 }
 
-static struct step begin(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
+struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad, const float *weight,
+                             float *mean)
 {
-	struct step step = {.x = x, .grad = grad, .weight = weight, .mean = mean, .even = true};
+	struct step step = {
+	        .x = x, .grad = grad, .weight = weight, .mean = mean, .even = true, .own = x->own};
 
 	if (!x->failed)
 		x->why[0] = 0;
@@ -172,7 +174,7 @@ static struct step begin(struct crumb_exchange *x, const float *const *grad, con
 int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
 {
 	struct exchange_stats *stats = &x->stats;
-	struct step step = begin(x, grad, weight, mean);
+	struct step step = crumb_step_begin(x, grad, weight, mean);
 	double before = 0;
 
 	crumb_step_lap(x, &before);
@@ -186,7 +188,7 @@ int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, cons
 	crumb_step_lap(x, &stats->swap_seconds);
 	crumb_reconfigure_end(&step, error);
 	if (!error)
-		count_step(&step);
+		crumb_step_count(&step);
 	else if (error == CRUMB_ENONFINITE)
 		stats->skipped++;
 	else
@@ -199,7 +201,7 @@ int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, cons
 
 int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes, void *all)
 {
-	struct step step = begin(x, NULL, NULL, NULL);
+	struct step step = crumb_step_begin(x, NULL, NULL, NULL);
 	const size_t body = x->own * bytes;
 	int error = x->failed;
 

@@ -14,11 +14,19 @@ struct step {
 	const float *weight;      /* [learner of all] */
 	float *mean;
 	bool even;                /* all weights are equal */
+	size_t own;               /* this rank's learners that take part: the first ones */
 	bool count_sent;          /* statistics of this step count the elements sent */
 	size_t due;               /* floats that each learner agrees on, over all slices */
 	struct message_head head; /* begins every message of this step */
 	float **sum;              /* [own learner]: what grad is after a change; NULL: it is the caller's */
 };
+
+/* Begins a step, whose gradients are grad. weight, mean: NULL if there are none. */
+struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad, const float *weight,
+                             float *mean);
+
+/* Adds a step that succeeded to the statistics. */
+void crumb_step_count(const struct step *step);
 
 /* Adds the wall time since the last call to *seconds. */
 void crumb_step_lap(struct crumb_exchange *x, double *seconds);

@@ -23,6 +23,17 @@ struct crumb_exchange_net {
 	 * not change until the next swap has returned. Returns 0; or a negative error, why says which, in[]
 	 * is not set, and every later swap fails, too. */
 	int (*swap)(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in);
+	/* Two verbs of plan async, between two ranks; NULL: this transport has only swaps. Two ranks take
+	 * turns: neither sends to the other again before it has received the other's answer, or has swapped.
+	 *
+	 * send: begins to send a message, whose bytes must not change until then. Returns 0, or a negative
+	 * error that is final. */
+	int (*send)(struct crumb_exchange_net *net, unsigned to, crumb_span message);
+	/* Waits for a message from any rank for which expected[rank], until `deadline` (crumb_seconds).
+	 * Returns 0, and *from, which is `ranks` if none has come by then; or a negative error that is final,
+	 * and why says which. The message stays valid until this rank sends to *from. */
+	int (*receive)(struct crumb_exchange_net *net, const bool *expected, double deadline, unsigned *from,
+	               crumb_span *message);
 	char why[160];
 	/* Ends this rank's part, because it has failed elsewhere: the others' swaps, under way and to come,
 	 * fail with CRUMB_EPEER instead of waiting for it. Not during a swap of this rank. */

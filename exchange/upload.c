@@ -9,7 +9,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
-	const size_t s = x->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
+	const size_t s = x->longest[i / step->own], l = i % step->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
 	struct slot *slot = &x->up[l * x->slices + s];
@@ -30,17 +30,17 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	}
 }
 
-static int pack(struct step *step)
+int crumb_upload_pack(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
-	const size_t frames = x->own * x->slices;
+	const size_t frames = step->own * x->slices;
 
 	crumb_team_run(x->team, pack_task, step, frames);
 	for (size_t i = 0; i < frames; i++)
 		if (x->up[i].length < 0)
 			return (int)x->up[i].length;
 	for (size_t k = 0; k < x->shares; k++)
-		crumb_parcel_join(x, &x->share[k], x->up, x->own, &x->messages.up[k]);
+		crumb_parcel_join(x, &x->share[k], x->up, step->own, &x->messages.up[k]);
 	return 0;
 }
 
@@ -49,7 +49,7 @@ int crumb_upload_swap(struct step *step, int error)
 	struct crumb_exchange *x = step->x;
 
 	if (!error)
-		error = pack(step);
+		error = crumb_upload_pack(step);
 	crumb_step_lap(x, &x->stats.pack_seconds);
 	error = crumb_swap(step, MESSAGE_UP, error, x->messages.up, x->shares);
 	crumb_step_lap(x, &x->stats.swap_seconds);

@@ -23,6 +23,9 @@ struct slot {
 	bool sum;      /* of a mean: it comes down as the sum of the frames */
 };
 
+/* Packs the gradients of the learners that take part, and joins their frames. Returns 0 or an error. */
+int crumb_upload_pack(struct step *step);
+
 /* Packs this rank's gradients, unless there is an error, and swaps the frames, a message to each owner of a
  * share. Returns 0 or an error, as crumb_swap. */
 int crumb_upload_swap(struct step *step, int error);

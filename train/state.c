@@ -138,6 +138,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .down = o->down_exact ? NULL : &o->down,
 	        .plan = o->plan,
 	        .node_size = (unsigned)o->node_size,
+	        .staleness = o->staleness,
 	        .model = t->run,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,

@@ -21,10 +21,11 @@ enum {
 struct told {
 	double loss, owed; /* loss: sum over its steps; owed: squared norm of its residuals */
 	uint64_t steps;    /* that were not skipped */
-	uint64_t skipped;  /* with --local-steps: those that it left out by itself */
+	uint64_t skipped;  /* with --local-steps or plan async: those that it left out by itself */
 	double test_loss;  /* sum over its part of the test set */
 	uint64_t errors;
 	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
+	uint64_t down[CRUMB_KINDS]; /* with plan async */
 };
 
 struct train {
@@ -59,7 +60,8 @@ struct train {
 	struct arrival *arrival;   /* NULL: nobody asked, or there are other ranks */
 	struct layer_probe *probe; /* by layer; NULL: nobody asked, or the first learner is not here */
 	/* for the tasks of one step */
-	const uint32_t *batch;
+	size_t part; /* of the first own learner: part p of an epoch is the batch of learner p % N in step p /
+	                N */
 	double rate;
 	bool exchanging;            /* after this step */
 	struct worker_score *score; /* by chunk of the test set */
@@ -74,6 +76,20 @@ size_t train_test_chunks(const struct train_setting *setting);
 
 /* Returns the samples of a batch that this rank's learners have. */
 size_t train_own_samples(const struct train *train);
+
+/* ---- train.c ---- */
+
+/* Returns the learning rate at a point of the run, in epochs. */
+double train_rate(const struct train *train, double epoch);
+
+/* Computes the gradients of parts t->part, t->part + 1, ... by the first `learners` own ones. 0, or -1 with a
+ * line in why. */
+int train_gradients(struct train *t, size_t learners, char *why, size_t cap);
+
+/* Moves the shared weights by t->mean, at t->rate. Returns as above. */
+int train_optimize(struct train *t, char *why, size_t cap);
+
+/* ---- state.c ---- */
 
 /* Opens the exchange, allocates, and initialises the parameters. 0, or -1 with a line in why. On any outcome
  * train_close may follow. */

@@ -11,6 +11,7 @@
 #include "train/report/arrival.h"
 #include "train/report/dump.h"
 #include "train/report/layer_probe.h"
+#include "train/async.h"
 #include "train/outer.h"
 #include "train/resume.h"
 #include "train/split.h"
@@ -34,8 +35,10 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 {
 	struct train *t = arg;
 	const struct options *o = t->setting->options;
-	const size_t first = split_first(o->batch, o->learners, t->first + l);
-	const size_t n = split_size(o->batch, o->learners, t->first + l);
+	const size_t part = t->part + l, learner = part % o->learners;
+	const size_t first = split_first(o->batch, o->learners, learner);
+	const size_t n = split_size(o->batch, o->learners, learner);
+	const uint32_t *batch = t->order + part / o->learners * o->batch;
 	const float *param = t->outer ? t->outer[l].param : t->param;
 	struct worker_states states;
 	if (t->states[0]) {
@@ -43,7 +46,7 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 		        (first - split_first(o->batch, o->learners, t->first)) * t->setting->net->states;
 		states = (struct worker_states){t->states[0] + at, t->states[1] + at};
 	}
-	if (worker_gradient(t->worker[thread], param, t->batch + first, n, t->states[0] ? &states : NULL,
+	if (worker_gradient(t->worker[thread], param, batch + first, n, t->states[0] ? &states : NULL,
 	                    t->grad[l], &t->loss[l]) < 0)
 		t->failed[thread] = true;
 	if (o->decay_first)
@@ -117,7 +120,25 @@ static int run_tasks(struct train *t, void (*task)(void *, size_t, unsigned), si
 	return 0;
 }
 
+int train_gradients(struct train *t, size_t learners, char *why, size_t cap)
+{
+	return run_tasks(t, gradient_task, learners, why, cap);
+}
+
+int train_optimize(struct train *t, char *why, size_t cap)
+{
+	const size_t chunks = (t->setting->net->parameters + OPTIMIZER_CHUNK - 1) / OPTIMIZER_CHUNK;
+	return run_tasks(t, optimizer_task, chunks, why, cap);
+}
+
 /* ---- step, epoch, run ---- */
+
+double train_rate(const struct train *t, double epoch)
+{
+	const struct options *o = t->setting->options;
+	return schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs) *
+	       schedule_warmup(o->warmup, epoch + 1 / (double)train_steps(t->setting));
+}
 
 /* Shows the tuner this step's gradients; it may change the exchange. */
 static int tune(struct train *t, char *why, size_t cap)
@@ -146,11 +167,10 @@ static void carry(struct train *t)
  * step. */
 static int move(struct train *t, bool skipped, char *why, size_t cap)
 {
-	const size_t chunks = (t->setting->net->parameters + OPTIMIZER_CHUNK - 1) / OPTIMIZER_CHUNK;
 	t->moves += !skipped;
 	if (!skipped || t->outer)
 		carry(t);
-	if (!skipped && run_tasks(t, optimizer_task, chunks, why, cap) < 0)
+	if (!skipped && train_optimize(t, why, cap) < 0)
 		return -1;
 	if (t->outer)
 		return run_tasks(t, share_task, t->own, why, cap);
@@ -168,14 +188,12 @@ static size_t exchanges(const struct train *t, size_t step)
 	return outer_exchanges(step, train_steps(t->setting), local > 0 ? local : 1);
 }
 
-/* Takes one step on the batch at t->batch, and an exchange if t->exchanging. */
+/* Takes one step on the parts from t->part on, and an exchange if t->exchanging. */
 static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
 {
-	const struct options *o = t->setting->options;
 	const double begin = crumb_seconds();
-	t->rate = schedule_rate(&o->schedule, o->lr, epoch, (double)o->epochs) *
-	          schedule_warmup(o->warmup, epoch + 1 / (double)train_steps(t->setting));
-	if (run_tasks(t, gradient_task, t->own, why, cap) < 0 || (t->exchanging && tune(t, why, cap) < 0))
+	t->rate = train_rate(t, epoch);
+	if (train_gradients(t, t->own, why, cap) < 0 || (t->exchanging && tune(t, why, cap) < 0))
 		return -1;
 	const double computed = crumb_seconds();
 	if (!t->exchanging) {
@@ -285,6 +303,9 @@ static void add(uint64_t *total, const uint64_t *part)
 static int tell(struct train *t, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
+	const bool serves = s->options->plan->serves;
+	const uint64_t workers = serves && s->ranks && s->ranks->ranks > 1 ? s->ranks->ranks - 1 : 1;
+	uint64_t down[CRUMB_KINDS] = {0};
 	struct exchange_stats *stats = &report->stats;
 	uint64_t errors = 0, taken = 0;
 	double loss = 0, test_loss = 0, owed = 0;
@@ -297,6 +318,7 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	add(t->mine[0].bytes, stats->bytes);
 	add(t->mine[0].elements, stats->elements);
 	add(t->mine[0].sent, stats->sent);
+	add(t->mine[0].down, stats->down);
 	if (crumb_exchange_tell(t->exchange, t->mine, sizeof *t->mine, t->all) < 0) {
 		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
 		return -1;
@@ -316,8 +338,13 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 		add(stats->bytes, told->bytes);
 		add(stats->elements, told->elements);
 		add(stats->sent, told->sent);
+		add(down, told->down);
 	}
+	for (int kind = 0; kind < CRUMB_KINDS && serves; kind++)
+		stats->down[kind] = down[kind] / workers;
 	report->loss = loss;
+	if (serves) /* ranks take different numbers of steps */
+		stats->steps = (taken + s->options->learners - 1) / s->options->learners;
 	if (taken == 0)
 		stats->steps = 0; /* what was exchanged is no step */
 	const double judged = (double)s->data->test.count * s->net->places;
@@ -327,10 +354,30 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	return 0;
 }
 
-static int train_epoch(struct train *t, size_t epoch, struct report *report, char *why, size_t cap)
+/* Takes the steps of an epoch, in which all ranks keep step. */
+static int take_steps(struct train *t, size_t epoch, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	const size_t steps = train_steps(s);
+	for (size_t i = 0; i < steps; i++) {
+		const uint64_t moves = t->moves;
+		t->exchanging = exchanges(t, t->step + 1) > exchanges(t, t->step);
+		t->part = i * s->options->learners + t->first;
+		if (log_step(s->log, t->codec, epoch, t->step, why, cap) < 0 ||
+		    step(t, (double)(epoch - 1) + (double)i / (double)steps, report, why, cap) < 0)
+			return -1;
+		t->step++;
+		if (t->exchanging &&
+		    (dump(t, why, cap) < 0 || probe(t, epoch, t->moves == moves, why, cap) < 0))
+			return -1;
+		progress_step(&t->progress);
+	}
+	return 0;
+}
+
+static int train_epoch(struct train *t, size_t epoch, struct report *report, char *why, size_t cap)
+{
+	const struct train_setting *s = t->setting;
 	const double begin = crumb_seconds();
 	*report = (struct report){.epoch = epoch};
 	struct random random = random_stream(s->options->seed, RANDOM_SHUFFLE, epoch);
@@ -342,20 +389,8 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 		worker_epoch(t->worker[i], s->options->seed, epoch);
 	crumb_exchange_reset_stats(t->exchange);
 	memset(t->mine, 0, (t->own + 1) * sizeof *t->mine);
-	for (size_t i = 0; i < steps; i++) {
-		const uint64_t moves = t->moves;
-		t->exchanging = exchanges(t, t->step + 1) > exchanges(t, t->step);
-		t->batch = t->order + i * s->options->batch;
-		if (log_step(s->log, t->codec, epoch, t->step, why, cap) < 0 ||
-		    step(t, (double)(epoch - 1) + (double)i / (double)steps, report, why, cap) < 0)
-			return -1;
-		t->step++;
-		if (t->exchanging &&
-		    (dump(t, why, cap) < 0 || probe(t, epoch, t->moves == moves, why, cap) < 0))
-			return -1;
-		progress_step(&t->progress);
-	}
-	if (tell(t, report, why, cap) < 0)
+	if ((s->options->plan->serves ? async_steps : take_steps)(t, epoch, report, why, cap) < 0 ||
+	    tell(t, report, why, cap) < 0)
 		return -1;
 	report->wall_seconds = crumb_seconds() - begin;
 	return 0;

@@ -51,7 +51,7 @@ static int parse_entry(struct crumb_scripted *entry, const char **at, const char
 		return CRUMB_ESPEC;
 	*bad = ++*at;
 	take_word(at, word, sizeof word);
-	if (!(entry->plan = crumb_plan_find(word)))
+	if (!(entry->plan = crumb_plan_find(word)) || !entry->plan->mean)
 		return CRUMB_ESPEC;
 	*bad = *at;
 	take_word(at, word, sizeof word);

@@ -132,6 +132,9 @@ static int open_own(struct crumb_exchange **x, struct hosted *hosted,
 		hosted->net->timeout = o->timeout;
 	if (!config.plan)
 		return refuse(why, cap, CRUMB_EINVAL, "no such plan: \"%s\"", o->plan);
+	if (!config.plan->mean)
+		return refuse(why, cap, CRUMB_EINVAL, "plan %s is for a trainer, whose weights a server owns",
+		              config.plan->name);
 	if (o->policy)
 		error = parse_policy(&up, o->policy, why, cap);
 	if (!error && o->down)

@@ -5,10 +5,10 @@
 #include "exchange/plan.h"
 
 extern const struct plan crumb_plan_gather, crumb_plan_shard, crumb_plan_server, crumb_plan_tiers,
-        crumb_plan_tiers_shard;
+        crumb_plan_tiers_shard, crumb_plan_async;
 
-static const struct plan *const plans[] = {&crumb_plan_gather, &crumb_plan_shard, &crumb_plan_server,
-                                           &crumb_plan_tiers, &crumb_plan_tiers_shard};
+static const struct plan *const plans[] = {&crumb_plan_gather, &crumb_plan_shard,       &crumb_plan_server,
+                                           &crumb_plan_tiers,  &crumb_plan_tiers_shard, &crumb_plan_async};
 
 const struct plan *crumb_plan_list(size_t i) { return i < sizeof plans / sizeof plans[0] ? plans[i] : NULL; }
 

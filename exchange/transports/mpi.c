@@ -4,6 +4,7 @@
  * short message is no more than that. The rest follows in pieces, received in place since the length is known
  * by then. (MPI_Mprobe would do without openings, but Open MPI 4.1 takes half as long again for long messages
  * that a probe has matched.) A swap polls until all messages have arrived: nothing waits without a deadline.
+ * A message between two ranks has the same form.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -23,24 +24,32 @@ struct opening {
 	uint8_t first[FIRST];
 };
 
+/* Sends on their way: openings and pieces. */
+struct sends {
+	MPI_Request *request;
+	size_t room, count;
+};
+
 /* The messages from one rank and to it. */
 struct peer {
 	struct opening in, out;
+	struct opening letter; /* of the last message to this rank alone, */
+	struct sends alone;    /* and its parts */
 	uint8_t *data;
 	size_t size, len; /* room, and bytes that have arrived */
 	MPI_Request piece;
 	size_t piece_len; /* 0: the opening is on its way */
 	bool done;
-	size_t first, pieces; /* of the message out, its opening included: in outgoing */
+	size_t first, pieces; /* of the message out, its opening included: in mpi->all */
 };
 
 struct mpi {
 	struct crumb_exchange_net net; /* first: a rank's transport is its mpi */
 	MPI_Comm comm;
-	struct peer *peer;     /* [rank] */
-	MPI_Request *outgoing; /* openings and pieces on their way */
-	size_t room, count;    /* of outgoing */
-	unsigned *leader;      /* [rank]: of its machine */
+	struct peer *peer; /* [rank] */
+	struct sends all;  /* of the last swap */
+	unsigned *leader;  /* [rank]: of its machine */
+	unsigned turn;     /* the rank whose message is looked for first */
 	int dead;
 };
 
@@ -67,55 +76,58 @@ static int check(struct mpi *mpi, int code)
 
 /* ---- out ------------------------------------------------------------------------------------ */
 
-static bool reserve_outgoing(struct mpi *mpi, const crumb_span *out)
-{
-	size_t pieces = 0;
+/* Returns the most parts of a message, its opening included. */
+static size_t most_parts(crumb_span message) { return 2 + message.len / PIECE; }
 
-	for (unsigned r = 0; r < mpi->net.ranks; r++)
-		pieces += 2 + out[r].len / PIECE;
-	if (pieces <= mpi->room)
-		return true;
-	MPI_Request *outgoing = realloc(mpi->outgoing, pieces * sizeof *outgoing);
-	if (!outgoing)
-		return false;
-	mpi->outgoing = outgoing;
-	mpi->room = pieces;
-	return true;
+/* Makes room for sends when none is on its way. */
+static int reserve_sends(struct mpi *mpi, struct sends *sends, size_t room)
+{
+	sends->count = 0;
+	if (room <= sends->room)
+		return 0;
+	MPI_Request *request = realloc(sends->request, room * sizeof *request);
+	if (!request)
+		return die(mpi, CRUMB_EMEMORY, "out of memory");
+	sends->request = request;
+	sends->room = room;
+	return 0;
 }
 
-static int send_piece(struct mpi *mpi, unsigned to, const void *data, size_t len)
+static int send_piece(struct mpi *mpi, struct sends *sends, unsigned to, const void *data, size_t len)
 {
-	mpi->peer[to].pieces++;
 	return check(mpi, MPI_Isend(data, (int)len, MPI_BYTE, (int)to, TAG_SWAP, mpi->comm,
-	                            &mpi->outgoing[mpi->count++]));
+	                            &sends->request[sends->count++]));
 }
 
-static int send_message(struct mpi *mpi, unsigned to, crumb_span message)
+static int send_message(struct mpi *mpi, struct sends *sends, unsigned to, struct opening *opening,
+                        crumb_span message)
 {
-	struct opening *opening = &mpi->peer[to].out;
 	size_t at = message.len < FIRST ? message.len : FIRST;
 
-	mpi->peer[to].first = mpi->count;
-	mpi->peer[to].pieces = 0;
 	opening->len = message.len;
 	if (at)
 		memcpy(opening->first, message.data, at);
-	int error = send_piece(mpi, to, opening, sizeof opening->len + at);
+	int error = send_piece(mpi, sends, to, opening, sizeof opening->len + at);
 	for (size_t len; at < message.len && !error; at += len) {
 		len = message.len - at < PIECE ? message.len - at : PIECE;
-		error = send_piece(mpi, to, (const uint8_t *)message.data + at, len);
+		error = send_piece(mpi, sends, to, (const uint8_t *)message.data + at, len);
 	}
 	return error;
 }
 
 static int send_all(struct mpi *mpi, const crumb_span *out)
 {
-	int error = reserve_outgoing(mpi, out) ? 0 : die(mpi, CRUMB_EMEMORY, "out of memory");
+	size_t parts = 0;
 
-	mpi->count = 0;
+	for (unsigned r = 0; r < mpi->net.ranks; r++)
+		parts += most_parts(out[r]);
+	int error = reserve_sends(mpi, &mpi->all, parts);
 	for (unsigned k = 1; k < mpi->net.ranks && !error; k++) {
 		const unsigned to = (mpi->net.rank + k) % mpi->net.ranks; /* not all to rank 0 first */
-		error = send_message(mpi, to, out[to]);
+		struct peer *peer = &mpi->peer[to];
+		peer->first = mpi->all.count;
+		error = send_message(mpi, &mpi->all, to, &peer->out, out[to]);
+		peer->pieces = mpi->all.count - peer->first;
 	}
 	return error;
 }
@@ -222,7 +234,7 @@ static bool served(struct mpi *mpi, unsigned rank)
 	int gone = peer->done;
 
 	for (size_t k = 0; k < peer->pieces && gone; k++)
-		if (MPI_Test(&mpi->outgoing[peer->first + k], &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+		if (MPI_Test(&mpi->all.request[peer->first + k], &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
 			gone = 0;
 	return gone;
 }
@@ -267,7 +279,7 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 			come = come && mpi->peer[r].done;
 		}
 		if (!error && !taken)
-			error = check(mpi, MPI_Testall((int)mpi->count, mpi->outgoing, &taken,
+			error = check(mpi, MPI_Testall((int)mpi->all.count, mpi->all.request, &taken,
 			                               MPI_STATUSES_IGNORE));
 		if (error || (come && taken))
 			break;
@@ -277,6 +289,63 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 	}
 	for (unsigned r = 0; r < net->ranks && !error; r++)
 		in[r] = r == net->rank ? out[r] : (crumb_span){mpi->peer[r].data, mpi->peer[r].len};
+	return error;
+}
+
+/* ---- messages between two ranks ------------------------------------------------------------- */
+
+/* Returns true if MPI no longer reads what was sent. */
+static bool gone(struct sends *sends)
+{
+	int all = 1;
+
+	return MPI_Testall((int)sends->count, sends->request, &all, MPI_STATUSES_IGNORE) == MPI_SUCCESS &&
+	       all;
+}
+
+/* The last message to this rank has come, as has its answer; MPI may need a moment to see it. */
+static int mpi_send(struct crumb_exchange_net *net, unsigned to, crumb_span message)
+{
+	struct mpi *mpi = (struct mpi *)net;
+	struct peer *peer = &mpi->peer[to];
+	const double deadline = crumb_seconds() + net->timeout;
+
+	for (unsigned polls = 0; !mpi->dead && !gone(&peer->alone); polls++) {
+		if (net->timeout > 0 && crumb_seconds() > deadline)
+			return die(mpi, CRUMB_EPEER, "a rank has answered a message that MPI holds back");
+		rest(polls);
+	}
+	const int error = mpi->dead ? mpi->dead : reserve_sends(mpi, &peer->alone, most_parts(message));
+	return error ? error : send_message(mpi, &peer->alone, to, &peer->letter, message);
+}
+
+static int mpi_receive(struct crumb_exchange_net *net, const bool *expected, double deadline, unsigned *from,
+                       crumb_span *message)
+{
+	struct mpi *mpi = (struct mpi *)net;
+	int error = mpi->dead;
+
+	for (unsigned polls = 0; !error; polls++) {
+		for (unsigned k = 0; k < net->ranks && !error; k++) {
+			const unsigned r = (mpi->turn + k) % net->ranks;
+			struct peer *peer = &mpi->peer[r];
+			if (!expected[r])
+				continue;
+			if (peer->piece == MPI_REQUEST_NULL)
+				error = receive_opening(mpi, r);
+			error = error ? error : advance(mpi, r);
+			if (!error && peer->done) {
+				*from = r;
+				*message = (crumb_span){peer->data, peer->len};
+				mpi->turn = (r + 1) % net->ranks;
+				return 0;
+			}
+		}
+		*from = net->ranks;
+		if (error || crumb_seconds() > deadline)
+			break;
+		rest(polls);
+	}
 	return error;
 }
 
@@ -327,9 +396,9 @@ static bool quiet(struct mpi *mpi)
 		if (MPI_Test(piece, &all, MPI_STATUS_IGNORE) != MPI_SUCCESS || !all)
 			done = 0;
 	}
-	if (MPI_Testall((int)mpi->count, mpi->outgoing, &all, MPI_STATUSES_IGNORE) != MPI_SUCCESS || !all)
-		done = 0;
-	return done;
+	for (unsigned r = 0; r < mpi->net.ranks; r++)
+		done = gone(&mpi->peer[r].alone) && done;
+	return gone(&mpi->all) && done;
 }
 
 static bool mpi_close(struct crumb_exchange_net *net)
@@ -340,11 +409,13 @@ static bool mpi_close(struct crumb_exchange_net *net)
 		return false;
 	if (!mpi->dead) /* else farewells may lie in it, which a new communicator must not take for its own */
 		MPI_Comm_free(&mpi->comm);
-	for (unsigned r = 0; r < mpi->net.ranks; r++)
+	for (unsigned r = 0; r < mpi->net.ranks; r++) {
 		free(mpi->peer[r].data);
+		free(mpi->peer[r].alone.request);
+	}
 	free(mpi->peer);
 	free(mpi->leader);
-	free(mpi->outgoing);
+	free(mpi->all.request);
 	free(mpi);
 	return true;
 }
@@ -416,6 +487,8 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	                                       .local = 1,
 	                                       .timeout = timeout,
 	                                       .swap = mpi_swap,
+	                                       .send = mpi_send,
+	                                       .receive = mpi_receive,
 	                                       .leave = mpi_leave,
 	                                       .close = mpi_close};
 	find_machines(mpi);

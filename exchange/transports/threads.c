@@ -1,14 +1,17 @@
 /* Ranks as threads of this process. A swap is a meeting: the last rank to arrive gives all ranks their
  * messages, as spans of the senders' memory. A rank that has left counts as arrived, and the meeting fails;
- * nobody waits for it. A rank that has waited for longer than its timeout leaves.
+ * nobody waits for it. A rank that has waited for longer than its timeout leaves. A message between two ranks
+ * is a span of the sender's memory, too.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include "exchange/exchange.h"
+#include "exchange/seconds.h"
 #include "exchange/transport.h"
 
 struct seat {
@@ -19,12 +22,19 @@ struct seat {
 	bool left;
 };
 
+/* A message from one rank to another. */
+struct letter {
+	crumb_span message;
+	bool there; /* and not yet received */
+};
+
 struct meeting {
 	pthread_mutex_t mutex;
 	pthread_cond_t over;
 	unsigned ranks, come, left, closed;
 	unsigned long number;
-	int result; /* of the last meeting; the next cannot end before everyone has read it */
+	int result;            /* of the last meeting; the next cannot end before everyone has read it */
+	struct letter *letter; /* [from][to] */
 	struct seat seat[];
 };
 
@@ -49,20 +59,23 @@ static void depart(struct seat *seat)
 	m->left++;
 	if (m->come > 0 && m->come + m->left == m->ranks)
 		meet(m);
+	pthread_cond_broadcast(&m->over); /* for those who wait for a letter */
+}
+
+static struct timespec moment(double seconds)
+{
+	const time_t whole = (time_t)seconds;
+
+	return (struct timespec){whole, (long)(1e9 * (seconds - (double)whole))};
 }
 
 static int threads_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
 {
 	struct seat *seat = (struct seat *)net;
 	struct meeting *m = seat->meeting;
-	struct timespec deadline;
+	const struct timespec deadline = moment(crumb_seconds() + net->timeout);
 	int result = CRUMB_EPEER, late = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &deadline);
-	deadline.tv_sec += (time_t)net->timeout;
-	deadline.tv_nsec += (long)(1e9 * (net->timeout - (double)(time_t)net->timeout));
-	deadline.tv_sec += deadline.tv_nsec / 1000000000;
-	deadline.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&m->mutex);
 	if (!seat->left) {
 		const unsigned long number = m->number;
@@ -89,6 +102,59 @@ static int threads_swap(struct crumb_exchange_net *net, const crumb_span *out, c
 	return result;
 }
 
+static struct letter *letter(struct meeting *m, unsigned from, unsigned to)
+{
+	return &m->letter[from * m->ranks + to];
+}
+
+static int threads_send(struct crumb_exchange_net *net, unsigned to, crumb_span message)
+{
+	struct seat *seat = (struct seat *)net;
+	struct meeting *m = seat->meeting;
+
+	pthread_mutex_lock(&m->mutex);
+	*letter(m, net->rank, to) = (struct letter){message, true};
+	pthread_cond_broadcast(&m->over);
+	pthread_mutex_unlock(&m->mutex);
+	return 0;
+}
+
+/* Takes a letter to this rank, the mutex held. Returns its sender; `ranks` if there is none. */
+static unsigned take_letter(struct seat *seat, const bool *expected, crumb_span *message)
+{
+	struct meeting *m = seat->meeting;
+	unsigned from = 0;
+
+	while (from < m->ranks && !(expected[from] && letter(m, from, seat->net.rank)->there))
+		from++;
+	if (from < m->ranks) {
+		*message = letter(m, from, seat->net.rank)->message;
+		letter(m, from, seat->net.rank)->there = false;
+	}
+	return from;
+}
+
+static int threads_receive(struct crumb_exchange_net *net, const bool *expected, double deadline,
+                           unsigned *from, crumb_span *message)
+{
+	struct seat *seat = (struct seat *)net;
+	struct meeting *m = seat->meeting;
+	int late = 0, error = 0;
+
+	pthread_mutex_lock(&m->mutex);
+	while ((*from = take_letter(seat, expected, message)) == m->ranks && !m->left && !late) {
+		const struct timespec end = moment(isinf(deadline) ? 0 : deadline);
+		late = isinf(deadline) ? pthread_cond_wait(&m->over, &m->mutex)
+		                       : pthread_cond_timedwait(&m->over, &m->mutex, &end);
+	}
+	if (*from == m->ranks && m->left)
+		error = CRUMB_EPEER;
+	pthread_mutex_unlock(&m->mutex);
+	if (error)
+		snprintf(net->why, sizeof net->why, "another rank has left");
+	return error;
+}
+
 static void threads_leave(struct crumb_exchange_net *net)
 {
 	struct seat *seat = (struct seat *)net;
@@ -111,6 +177,7 @@ static bool threads_close(struct crumb_exchange_net *net)
 	if (last) {
 		pthread_cond_destroy(&m->over);
 		pthread_mutex_destroy(&m->mutex);
+		free(m->letter);
 		free(m);
 	}
 	return true;
@@ -123,8 +190,10 @@ int crumb_exchange_threads(struct crumb_exchange_net **net, unsigned ranks)
 	if (ranks < 1)
 		return CRUMB_EINVAL;
 	struct meeting *m = calloc(1, sizeof *m + ranks * sizeof m->seat[0]);
-	if (!m)
+	if (!m || !(m->letter = calloc((size_t)ranks * ranks, sizeof *m->letter))) {
+		free(m);
 		return CRUMB_EMEMORY;
+	}
 	pthread_mutex_init(&m->mutex, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -138,6 +207,8 @@ int crumb_exchange_threads(struct crumb_exchange_net **net, unsigned ranks)
 		                .local = ranks,
 		                .shares_memory = true,
 		                .swap = threads_swap,
+		                .send = threads_send,
+		                .receive = threads_receive,
 		                .leave = threads_leave,
 		                .close = threads_close},
 		        .meeting = m,

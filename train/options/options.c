@@ -29,6 +29,7 @@ enum type {
 	CODEC,
 	MXNET,
 	PLAN,
+	BOUND,
 	DOWN,
 	FILE_NAME,
 	FLAG,
@@ -108,8 +109,12 @@ static const struct option table[] = {
          0, 0},
         {"node-size", "N", "with tiers: consecutive ranks of a node; by default the ranks of a machine", NULL,
          COUNT, FIELD(node_size), 1, 1e6},
-        {"down", "SPEC", "codec or policy of the mean on its way down (shard, server), or exact", "exact",
-         DOWN, FIELD(down), 0, 0},
+        {"staleness", "N",
+         "with async: most steps that a rank may be ahead of the slowest one in an epoch; 0: lock step; or none",
+         "none", BOUND, FIELD(staleness), 0, 1e9},
+        {"down", "SPEC",
+         "codec or policy of the mean on its way down (shard, server), of changes of the weights (async), or exact",
+         "exact", DOWN, FIELD(down), 0, 0},
         {"timeout", "SECONDS", "how long a rank waits for another one", "60", REAL, FIELD(timeout), 0.1, 1e6},
         {"threads", "N", "worker threads a rank, by default one a CPU; results do not depend on it", NULL,
          COUNT, FIELD(threads), 1, 1024},
@@ -175,7 +180,9 @@ static int wrong(const struct option *o, const char *text)
 	struct nearest nearest = {.word = text, .length = strlen(text)};
 	const struct model *model;
 	fprintf(stderr, "crumb-train: --%s: ", o->name);
-	if (o->type == COUNT)
+	if (o->type == BOUND)
+		program_say("\"%s\" is neither none nor a whole number up to %.0f", text, o->max);
+	else if (o->type == COUNT)
 		program_say("\"%s\" is no whole number from %.0f to %.0f", text, o->min, o->max);
 	else if (o->type == SEED)
 		program_say("\"%s\" is no whole number below 2^64", text);
@@ -213,6 +220,14 @@ static int set_count(const struct option *o, void *field, const char *text)
 		return wrong(o, text);
 	*(size_t *)field = (size_t)value;
 	return 0;
+}
+
+static int set_bound(const struct option *o, uint64_t *field, const char *text)
+{
+	*field = UINT64_MAX;
+	if (strcmp(text, "none") == 0)
+		return 0;
+	return !parse_whole(text, field) || (double)*field > o->max ? wrong(o, text) : 0;
 }
 
 static int set_real(const struct option *o, void *field, const char *text)
@@ -272,14 +287,15 @@ static int set_plan(struct options *options, const struct option *o, const char 
 	if (options->plan)
 		return 0;
 	struct nearest nearest = {.word = text, .length = strlen(text)};
-	char there[128] = "";
+	char there[192] = "";
 	for (size_t i = 0, at = 0; (plan = crumb_plan_list(i)); i++, at = strlen(there)) {
 		nearest_try(&nearest, plan->name);
 		snprintf(there + at, sizeof there - at, plan->alias ? "%s (%s), " : "%s, ", plan->name,
 		         plan->alias);
 	}
+	there[strlen(there) - strlen(", ")] = 0;
 	fprintf(stderr, "crumb-train: --%s: ", o->name);
-	program_say("no \"%s\": there are %sbut no dist_async", text, there);
+	program_say("no \"%s\": there are %s", text, there);
 	nearest_say(&nearest, "");
 	return -1;
 }
@@ -316,6 +332,8 @@ static int set(struct options *options, const struct option *o, const char *text
 		return add_translated(options, o, text);
 	case PLAN:
 		return set_plan(options, o, text);
+	case BOUND:
+		return set_bound(o, field, text);
 	case DOWN:
 		return set_down(options, o, text);
 	case FLAG:
@@ -385,6 +403,12 @@ static void write_value(const struct options *options, const struct option *o, s
 	case PLAN:
 		snprintf(text, cap, "%s", options->plan->name);
 		break;
+	case BOUND:
+		if (*(const uint64_t *)field == UINT64_MAX)
+			snprintf(text, cap, "none");
+		else
+			snprintf(text, cap, "%llu", (unsigned long long)*(const uint64_t *)field);
+		break;
 	case DOWN:
 		snprintf(text, cap, "%s", options->down_text);
 		break;
@@ -445,6 +469,34 @@ size_t options_cpus(void)
 	return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
 }
 
+/* Refuses what plan async cannot do, and what only it can. */
+static int check_async(const struct options *o)
+{
+	const struct {
+		bool given;
+		const char *option, *why;
+	} refused[] = {
+	        {o->local_steps, "local-steps", "which let learners wait for each other"},
+	        {o->average > 0, "average", "since the weights change more than once a step"},
+	        {o->carry_state, "carry-state", "since a learner does not go on where it was in the text"},
+	        {o->probe, "probe", "which follows all learners through the same steps"},
+	        {o->dump_gradients, "dump-gradients", "which follows one learner through all steps"},
+	};
+	for (size_t i = 0; i < sizeof refused / sizeof *refused && o->plan->serves; i++)
+		if (refused[i].given) {
+			fprintf(stderr, "crumb-train: --plan async takes no --%s, %s\n", refused[i].option,
+			        refused[i].why);
+			return -1;
+		}
+	if (!o->plan->serves && o->staleness != UINT64_MAX) {
+		fprintf(stderr,
+		        "crumb-train: --staleness wants --plan async: with --plan %s all ranks keep step\n",
+		        o->plan->name);
+		return -1;
+	}
+	return 0;
+}
+
 static int complete(struct options *options)
 {
 	if (options->learner_batch)
@@ -482,10 +534,12 @@ static int complete(struct options *options)
 	}
 	if (!options->down_exact && !options->plan->assign) {
 		fprintf(stderr,
-		        "crumb-train: --down %s wants --plan shard or server: with --plan %s no mean comes down\n",
+		        "crumb-train: --down %s wants --plan shard, server or async: with --plan %s no mean comes down\n",
 		        options->down_text, options->plan->name);
 		return -1;
 	}
+	if (check_async(options) < 0)
+		return -1;
 	if (options->resume && !options->checkpoint) {
 		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");
 		return -1;

@@ -43,7 +43,8 @@ struct options {
 	} codec[OPTIONS_MOST_CODECS];
 	size_t codec_count;
 	const struct plan *plan;
-	size_t node_size; /* with tiers; 0: as the machines are */
+	size_t node_size;   /* with tiers; 0: as the machines are */
+	uint64_t staleness; /* with async: steps; UINT64_MAX: there is no bound */
 	const char *down_text;
 	struct policy down;
 	bool down_exact;

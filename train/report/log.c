@@ -103,7 +103,25 @@ static void put_by_kind(FILE *to, const char *name, const struct exchange_stats 
 	fprintf(to, "}");
 }
 
-static void put_report(FILE *to, const struct report *r)
+/* Writes how stale gradients were, with plan async. */
+static void put_async(FILE *to, const struct exchange_stats *stats)
+{
+	uint64_t pushes = 0, sum = 0, most = 0;
+	for (uint64_t bin = 0; bin < CRUMB_STALENESS_BINS; bin++) {
+		pushes += stats->staleness[bin];
+		sum += bin * stats->staleness[bin];
+		most = stats->staleness[bin] > 0 ? bin : most;
+	}
+	fprintf(to, ", \"async\": {\"pushes\": %llu", (unsigned long long)pushes);
+	put_number(to, "staleness", pushes > 0 ? (double)sum / (double)pushes : 0);
+	fprintf(to, ", \"histogram\": [");
+	for (uint64_t bin = 0; bin <= most; bin++)
+		fprintf(to, "%s%llu", bin > 0 ? ", " : "", (unsigned long long)stats->staleness[bin]);
+	fprintf(to, "], \"ahead\": %llu, \"waiting\": %.6f}", (unsigned long long)stats->ahead,
+	        stats->held_seconds);
+}
+
+static void put_report(FILE *to, const struct report *r, bool async)
 {
 	fprintf(to, ", \"epoch\": %zu", r->epoch);
 	put_number(to, "loss", r->loss);
@@ -121,6 +139,8 @@ static void put_report(FILE *to, const struct report *r)
 	        (unsigned long long)r->stats.link_messages);
 	fprintf(to, ", \"steps\": %llu, \"skipped\": %llu", (unsigned long long)r->stats.steps,
 	        (unsigned long long)r->stats.skipped);
+	if (async)
+		put_async(to, &r->stats);
 	fprintf(to, ", \"seconds\": {\"compute\": %.6f, \"pack\": %.6f, \"swap\": %.6f, \"unpack\": %.6f",
 	        r->compute_seconds, r->stats.check_seconds + r->stats.pack_seconds, r->stats.swap_seconds,
 	        r->stats.unpack_seconds);
@@ -225,7 +245,7 @@ int log_epoch(struct log *log, const char *codec, const struct report *epoch, ch
 	if (!log->file)
 		return 0;
 	put_head(log, "epoch", codec);
-	put_report(log->file, epoch);
+	put_report(log->file, epoch, log->options->plan->serves && log->rank == 0);
 	fprintf(log->file, ", \"epoch_bytes\": %llu",
 	        (unsigned long long)report_bytes(&epoch->stats, log->options->learners));
 	return end_line(log, why, cap);
@@ -236,7 +256,7 @@ int log_done(struct log *log, const char *codec, const struct report *run, char 
 	if (!log->file)
 		return 0;
 	put_head(log, "done", codec);
-	put_report(log->file, run);
+	put_report(log->file, run, log->options->plan->serves && log->rank == 0);
 	return end_line(log, why, cap);
 }
 

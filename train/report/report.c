@@ -56,6 +56,10 @@ void report_add(struct exchange_stats *total, const struct exchange_stats *part)
 	total->pack_seconds += part->pack_seconds;
 	total->swap_seconds += part->swap_seconds;
 	total->unpack_seconds += part->unpack_seconds;
+	for (int bin = 0; bin < CRUMB_STALENESS_BINS; bin++)
+		total->staleness[bin] += part->staleness[bin];
+	total->ahead = part->ahead > total->ahead ? part->ahead : total->ahead;
+	total->held_seconds += part->held_seconds;
 	total->steps += part->steps;
 	total->skipped += part->skipped;
 }
