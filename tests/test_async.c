@@ -28,8 +28,8 @@ struct run {
 	uint64_t bound;
 	unsigned steps;  /* of an epoch */
 	bool waits;      /* the first worker waits until the others can get no more work */
-	unsigned nan;    /* a worker whose second push has a NaN; NONE: nobody */
-	unsigned leaver; /* a worker that leaves instead of its second push */
+	unsigned nan;    /* a worker whose first push of the second epoch has a NaN; NONE: nobody */
+	unsigned leaver; /* a worker that leaves instead of that push */
 	unsigned silent; /* a rank that does nothing at all */
 	double timeout;
 	atomic_uint pushed[MOST_RANKS]; /* by rank: pushes that it has begun in this epoch */
@@ -115,7 +115,7 @@ static void check_pull(struct seat *seat, size_t pull)
 	}
 }
 
-static void work_off(struct seat *seat, struct async_work work, size_t *pulls)
+static void work_off(struct seat *seat, unsigned epoch, struct async_work work, size_t *pulls)
 {
 	struct run *run = seat->run;
 	const unsigned rank = seat->net ? seat->net->rank : 0;
@@ -125,7 +125,7 @@ static void work_off(struct seat *seat, struct async_work work, size_t *pulls)
 		grad[k] = must(malloc(total * sizeof(float)));
 	for (unsigned push = 0; work.count && !seat->error; push++) {
 		const size_t count = work.count;
-		const bool sick = rank == run->nan && push == 1;
+		const bool later = epoch == 1 && push == 0, sick = rank == run->nan && later;
 		for (size_t k = 0; k < count; k++) {
 			const size_t part = work.first + k, learner = part % LEARNERS;
 			make_gradient(grad[k], learner, (unsigned)(part / LEARNERS));
@@ -134,7 +134,7 @@ static void work_off(struct seat *seat, struct async_work work, size_t *pulls)
 		}
 		if (sick)
 			grad[0][total / 2] = NAN;
-		if (rank == run->leaver && push == 1) {
+		if (rank == run->leaver && later) {
 			seat->net->leave(seat->net);
 			break;
 		}
@@ -179,10 +179,10 @@ static void *seat_main(void *arg)
 		crumb_async_begin(seat->x, &epoch, &work);
 		assert_int_equal(work.count, own);
 		if (own)
-			work_off(seat, work, &pulls);
+			work_off(seat, e, work, &pulls);
 		else
 			seat->error = crumb_async_serve(seat->x);
-		if (seat->error || rank == run->leaver)
+		if (seat->error || (rank == run->leaver && e == 1))
 			break;
 		/* The swap ends the epoch on all ranks: nobody reads another's memory any more. */
 		seat->error = crumb_exchange_tell(seat->x, NULL, 0, NULL);
