@@ -1,12 +1,13 @@
 /* One rank of the tests over MPI: mpirun -n N mpi_rank WHAT...
  *
  * same: with every codec and plan that does not know nodes, after every step the parameters have the bits
- * that one process alone gives them.
+ * that one process alone gives them; plan async in lock step has those of plan server, and otherwise ends
+ * with the server's weights on all ranks.
  *
  * conserved: with every such plan, the gradients of all learners are what was applied, and the residuals.
  *
  * fault KIND RANK STEP PLAN SPEC TIMEOUT: as same, for one plan and codec; at that step that rank is killed,
- * stopped or gets a NaN.
+ * stopped or gets a NaN. async-N is async with a staleness of N.
  *
  * Every rank also runs all learners by itself, without a transport, and compares: wrong bits are status 3, an
  * error of the exchange status 4.
@@ -20,6 +21,7 @@
 #include <string.h>
 #include "exchange/exchange.h"
 #include "exchange/plan.h"
+#include "exchange/plans/async.h"
 #include "exchange/policy.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
@@ -71,7 +73,8 @@ struct side {
 };
 
 static struct side *side_open(struct crumb_exchange_net *ranks, const struct plan *plan,
-                              const struct policy *up, const struct policy *down, struct team *team)
+                              const struct policy *up, const struct policy *down, struct team *team,
+                              uint64_t staleness)
 {
 	struct side *side = calloc(1, sizeof *side);
 	char why[CRUMB_EXCHANGE_WHY_MAX];
@@ -80,6 +83,7 @@ static struct side *side_open(struct crumb_exchange_net *ranks, const struct pla
 	                                             .policy = up,
 	                                             .down = down,
 	                                             .plan = plan,
+	                                             .staleness = staleness,
 	                                             .model = "mpi_rank",
 	                                             .learners = LEARNERS,
 	                                             .seed = 1,
@@ -136,8 +140,8 @@ static void run(const struct plan *plan, const char *spec, bool exact, const str
 {
 	const struct policy policy = policy_of(spec);
 	struct team *team = crumb_team_open(1 + net->rank % 3);
-	struct side *mine = side_open(net, plan, &policy, exact ? NULL : &policy, team);
-	struct side *alone = side_open(NULL, plan, &policy, exact ? NULL : &policy, NULL);
+	struct side *mine = side_open(net, plan, &policy, exact ? NULL : &policy, team, 0);
+	struct side *alone = side_open(NULL, plan, &policy, exact ? NULL : &policy, NULL, 0);
 
 	for (unsigned step = 0; step < STEPS; step++) {
 		const bool now = fault && fault->step == step;
@@ -160,11 +164,124 @@ static void run(const struct plan *plan, const char *spec, bool exact, const str
 	crumb_team_close(team);
 }
 
+/* ---- plan async: one epoch of STEPS steps --------------------------------------------------- */
+
+struct serving {
+	struct side *mine;
+	float param[TOTAL];
+	const struct fault *fault; /* NULL: none, or it has struck */
+};
+
+static void strike(struct serving *s, unsigned step)
+{
+	if (!s->fault || s->fault->rank != net->rank || step < s->fault->step)
+		return;
+	const int signal = !strcmp(s->fault->kind, "kill")   ? SIGKILL
+	                   : !strcmp(s->fault->kind, "stop") ? SIGSTOP
+	                                                     : 0;
+	if (!signal)
+		s->mine->grad[0][TOTAL / 2] = NAN;
+	s->fault = NULL;
+	raise(signal);
+}
+
+static int move(void *arg, float share, uint64_t taken)
+{
+	struct serving *s = arg;
+
+	if (s->mine->own == 0 && s->fault && strcmp(s->fault->kind, "nan") != 0)
+		strike(s, (unsigned)(taken / LEARNERS));
+	for (size_t i = 0; i < TOTAL; i++)
+		s->param[i] -= share * 0.1f * s->mine->mean[i];
+	return 0;
+}
+
+/* Computes and pushes; alone: the same steps by plan server, NULL if they cannot be. */
+static void work_off(struct serving *s, struct async_work work, struct side *alone, const char *spec)
+{
+	struct side *mine = s->mine;
+	int error = 0;
+
+	for (unsigned pull = 0; work.count && !error; pull++) {
+		const unsigned step = (unsigned)(work.first / LEARNERS);
+		if (alone && memcmp(s->param, alone->param, sizeof s->param) != 0)
+			die(WRONG, "wrong parameters", "async", spec, step);
+		for (size_t k = 0; k < work.count; k++)
+			make_gradient(mine->grad[k], (work.first + k) % LEARNERS,
+			              (unsigned)((work.first + k) / LEARNERS));
+		strike(s, step);
+		error = crumb_async_swap(mine->x, (const float *const *)mine->grad, &work);
+		error = error == CRUMB_ENONFINITE ? 0 : error;
+		if (alone && side_step(alone, pull, LEARNERS))
+			abort();
+	}
+	if (error)
+		die(FAILED, crumb_exchange_why(mine->x), "async", spec, STEPS);
+}
+
+/* All ranks have the server's weights. */
+static void compare_weights(const struct serving *s, const char *spec)
+{
+	uint64_t mine[LEARNERS], all[LEARNERS];
+
+	for (size_t l = 0; l < LEARNERS; l++) {
+		mine[l] = 0;
+		for (size_t i = 0; i < TOTAL; i++) {
+			uint32_t bits;
+			memcpy(&bits, &s->param[i], sizeof bits);
+			mine[l] = crumb_exchange_seed(mine[l], bits, 0);
+		}
+	}
+	if (crumb_exchange_tell(s->mine->x, mine, sizeof *mine, all))
+		die(FAILED, crumb_exchange_why(s->mine->x), "async", spec, STEPS);
+	for (size_t l = 0; l < LEARNERS; l++)
+		if (all[l] != mine[0])
+			die(WRONG, "the ranks' parameters differ", "async", spec, STEPS);
+}
+
+static void run_async(uint64_t bound, const char *spec, bool exact, const struct fault *fault)
+{
+	const struct policy policy = policy_of(spec);
+	struct side *mine =
+	        side_open(net, crumb_plan_find("async"), &policy, exact ? NULL : &policy, NULL, bound);
+	const bool sick = fault && !strcmp(fault->kind, "nan");
+	struct side *alone = bound == 0 && exact && !sick
+	                             ? side_open(NULL, crumb_plan_find("server"), &policy, NULL, NULL, 0)
+	                             : NULL;
+	static const float share[LEARNERS] = {0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f};
+	struct serving s = {.mine = mine, .fault = fault};
+	const struct async_epoch epoch = {.parts = STEPS * LEARNERS,
+	                                  .weight = share,
+	                                  .param = s.param,
+	                                  .mean = mine->mean,
+	                                  .move = move,
+	                                  .arg = &s};
+	struct async_work work;
+
+	crumb_async_begin(mine->x, &epoch, &work);
+	if (mine->own > 0)
+		work_off(&s, work, alone, spec);
+	else if (crumb_async_serve(mine->x))
+		die(FAILED, crumb_exchange_why(mine->x), "async", spec, STEPS);
+	if (!sick)
+		strike(&s, STEPS);
+	compare_weights(&s, spec);
+	side_close(mine);
+	if (alone)
+		side_close(alone);
+}
+
 static void same(void)
 {
+	static const char *const async_specs[] = {"adacomp", "twobit:threshold=0.05", "raw"};
 	const struct plan *plan;
 	const crumb_codec_info *codec;
 
+	for (size_t i = 0; i < sizeof async_specs / sizeof *async_specs; i++) {
+		run_async(0, async_specs[i], true, NULL);
+		run_async(2, async_specs[i], true, NULL);
+		run_async(UINT64_MAX, async_specs[i], false, NULL);
+	}
 	for (size_t p = 0; (plan = crumb_plan_list(p)) && !plan->between; p++) {
 		for (size_t i = 0; (codec = crumb_list(i)); i++) {
 			run(plan, codec->name, false, NULL);
@@ -201,7 +318,7 @@ static void conserved(void)
 	const struct plan *plan;
 
 	for (size_t p = 0; (plan = crumb_plan_list(p)) && !plan->between; p++) {
-		struct side *side = side_open(net, plan, &policy, &policy, NULL);
+		struct side *side = side_open(net, plan, &policy, &policy, NULL, 0);
 		double *mine = calloc((side->own + 1) * TOTAL, sizeof *mine);
 		double *all = calloc((size_t)LEARNERS * TOTAL, sizeof *all);
 		if (!mine || !all)
@@ -239,10 +356,16 @@ int main(int argc, char **argv)
 		same();
 	else if (argc == 2 && !strcmp(argv[1], "conserved"))
 		conserved();
-	else if (argc == 8 && !strcmp(argv[1], "fault") && crumb_plan_find(argv[5])) {
+	else if (argc == 8 && !strcmp(argv[1], "fault") &&
+	         (crumb_plan_find(argv[5]) || !strncmp(argv[5], "async-", 6))) {
 		const struct fault fault = {argv[2], (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4])};
+		const bool bound = argv[5][5] == '-';
 		net->timeout = atof(argv[7]);
-		run(crumb_plan_find(argv[5]), argv[6], false, &fault);
+		if (!strncmp(argv[5], "async", 5))
+			run_async(bound ? strtoull(argv[5] + 6, NULL, 10) : UINT64_MAX, argv[6], bound,
+			          &fault);
+		else
+			run(crumb_plan_find(argv[5]), argv[6], false, &fault);
 	} else {
 		return 2;
 	}
