@@ -49,7 +49,7 @@ struct crumb_exchange_options {
 	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500". NULL: raw. */
 	const char *policy;
 	const char *plan;   /* "gather", "shard", "server", "tiers" or "tiers-shard" (doc/PLAN.md), or MXNet's
-	                       name for it; NULL: gather */
+	                       name for it; NULL: gather. "async" is refused: its server has weights */
 	const char *down;   /* policy of the mean where one rank sends it to the others; NULL: without loss */
 	const char *model;  /* text that has to be the same on all ranks; NULL: none */
 	uint64_t seed;      /* of the packers, each of which draws a seed of its own from it */

@@ -109,7 +109,7 @@ static void check_pull(struct seat *seat, size_t pull)
 			        (double)then[at] - (double)seat->param[at] - (owed ? (double)owed[i] : 0);
 			if (fabs(differ) > 1e-5)
 				fail_msg(
-				        "pull %zu of rank %u: element %zu of slice %zu differs by %g beside what is owed",
+				        "pull %zu of rank %u: element %zu of slice %zu differs by %g, not owed",
 				        pull, seat->net->rank, i, s, differ);
 		}
 	}

@@ -86,20 +86,32 @@ carets --codec 'conv=adacomp:bin=50;fd=raw' 'not understood' 21
 carets --schedule 'step:every=0' 'not understood' 11
 
 # ---- plans, and MXNet's names ----
-for alias in gather=device server=dist_sync tiers=dist_sync_device; do
+for alias in gather=device server=dist_sync tiers=dist_sync_device async=dist_async; do
 	check "--plan ${alias%=*}" $small --epochs 1 --codec terngrad --plan "${alias%=*}"
 	cut -d ' ' -f 1-8 stdout >one # but the time
 	check "--plan ${alias#*=}" $small --epochs 1 --codec terngrad --plan "${alias#*=}"
 	cut -d ' ' -f 1-8 stdout >many
 	holds "are the same" cmp one many
 done
-for plan in tree dist_async; do
-	refused 2 "no \"$plan\": there are gather (device), " "$CRUMB_TRAIN" --plan $plan
-	holds "and says what is not there" grep -q 'server (dist_sync), .*but no dist_async$' stderr
+refused 2 'no "tree": there are gather (device), shard, server (dist_sync), ' "$CRUMB_TRAIN" --plan tree
+
+# A process alone is server and worker at once: its numbers are those of plan server.
+check "--plan server" $small --epochs 2 --codec adacomp --plan server
+cut -d ' ' -f 1-8 stdout >one
+check "--plan async" $small --epochs 2 --codec adacomp --plan async --staleness 3
+cut -d ' ' -f 1-8 stdout >many
+holds "are the same" cmp one many
+refused 2 '--staleness wants --plan async: with --plan server all' "$CRUMB_TRAIN" --plan server --staleness 2
+refused 2 '"-1" is neither none nor a whole number up to 1000000000' "$CRUMB_TRAIN" --plan async --staleness -1
+for option in "--local-steps 4" "--average 0.9" --carry-state "--probe 4 --log log" "--dump-gradients there"; do
+	word=${option%% *}
+	refused 2 "--plan async takes no $word, " "$CRUMB_TRAIN" --plan async $option
 done
+refused 2 '--codec auto chooses --plan' "$CRUMB_TRAIN" --plan async --codec auto
+refused 1 'plan async is not for terngrad:shared=1, whose' $small --plan async --codec terngrad:shared=1
 
 # ---- a way down, and rules of a policy, that nothing would use ----
-refused 2 '--down terngrad wants --plan shard or server: with --plan gather no mean comes down' \
+refused 2 '--down terngrad wants --plan shard, server or async: with --plan gather no mean comes down' \
 	"$CRUMB_TRAIN" --down terngrad
 refused 2 'with --plan gather no' "$CRUMB_TRAIN" --down 'conv=half' --plan device
 # idle POLICY RULE...: lenet runs with the policy, and a line names each rule that applies to no slice of it.

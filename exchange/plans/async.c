@@ -17,7 +17,7 @@
 #include "exchange/transport.h"
 #include "exchange/why.h"
 
-/* What the server knows of a worker. */
+/* A worker, as the server knows it. */
 struct worker_seen {
 	struct async_work work; /* that it has, or has pushed */
 	uint64_t pushes;        /* in this epoch */

@@ -534,7 +534,8 @@ static int complete(struct options *options)
 	}
 	if (!options->down_exact && !options->plan->assign) {
 		fprintf(stderr,
-		        "crumb-train: --down %s wants --plan shard, server or async: with --plan %s no mean comes down\n",
+		        "crumb-train: --down %s wants --plan shard, server or async: with --plan %s no mean "
+		        "comes down\n",
 		        options->down_text, options->plan->name);
 		return -1;
 	}

@@ -7,7 +7,7 @@
  * - error: on the test set after the epoch, as a fraction; test_loss: its mean loss
  * - ranks, rank, plan, down (as on the command line)
  * - bytes: of whole frames, sent by one learner since the start of the run; down_bytes: received from the
- *   mean's owner
+ *   mean's owner, or with plan async by a worker from the server
  * - epoch_bytes: bytes of this epoch
  * - ratio: dense f32 bytes by bytes of whole frames, in this epoch; done: in the run
  * - sent: share of the elements that were sent; counted on every tenth exchange
@@ -15,7 +15,12 @@
  * - residual_norm: root of the mean over learners of their residual's squared norm
  * - link: this rank's traffic with others in this epoch (done: in the run): out, in: bytes; messages: sent
  * - steps, skipped: taken, and skipped because a gradient was not finite; with --local-steps exchanges, and
- *   skipped ones with the steps that learners left out
+ *   skipped ones with the steps that learners left out; with plan async as many steps as there are batches in
+ *   what was pushed, and skipped counts a learner's part of a batch
+ * - async: with plan async, in rank 0's log: pushes; staleness: by how many updates the weights had changed
+ * since they were pulled when a push was taken, on average (15 or more count as 15), and its histogram from 0
+ * on; ahead: the most pushes of one worker beyond the slowest one's when it got work; waiting: seconds from
+ * push to pull, over all workers
  * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests included
  *
  * With --probe also "probe" events, in the log of the rank that has the first learner, with epoch and step

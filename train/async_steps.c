@@ -3,7 +3,7 @@
  * which there are more.
  *
  * SPDX-License-Identifier: MIT */
-#include "train/async.h"
+#include "train/async_steps.h"
 #include "exchange/plans/async.h"
 #include "exchange/seconds.h"
 

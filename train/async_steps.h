@@ -2,8 +2,8 @@
  * (plans/async.h).
  *
  * SPDX-License-Identifier: MIT */
-#ifndef TRAIN_ASYNC_H
-#define TRAIN_ASYNC_H
+#ifndef ASYNC_STEPS_H
+#define ASYNC_STEPS_H
 
 #include "train/state.h"
 
