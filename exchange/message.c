@@ -24,7 +24,7 @@ void crumb_message_seal(const struct message_head *head, struct outgoing *messag
 
 	if (head->error)
 		message->body = 0, message->len = sizeof sealed;
-	sealed.sum = crumb_message_hash(0, message->data + sizeof sealed, message->body);
+	sealed.sum = crumb_message_hash(sealed.next, message->data + sizeof sealed, message->body);
 	memcpy(message->data, &sealed, sizeof sealed);
 }
 
@@ -82,7 +82,7 @@ const uint8_t *crumb_message_body(crumb_span message, size_t body)
 		return NULL;
 	memcpy(&its, message.data, sizeof its);
 	const uint8_t *data = (const uint8_t *)message.data + sizeof its;
-	return crumb_message_hash(0, data, body) == its.sum ? data : NULL;
+	return crumb_message_hash(its.next, data, body) == its.sum ? data : NULL;
 }
 
 /* The finaliser of splitmix64. The odd constant makes zeros count. */

@@ -34,7 +34,7 @@ struct message_head {
 	uint64_t setup;   /* hash of plan, codecs, learners and seed */
 	uint64_t weights; /* hash of the learners' weights */
 	uint64_t next;    /* of MESSAGE_PULL: struct async_work's first; else 0 */
-	uint64_t sum;     /* hash of the body */
+	uint64_t sum;     /* hash of next and the body */
 };
 
 /* A message on its way out: a head, body bytes that the head's sum covers, and then, up to len, frames, which
