@@ -15,4 +15,7 @@ struct crumb_exchange_net;
 int agree(const struct options *options, const struct data *data, struct crumb_exchange_net *ranks, char *why,
           size_t cap);
 
+/* Replaces *value by the least of all ranks. 0, or -1 with a line in why. ranks: NULL is fine. */
+int agree_least(struct crumb_exchange_net *ranks, uint64_t *value, char *why, size_t cap);
+
 #endif

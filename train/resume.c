@@ -4,6 +4,7 @@
 #include "train/resume.h"
 #include "exchange/transport.h"
 #include "measure/program.h"
+#include "train/agree.h"
 #include "train/checkpoint.h"
 #include "train/outer.h"
 
@@ -100,22 +101,12 @@ int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 	return with_blocks(t, checkpoint_write, run->epoch, &past, why, cap);
 }
 
-/* Finds the epoch that the slowest rank has reached. */
+/* Finds the epoch that the slowest rank has reached, with or without learners. */
 static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
 {
-	const size_t learners = t->setting->options->learners;
-	uint64_t *mine = calloc(t->own + 1, sizeof *mine), *all = calloc(learners, sizeof *all);
-	int result = mine && all ? 0 : -1;
-	for (size_t l = 0; l < t->own && mine; l++)
-		mine[l] = *epoch;
-	if (result < 0)
-		snprintf(why, cap, "out of memory");
-	else if ((result = crumb_exchange_tell(t->exchange, mine, sizeof *mine, all)) < 0)
-		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
-	for (size_t l = 0; l < learners && result == 0; l++)
-		*epoch = all[l] < *epoch ? (size_t)all[l] : *epoch;
-	free(mine);
-	free(all);
+	uint64_t least = *epoch;
+	const int result = agree_least(t->setting->ranks, &least, why, cap);
+	*epoch = (size_t)least;
 	return result;
 }
 

@@ -29,6 +29,39 @@ for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.
 		done
 	done
 done
+# ---- plan async: in lock step as plan server, and after a restart; otherwise all of the work, by ranks that agree ----
+options="--data digits:1000 --learners 4 --batch 100 --codec adacomp --log log"
+cat >async.py <<'END'
+import json, sys
+events = [json.loads(line) for line in open(sys.argv[1])]
+for event in events:
+    if len(sys.argv) > 2:
+        counts = event["async"]
+        assert counts["pushes"] == sum(counts["histogram"]) == 40 * (1 + (event["event"] == "done")), counts
+        assert counts["ahead"] <= int(sys.argv[2]) and counts["waiting"] >= 0 and event["steps"] % 10 == 0, event
+    else:
+        print(event["event"], *(event[key] for key in ("loss", "error", "test_loss", "bytes", "residual_norm")))
+END
+check "server" "$CRUMB_TRAIN" $options --epochs 2 --plan server
+python3 async.py log >one
+rm -rf kept
+for more in "--epochs 1" "--epochs 2 --resume"; do
+	check "async, $more" ranks 5 "$CRUMB_TRAIN" $options --plan async --staleness 0 --checkpoint kept $more
+	[ "$more" = "--epochs 1" ] || python3 async.py log >many
+done
+holds "in lock step as plan server" cmp one many
+rm kept/epoch0000002-rank0
+check "a server that is an epoch behind" ranks 5 "$CRUMB_TRAIN" $options --plan async --staleness 0 --checkpoint kept \
+	--epochs 2 --resume
+python3 async.py log >many
+holds "goes on from there" cmp one many
+for n in 0 1 2; do
+	check "async, staleness $n" ranks 5 "$CRUMB_TRAIN" $options --epochs 2 --plan async --staleness $n --down qsgd
+	holds "no more than that" python3 async.py log $n
+done
+ranks 6 "$CRUMB_TRAIN" $options --plan async >stdout 2>stderr
+holds "no worker without a learner" grep -q '4 learners are too few for 5 workers' stderr
+
 python3 -c 'print("the quick brown fox jumps over the lazy dog, and again. " * 20)' >fox
 options="--model char-lstm --data text:fox --batch 9 --learners 4 --epochs 2 --lr 0.1 --carry-state --log log"
 check "--carry-state, alone" "$CRUMB_TRAIN" $options
