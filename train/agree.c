@@ -83,32 +83,15 @@ int agree_least(struct crumb_exchange_net *ranks, uint64_t *value, char *why, si
 	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
 	for (unsigned r = 0; r < ranks->ranks && out; r++)
 		out[r] = (crumb_span){&mine, sizeof mine};
-	int result = out && in ? ranks->swap(ranks, out, in) : -1;
-	if (result < 0)
-		snprintf(why, cap, "%s", out && in ? ranks->why : "out of memory");
-	for (unsigned r = 0; r < ranks->ranks && result == 0; r++) {
-		uint64_t other = 0;
-		if (in[r].len == sizeof other)
-			memcpy(&other, in[r].data, sizeof other);
-		*value = other < *value ? other : *value;
+	int result = -1;
+	if (out && in) {
+		result = ranks->swap(ranks, out, in);
+		if (result < 0)
+			snprintf(why, cap, "%s", ranks->why);
+	} else {
+		ranks->leave(ranks);
+		snprintf(why, cap, "out of memory");
 	}
-	free(out);
-	free(in);
-	return result;
-}
-
-int agree_least(struct crumb_exchange_net *ranks, uint64_t *value, char *why, size_t cap)
-{
-	static uint64_t mine; /* stays until the next swap */
-	if (!ranks)
-		return 0;
-	mine = *value;
-	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
-	for (unsigned r = 0; r < ranks->ranks && out; r++)
-		out[r] = (crumb_span){&mine, sizeof mine};
-	int result = out && in ? ranks->swap(ranks, out, in) : -1;
-	if (result < 0)
-		snprintf(why, cap, "%s", out && in ? ranks->why : "out of memory");
 	for (unsigned r = 0; r < ranks->ranks && result == 0; r++) {
 		uint64_t other = 0;
 		if (in[r].len == sizeof other)
