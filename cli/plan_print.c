@@ -77,7 +77,9 @@ void plan_print_json(FILE *to, const struct request *r, const struct answer *a, 
 {
 	fputs("{\"model\": ", to);
 	json_string(to, r->model);
-	fprintf(to, ", \"nodes\": %" PRIu64 ", \"ranks\": %" PRIu64 ", \"gpus\": %" PRIu64 ", \"batch\": %" PRIu64,
+	fprintf(to,
+	        ", \"nodes\": %" PRIu64 ", \"ranks\": %" PRIu64 ", \"gpus\": %" PRIu64
+	        ", \"batch\": %" PRIu64,
 	        a->nodes, r->ranks, r->gpus, r->batch);
 	print_field(to, "link", a->link);
 	print_field(to, "latency", r->latency);

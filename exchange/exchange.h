@@ -50,8 +50,8 @@ struct crumb_exchange_config {
 	const char *model;         /* text that has to be the same on all ranks; not kept; NULL: none */
 	unsigned node_size; /* consecutive ranks of a node, in plans that know nodes; 0: as the transport says
 	                     */
-	uint64_t staleness; /* with plan async: most pushes that a worker may be ahead of the slowest one when it
-	                       gets work; 0: lock step; UINT64_MAX: any number */
+	uint64_t staleness; /* with plan async: most pushes that a worker may be ahead of the slowest one when
+	                       it gets work; 0: lock step; UINT64_MAX: any number */
 	size_t learners;    /* over all ranks; may be fewer than ranks */
 	uint64_t seed;      /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
 	struct crumb_exchange_net *net; /* not owned; NULL: this rank is alone */

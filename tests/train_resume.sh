@@ -119,8 +119,8 @@ events = [json.loads(line) for line in open("others.log")]
 divided = [event for event in events if event["event"] == "divided"]
 assert [(event["epoch"], event["from"]["learners"]) for event in divided] == [(2, 4), (4, 2)]
 assert [event["learners"] for event in epochs("others.log")] == [4, 4, 2, 2, 8, 8]
-assert epochs("others.log")[:2] == [dict(event, seconds=mine["seconds"]) for event, mine in
-                                    zip(epochs("four.log")[:2], epochs("others.log"))]
+assert epochs("others.log")[:2] == [dict(event, seconds=mine["seconds"], command=mine["command"]) for event, mine
+                                    in zip(epochs("four.log")[:2], epochs("others.log"))]
 assert abs(epochs("others.log")[-1]["error"] - epochs("four.log")[-1]["error"]) < 0.02
 END
 check "the curve" python3 curve.py
