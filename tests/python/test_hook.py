@@ -133,7 +133,8 @@ def owners_pack_the_means_again(rank, ranks):
                 assert [slot.n for slot in slots] == lengths
                 assert {slot.owner for slot in slots[3:]} == set(range(ranks))
             runs = [20, 0, 54] + [0] * (len(slots) - 3)
-            made = [[crumb.Packer(slot.packer.codec, slot.n, seed_of(5, r, i), runs[i]) for i, slot in enumerate(slots)]
+            made = [[crumb.Packer(slot.packer.codec if r < ranks else slot.packer.codec.of_mean(), slot.n,
+                                  seed_of(5, r, i), runs[i]) for i, slot in enumerate(slots)]
                     for r in range(ranks + 1)]  # of the ranks, and of the means
             for step in range(3):
                 want = by_hand(made[:ranks], [gradient(step, r, dtype) for r in range(ranks)], slots, made[ranks])
