@@ -134,6 +134,29 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
         torch.testing.assert_close(put, got + mean.view(400, 10) / scale, rtol=1e-4, atol=1e-4)
 
 
+def a_velocity_follows_the_scale_and_other_ranks(rank, ranks):
+    """Halving is exact: means are the same bits times the scale."""
+    spec, means = "fc,last=dgc:fraction=0.01", {}
+    for halves in False, True:
+        ddp, state = hooked(spec, (400, 10), plan="gather")
+        scale, means[halves] = 1.0, []
+        for i in range(6):
+            if halves and i % 2:
+                scale /= 2
+                state.rescale(0.5)
+            means[halves].append(step(ddp, gradient(i, rank) * scale) / scale)
+    assert all(torch.equal(a, b) for a, b in zip(*means.values()))
+    mine = state._slots["w.0"].velocity.clone()
+    states = [None] * ranks
+    dist.all_gather_object(states, state.state_dict())
+    ddp, state = hooked(spec, (400, 10), plan="shard")
+    state.load_state_dict(states)
+    step(ddp, torch.full((400, 10), 1e-6))
+    now = torch.cat([slot.velocity for slot in state._slots.values()])
+    moved = now != 0
+    assert moved.any() and torch.allclose(now[moved], 0.9 * mine[moved], atol=1e-5)
+
+
 def a_mean_above_float16_is_owed(rank, ranks):
     ddp, state = hooked("fc,last=topk:fraction=0.1", (40, 10), dtype=torch.float16)
     x = torch.zeros(40, 10)
@@ -359,6 +382,7 @@ def lazy_modules_and_lazy_states(rank, ranks):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     run((2, [frozen_parameters_cost_nothing, what_is_owed_follows_the_scale_of_the_loss, a_mean_above_float16_is_owed,
+             a_velocity_follows_the_scale_and_other_ranks,
              the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
              a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, a_policy_says_what_it_cannot_reach,
              a_step_that_was_left_is_undone_before_its_state_is_saved,
