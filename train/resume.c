@@ -209,12 +209,13 @@ static int find_whole(const struct train *t, const struct layout *now, size_t *e
 
 /* ---- going on ------------------------------------------------------------------------------- */
 
-/* Goes on from the files of all ranks of another division. */
+/* Goes on from the files of all ranks of another division. Rank 0's comes last: with plan async it alone has
+ * the optimizer's state. */
 static int inherit(const struct train *t, size_t epoch, struct holding *now, const struct layout *former,
                    struct past *past, char *why, size_t cap)
 {
 	int result = 0;
-	for (uint32_t r = 0; r < former->ranks && result == 0; r++) {
+	for (uint32_t r = former->ranks; r-- > 0 && result == 0;) {
 		struct layout layout = {0};
 		struct holding then = {0};
 		struct past its;
@@ -226,14 +227,13 @@ static int inherit(const struct train *t, size_t epoch, struct holding *now, con
 		if (result == 0)
 			holding_inherit(t, now, &then);
 		holding_close(&then, t);
-		if (r == now->layout.rank)
+		if (r == now->layout.rank || (r == 0 && now->layout.rank >= former->ranks))
 			*past = its;
-		else if (r == 0) { /* this rank may have had no link and no log */
-			*past = its;
-			past->run.stats.link_in = past->run.stats.link_out = 0;
-			past->run.stats.link_messages = 0;
-			past->log_end = 0;
-		}
+	}
+	if (now->layout.rank >= former->ranks) { /* this rank had no link and no log */
+		past->run.stats.link_in = past->run.stats.link_out = 0;
+		past->run.stats.link_messages = 0;
+		past->log_end = 0;
 	}
 	return result;
 }
