@@ -2,15 +2,18 @@
 if(NOT TARGET crumb_train)
 	return()
 endif()
-foreach(name test_net test_train test_drawn_digits test_text test_idx test_schedule test_optimizer test_augment
-		test_layer_probe)
-	crumb_test(${name} ${name}.c)
-	target_link_libraries(${name} PRIVATE crumb_train)
+foreach(name net forward backward loss worker train drawn_digits text idx schedule optimizer augment layer_probe)
+	crumb_test(test_${name} test_${name}.c)
+	target_link_libraries(test_${name} PRIVATE crumb_train)
 endforeach()
+foreach(name net forward backward worker)
+	target_sources(test_${name} PRIVATE net_cases.c)
+endforeach()
+target_sources(test_forward PRIVATE layers_by_hand.c)
 add_test(NAME test_idx_mnist COMMAND test_idx mnist)
 set_tests_properties(test_idx_mnist PROPERTIES LABELS data)
 # As many threads as oneDNN would take if the trainer let it.
-set_tests_properties(test_net PROPERTIES ENVIRONMENT OMP_NUM_THREADS=4)
+set_tests_properties(test_worker PROPERTIES ENVIRONMENT OMP_NUM_THREADS=4)
 
 if(NOT CRUMB_SANITIZE) # where seconds would become minutes
 	add_executable(control_train control.c ${PROJECT_SOURCE_DIR}/train/main.c)
