@@ -19,6 +19,9 @@ get_property(library_tests DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
 list(REMOVE_ITEM library_tests cases)
 add_custom_target(library_tests DEPENDS ${library_tests})
 set_tests_properties(${library_tests} PROPERTIES LABELS library)
-if(CRUMB_SANITIZE) # where these take a minute each
-	set_property(TEST test_isas test_blocks test_entropy test_environment test_limits APPEND PROPERTY LABELS long)
+if(NOT CRUMB_SANITIZE)
+	set_property(TEST test_stack APPEND PROPERTY LABELS long)
+else() # where these take a minute each
+	set_property(TEST test_isas test_blocks test_entropy test_environment test_limits test_traps APPEND PROPERTY
+		LABELS long)
 endif()
