@@ -51,6 +51,6 @@ if(NOT CRUMB_SANITIZE) # sanitizers add symbols of their own, and the rest does 
 	foreach(script IN LISTS house_scripts)
 		script_test(house sh ${script})
 	endforeach()
-	set_property(TEST house_flags house_portable APPEND PROPERTY LABELS rebuilds)
+	set_property(TEST house_flags house_portable APPEND PROPERTY LABELS long)
 	script_test(house ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/house/structure.py)
 endif()

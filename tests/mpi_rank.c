@@ -26,7 +26,8 @@
 #include "exchange/team.h"
 #include "exchange/transport.h"
 
-enum { LEARNERS = 8, SLICES = 6, STEPS = 50, WRONG = 3, FAILED = 4 };
+enum { LEARNERS = 8, SLICES = 6, WRONG = 3, FAILED = 4 };
+enum { STEPS = 16, STEPS_OF_FAULT = 50 };
 
 static const struct crumb_slice model[SLICES] = {
         {0, 500, 25, CRUMB_CONV},      {500, 20, 0, CRUMB_BIAS},   {520, 3000, 50, CRUMB_FC},
@@ -143,7 +144,7 @@ static void run(const struct plan *plan, const char *spec, bool exact, const str
 	struct side *mine = side_open(net, plan, &policy, exact ? NULL : &policy, team, 0);
 	struct side *alone = side_open(NULL, plan, &policy, exact ? NULL : &policy, NULL, 0);
 
-	for (unsigned step = 0; step < STEPS; step++) {
+	for (unsigned step = 0; step < (fault ? STEPS_OF_FAULT : STEPS); step++) {
 		const bool now = fault && fault->step == step;
 		/* a rank's own learner, or the first one if it has none */
 		const size_t sick = now && !strcmp(fault->kind, "nan")

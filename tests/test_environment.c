@@ -212,12 +212,14 @@ static void compare(const struct made *a, const struct made *b, const crumb_code
 static void in_every_environment(void **state)
 {
 	(void)state;
-	for (size_t c = 0; c < codecs; c++)
-		for (size_t l = 0; l < (solves(&codec[c]) ? 3 : LENGTHS); l++)
+	for (size_t c = 0; c < codecs; c++) {
+		const bool slow = solves(&codec[c]);
+		const size_t next = slow && isas > 1 ? isas - 1 : 1; /* slow: the portable set and the best */
+		for (size_t l = 0; l < (slow ? 3 : LENGTHS); l++)
 			for (int character = 0; character < CHARACTERS; character++)
 				for (size_t e = 0; e < ENVIRONMENTS; e++) {
 					struct made first = {0}, made;
-					for (size_t s = 0; s < isas; s++) {
+					for (size_t s = 0; s < isas; s += next) {
 						crumb_set_isa(isa[s]);
 						make(s ? &made : &first, &codec[c], lengths[l], character,
 						     &environments[e], isa[s]);
@@ -230,6 +232,7 @@ static void in_every_environment(void **state)
 					}
 					discard(&first);
 				}
+	}
 	crumb_set_isa(NULL);
 }
 

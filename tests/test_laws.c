@@ -1,111 +1,8 @@
-/* Laws of packing that hold for every codec, instruction set, length and type.
+/* Laws of packing that hold for every codec, length and type.
  *
  * SPDX-License-Identifier: MIT */
 #include "tests/laws.h"
 #include <math.h>
-
-/* Frames, packer and accumulator after packing and decoding a gradient three times on one instruction set. */
-struct run {
-	uint8_t *frame[3];
-	size_t len[3];
-	crumb_packer *packer;
-	float *acc;
-};
-
-static struct run run(const char *with, const crumb_codec *c, const void *grad, enum crumb_dtype type,
-                      size_t n)
-{
-	assert_int_equal(crumb_set_isa(with), 0);
-	struct run r = {.packer = case_packer(c, n, 7), .acc = malloc((n + 1) * sizeof(float))};
-	for (size_t i = 0; i < n; i++)
-		r.acc[i] = (float)(i % 7) / 3 - 1;
-	for (int s = 0; s < 3; s++) {
-		r.frame[s] = case_pack(r.packer, grad, type, &r.len[s]);
-		assert_int_equal(crumb_unpack_add(r.frame[s], r.len[s], 0.3f, r.acc, n), r.len[s]);
-	}
-	return r;
-}
-
-static void end(struct run *r)
-{
-	for (int s = 0; s < 3; s++)
-		free(r->frame[s]);
-	free(r->packer);
-	free(r->acc);
-}
-
-/* Frames, packers and decoded values are those of the portable build, to the byte. */
-static void same_bytes_on_every_isa(void **state)
-{
-	(void)state;
-	for (size_t c = 0; c < codecs; c++)
-		for (size_t l = 0; l < case_lengths; l++)
-			for (int kind = 0; kind < CASE_KINDS; kind++)
-				for (int type = CRUMB_F32; type <= CRUMB_BF16; type++) {
-					if (type != CRUMB_F32 && kind != CASE_GAUSS && kind != CASE_EXTREME)
-						continue; /* only the loads of other types differ */
-					if ((solves(&codec[c]) || !strncmp(name(&codec[c]), "zipml", 5)) &&
-					    l % 4)
-						continue;
-					const size_t n = case_length[l];
-					float *g = malloc((n + 1) * sizeof *g);
-					void *grad = malloc((n + 1) * 4);
-					case_fill(g, n, (enum case_kind)kind, 3);
-					case_convert(grad, (enum crumb_dtype)type, g, n);
-					struct run want =
-					        run(isa[0], &codec[c], grad, (enum crumb_dtype)type, n);
-					for (size_t i = 1; i < isas; i++) {
-						struct run got = run(isa[i], &codec[c], grad,
-						                     (enum crumb_dtype)type, n);
-						bool same = !memcmp(got.acc, want.acc, n * sizeof(float)) &&
-						            !memcmp(got.packer, want.packer,
-						                    crumb_packer_size(&codec[c], n));
-						for (int s = 0; s < 3; s++)
-							same = same && got.len[s] == want.len[s] &&
-							       !memcmp(got.frame[s], want.frame[s],
-							               got.len[s]);
-						if (!same)
-							fail_msg("%s, %s, n = %zu, kind %d, type %d",
-							         name(&codec[c]), isa[i], n, kind, type);
-						end(&got);
-					}
-					end(&want);
-					free(grad);
-					free(g);
-				}
-	crumb_set_isa(NULL);
-}
-
-/* Fails unless frames, packers and decoded values of n normal elements are the same on every set. */
-static void same_bytes_of(size_t n)
-{
-	float *g = malloc(n * sizeof *g);
-	case_fill(g, n, CASE_GAUSS, 5);
-	for (size_t c = 0; c < codecs; c++) {
-		struct run want = run(isa[0], &codec[c], g, CRUMB_F32, n);
-		for (size_t i = 1; i < isas; i++) {
-			struct run got = run(isa[i], &codec[c], g, CRUMB_F32, n);
-			for (int s = 0; s < 3; s++)
-				if (got.len[s] != want.len[s] ||
-				    memcmp(got.frame[s], want.frame[s], got.len[s]) != 0)
-					fail_msg("%s, %s: frame %d differs", name(&codec[c]), isa[i], s);
-			assert_memory_equal(got.packer, want.packer, crumb_packer_size(&codec[c], n));
-			assert_memory_equal(got.acc, want.acc, n * sizeof(float));
-			end(&got);
-		}
-		end(&want);
-	}
-	free(g);
-	crumb_set_isa(NULL);
-}
-
-/* Tensors of several and of many blocks of every kind; the second takes 1 MiB. */
-static void same_bytes_of_a_long_tensor(void **state)
-{
-	(void)state;
-	same_bytes_of(3 * 4096 + 13);
-	same_bytes_of((1 << 18) + 3);
-}
 
 /* Returns the factor by which the codec's residual decays. */
 static float decay(const crumb_codec *c)
@@ -233,8 +130,6 @@ static void types_agree(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(same_bytes_on_every_isa),
-	        cmocka_unit_test(same_bytes_of_a_long_tensor),
 	        cmocka_unit_test(nothing_is_lost),
 	        cmocka_unit_test(plain_codecs_are_idempotent),
 	        cmocka_unit_test(types_agree),

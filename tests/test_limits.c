@@ -73,12 +73,14 @@ static void pack_at_the_limit(const crumb_codec *c, enum kind kind)
 static void what_pack_writes_unpack_takes(void **state)
 {
 	(void)state;
-	FOR_EACH_ISA(i)
-	{
+	const char *const set[] = {isa[0], isa[isas - 1]}; /* all write the same bytes: test_isas */
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(crumb_set_isa(set[i]), 0);
 		for (size_t c = 0; c < codecs; c++)
 			for (int kind = 0; kind < KINDS; kind++)
 				pack_at_the_limit(&codec[c], (enum kind)kind);
 	}
+	crumb_set_isa(NULL);
 }
 
 /* Floats that no step can have left in a packer. */

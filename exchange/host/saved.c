@@ -135,7 +135,7 @@ static int check_packers(struct crumb_exchange *x, const uint8_t *src)
 		error = crumb_packer_check(copy, size);
 		if (!error &&
 		    (crumb_packer_count(copy) != crumb_packer_count(packer) ||
-		     memcmp(crumb_packer_codec(copy), crumb_packer_codec(packer), sizeof(crumb_codec))))
+		     memcmp(crumb_packer_codec(copy), crumb_packer_codec(packer), sizeof(crumb_codec)) != 0))
 			error = CRUMB_EPACKER;
 		src += size;
 	}

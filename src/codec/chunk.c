@@ -179,7 +179,7 @@ static void quantise(struct list *list, size_t bits, float level[MOST_LEVELS])
 	}
 	const double deviation = count > 1 ? sqrt(squares / (double)(count - 1)) : 0,
 	             width = deviation > 0 ? RANGE * deviation / (double)levels : 1,
-	             middle = (double)(levels / 2) + 0.5, last = (double)(levels - 1);
+	             middle = (double)levels / 2 + 0.5, last = (double)(levels - 1);
 	for (size_t j = 0; j < count; j++) {
 		const double x = (double)get_f32(list->value + 4 * j), place = (x - mean) / width + middle;
 		const size_t code = place > 0 ? (size_t)(place < last ? place : last) : 0;

@@ -43,5 +43,5 @@ while read -r fault n victim step plan spec; do
 	kill) holds "$what: status $status" test $status = 137 ;;
 	esac
 done <runs
-holds "no process is left" sh -c '! pgrep -f "^[^ ]*/mpi_rank fault"'
+holds "no process is left" sh -c '! pgrep -f "^$MPI_RANK fault"'
 finish

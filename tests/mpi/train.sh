@@ -16,7 +16,7 @@ for line in open(sys.argv[1]):
     print(json.dumps(event))
 END
 for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.001"; do
-	options="--data digits:3000 --epochs 1 --learners 5 --batch 250 --codec adacomp --codec terngrad:shared=1"
+	options="--data digits:1000 --epochs 1 --learners 5 --batch 100 --codec adacomp --codec terngrad:shared=1"
 	options="$options --plan $plan --log log"
 	check "$plan, alone" "$CRUMB_TRAIN" $options
 	python3 strip.py log >one
@@ -105,7 +105,7 @@ assert choices[0]["seconds"].keys() == {"measured", "predicted", "raw", "compute
 print(choices[0]["script"])
 END
 numbers() { grep -o '"loss": [^,]*, "error": [^,]*' "$1"; }
-options="--epochs 1 --learners 4 --batch 500 --log log"
+options="--data digits:3000 --epochs 1 --learners 4 --batch 500 --log log"
 check "auto" ranks 2 "$CRUMB_TRAIN" $options --codec auto
 line='^  auto, step 4: [a-z]* [a-z]* [a-z]* .* (down .*), predicted [0-9.]* ms a step, raw '
 holds "says why" grep -q "$line" stderr
@@ -152,14 +152,14 @@ fails() {
 	until grep -qs '"step": [1-9]' log.2; do
 		sleep 0.1
 	done
-	for process in $(pgrep -f "^[^ ]*/crumb-train --epochs 1000"); do
+	for process in $(pgrep -f "^$CRUMB_TRAIN --epochs 1000"); do
 		tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=2 && kill -"$1" "$process"
 	done
 	wait $job
 	status=$?
 	holds "$1: a status, $status" test $status != 0 -a $status != 124
 	holds "$1: each log names the step" named 1 log log.1 log.2 log.3
-	holds "$1: no rank is left" sh -c '! pgrep -f "^[^ ]*/crumb-train --epochs 1000"'
+	holds "$1: no rank is left" sh -c '! pgrep -f "^$CRUMB_TRAIN --epochs 1000"'
 }
 fails STOP
 silent='nothing from ranks\{0,1\} [013, ]*2[3, ]* within 2 s'
