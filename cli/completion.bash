@@ -41,8 +41,8 @@ _crumb() {
 		;;
 	-m | --model) names=$("${help[@]}" 2>/dev/null | _crumb_section Networks) ;;
 	--plan)
-		names="gather shard server"
-		[[ $tool == *-train ]] && names+=" tiers tiers-shard"
+		names="gather shard server tiers tiers-shard"
+		[[ $tool == *-train ]] && names+=" async"
 		;;
 	*)
 		if [[ $whole == -* ]]; then

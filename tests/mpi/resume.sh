@@ -10,7 +10,7 @@ import json, sys
 for line in open(sys.argv[1]):
     event = json.loads(line)
     if event["event"] in ("epoch", "done"):
-        for key in "seconds", "ranks", "rank", "link":
+        for key in "command", "seconds", "ranks", "rank", "link":
             del event[key]
         print(json.dumps(event))
 END
