@@ -162,9 +162,19 @@ def densities(histogram, most, widest):
             for i, count in enumerate(counts) if count]
 
 
+def loss_drawing():
+    """Loss against seconds, with and without compression, on each network of bench/loss."""
+    panels = {}
+    for row in read("loss.csv", "bench"):
+        panel = panels.setdefault((f"{row['mbit']} Mbit/s, {row['how']}", "test loss, nats"), {})
+        panel.setdefault(row["setting"], []).append((float(row["seconds"]), float(row["test_loss"])))
+    return figure.draw(panels, "seconds", x_log=True)
+
+
 def drawings():
     """Returns figures, as Plotly has them, by file name, without those that cannot be drawn."""
     figures = {name + more: draw(name) for name in PAPERS for more, draw in (("", drawing), ("-layers", layer_drawing))}
+    figures["loss-seconds"] = loss_drawing()
     return {f"experiments/figures/{name}.svg": drawn for name, drawn in figures.items() if drawn}
 
 
