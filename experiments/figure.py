@@ -21,7 +21,7 @@ def panel_axes(number, count, titles, x_title, x_log, y_log):
     domains = {"x": [left, right], "y": [top - (TOP + HEIGHT) / high, top - TOP / high]}
     name = str(number + 1) if number else ""
     lines = "<br>".join(map(label, textwrap.wrap(titles[0], 70)))
-    title = {"text": f"<b>{lines}</b>", "showarrow": False, "xref": "paper", "yref": "paper",
+    title = {"text": f"<b>{lines}</b>", "showarrow": False, "xref": "paper", "yref": "paper", "xanchor": "center",
              "x": (left + right) / 2, "y": domains["y"][1], "yanchor": "bottom", "font": {"size": 12}}
     return {f"xaxis{name}": axis(x_title, x_log, domain=domains["x"], anchor=f"y{name}", rangemode="normal"),
             f"yaxis{name}": axis(titles[1], y_log, domain=domains["y"], anchor=f"x{name}", rangemode="normal")}, title
