@@ -118,8 +118,9 @@ void plan_print(const struct request *r, const struct answer *a)
 void plan_print_verdict(const struct answer *best, const struct answer *plain)
 {
 	if (best->speedup >= 1.005)
-		printf("\n%s in plan %s: %.3g times the speed of plain all-reduce.\n", best->codec,
-		       best->plan, best->speedup);
+		printf("\n%s in plan %s: %.3g times the speed of plain all-reduce. This is time alone: not every "
+		       "codec\ntrains every network (doc/MEASUREMENTS.md).\n",
+		       best->codec, best->plan, best->speedup);
 	else
 		printf("\nNo codec helps here: of a step with plain all-reduce, %.3g %% is compute.\n",
 		       100 * plain->cost.compute / plain->step);

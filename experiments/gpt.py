@@ -12,11 +12,12 @@ OUTER_CODECS = ["raw", GPT_CODECS["half"], *GPT_ADACOMP, GPT_CODECS["chunk"]]
 
 def point(results, run):
     """Returns a run's loss above that of raw at every step, in nats, and how many times fewer bytes it sends; None if
-    one of the two has not been run."""
-    loss, raw = results.mean("test_loss", *run), results.mean("test_loss", *RAW)
+    they have no seed in common."""
+    seeds = {row["seed"] for row in results.of(*run)} & {row["seed"] for row in results.of(*RAW)}
+    loss, raw = results.mean("test_loss", *run, seeds), results.mean("test_loss", *RAW, seeds)
     if loss is None or raw is None:
         return None
-    return loss - raw, results.mean("bytes", *RAW) / results.mean("bytes", *run)
+    return loss - raw, results.mean("bytes", *RAW, seeds) / results.mean("bytes", *run, seeds)
 
 
 def shown(above, smaller):

@@ -34,7 +34,8 @@ extern "C" {
 #define CRUMB_EXCHANGE_WHY_MAX 256 /* bytes that hold any line that says what went wrong */
 
 /* One tensor of the flat gradient: n contiguous elements. kind: "conv", "fc", "lstm", "embedding", "bias",
- * "batchnorm" or "last" (the classifier's weights). run: contiguous elements of one output unit, as in
+ * "batchnorm" or "last" (the classifier's weights); it decides by which rule of the policy the tensor is
+ * packed, and nothing else: "fc" if none fits. run: contiguous elements of one output unit, as in
  * crumb_packer_init; 0 if there is no such thing. */
 struct crumb_exchange_slice {
 	size_t n;
@@ -46,13 +47,15 @@ struct crumb_exchange_slice {
  * timeout. */
 struct crumb_exchange_options {
 	/* "adacomp:bin=500": this codec for weights, raw for bias and batchnorm. Or rules KIND[,KIND...]=SPEC
-	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500". NULL: raw. */
+	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500"; kinds without a
+	 * rule are raw, an embedding as fc is. NULL: raw. */
 	const char *policy;
-	const char *plan;   /* "gather", "shard", "server", "tiers" or "tiers-shard" (doc/PLAN.md), or MXNet's
-	                       name for it; NULL: gather. "async" is refused: its server has weights */
-	const char *down;   /* policy of the mean where one rank sends it to the others; NULL: without loss */
-	const char *model;  /* text that has to be the same on all ranks; NULL: none */
-	uint64_t seed;      /* of the packers, each of which draws a seed of its own from it */
+	const char *plan;  /* "gather", "shard", "server", "tiers" or "tiers-shard" (doc/PLAN.md), or MXNet's
+	                      name for it; NULL: gather. "async" is refused: its server has weights */
+	const char *down;  /* policy of the mean where one rank sends it to the others; NULL: without loss, so
+	                      that shard and server send half as much as without compression, or more */
+	const char *model; /* text that has to be the same on all ranks; NULL: none */
+	uint64_t seed;     /* of the packers, each of which draws a seed of its own from it */
 	unsigned node_size; /* for tiers: consecutive ranks of a node; 0: as MPI says, and threads are one
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */

@@ -87,7 +87,7 @@ def numbers_are_the_logs(tables, figures):
     summary = tables[0]
     check([row[0][1:] for row in summary["rows"]] == NAMES, "names of runs")
     for title, key, times in [("Test error (%)", "error", 100), ("Test loss (nats)", "test_loss", 1),
-                              ("Training loss (nats)", "loss", 1), ("Sent by one learner (GB)", "bytes", 1e-9),
+                              ("Training loss (nats)", "loss", 1), ("Frames of a learner (GB)", "bytes", 1e-9),
                               ("Ratio", "ratio", 1), ("Residual norm", "residual_norm", 1)]:
         near = [abs(a / (times * e[key]) - 1) < 1e-12 for a, e in zip(column(summary, title), last)]
         check(all(near) and len(near) == len(CODECS), f"the column {title}")

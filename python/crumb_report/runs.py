@@ -105,6 +105,7 @@ def run_of_stats(path: str, lines: list[Line]) -> Run:
     since the start. Counts that fall, or do not rise, began again at 0 in between."""
     first = lines[0][1]
     run = Run(path, str(first.get("policy", "crumb.torch")), {}, first.get("command"))
+    run.state = "-"  # no line of stats() says that it is the last one
     if run.command is not None:
         member(lines[0][0], first, "command", str)
     before, base = dict.fromkeys([*COUNTS, *TIMES], 0.0), dict.fromkeys([*COUNTS, *TIMES], 0.0)

@@ -54,7 +54,7 @@ def _against_all(runs: list[Run], title: str, y: Axis, more: Optional[Value] = N
     ends = [run.epochs[-1].bytes for run in runs if run.epochs and run.epochs[-1].bytes > 0]
     far_apart = bool(ends) and max(ends) > 10 * min(ends)
     xs = {"epochs": Axis("Epoch", " epochs", lambda epoch: epoch.number),
-          "bytes": Axis(f"Sent by one learner ({unit})", f" {unit}", lambda epoch: epoch.bytes / size, far_apart),
+          "bytes": Axis(f"Frames of a learner ({unit})", f" {unit}", lambda epoch: epoch.bytes / size, far_apart),
           "seconds": Axis("Time (s)", " s", lambda epoch: epoch.wall)}
     figures = []
     for name, x in xs.items():
@@ -76,7 +76,7 @@ def _summary(runs: list[Run]) -> Table:
         "Test error (%)": lambda run: _percent(_last(run, lambda e: e.error)),
         "Test loss (nats)": lambda run: _last(run, lambda e: e.test_loss),
         "Training loss (nats)": lambda run: _last(run, lambda e: e.loss),
-        f"Sent by one learner ({unit})": lambda run: (_last(run, lambda e: e.bytes) or 0) / size,
+        f"Frames of a learner ({unit})": lambda run: (_last(run, lambda e: e.bytes) or 0) / size,
         "Ratio": lambda run: _last(run, lambda e: e.ratio),
         "Residual norm": lambda run: _last(run, lambda e: e.residual),
         "Time (s)": lambda run: _last(run, lambda e: e.wall),
@@ -127,7 +127,7 @@ def _by_phase(runs: list[Run]) -> Optional[tuple[Figure, Table]]:
 def sections(runs: list[Run]) -> list[Section]:
     if not runs:
         return [Section("Runs", "No epoch has ended yet.")]
-    made = [Section("Runs", "Values of the last epoch.", [_summary(runs)])]
+    made = [Section("Runs", "Values of the last epoch; frames are the whole run's.", [_summary(runs)])]
     if _known(runs, lambda e: e.error):
         made.append(Section("Test error", "", [*_against_all(
             runs, "Test error", Axis("Test error (%)", " %", lambda e: _percent(e.error)))]))
