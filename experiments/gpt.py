@@ -49,7 +49,10 @@ OUTERS = [(task, LEARNERS, codec) for task in OUTER.values() for codec in OUTER_
 TEXT = ("No paper of crumb's codecs trains a transformer. The goals are this project's own: one codec at every step "
         "within 0.02 nats of raw with 50 times fewer bytes, and outer steps (DiLoCo, Douillard et al. 2023) within "
         "0.03 nats with 1000 times fewer. Bytes are those that a learner sends in the whole run; \"smaller by\" counts "
-        "an outer gradient as one gradient, not as the steps that it stands for.")
+        "an outer gradient as one gradient, not as the steps that it stands for. Runs are short, and not those of the "
+        "codecs' authors: DiLoCo exchanges every 500 steps, SparseLoCo decays its residual by 0.95, where these runs "
+        "keep it. With one seed and these 1,470 steps, only half, block and outer steps of 10 with half keep the loss; "
+        "what sends less at every step is 0.02 (alq) to 0.45 nats behind, onebit more.")
 
 EXPERIMENTS = {
     "gpt": Experiment(
