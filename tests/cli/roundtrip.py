@@ -83,7 +83,7 @@ def try_codec(codec, spec, n, kind):
     if not codec["residual"] and not codec["random"]:
         check(np.allclose(total, exact, rtol=0, atol=0.01), f"{what}: values")
     elif n > 1000:
-        check(np.dot(total, exact) > 0.2 * np.linalg.norm(total) * np.linalg.norm(exact), f"{what}: direction")
+        check(np.dot(total, exact) > 0.15 * np.linalg.norm(total) * np.linalg.norm(exact), f"{what}: direction")
 
     rows = [json.loads(row) for row in run(CRUMB, "peek", "--json", "library.frames", *frames).splitlines()]
     check(len(rows) == 2 * STEPS, f"{what}: peek's rows")
