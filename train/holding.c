@@ -90,8 +90,8 @@ static bool open_packers(struct holding *h, const struct train *t)
 		for (size_t d = 0; d < h->layout.debtors; d++)
 			if (!take_packer(&h->packer[d * t->slices + s], up, &t->slice[s]))
 				return false;
-		const crumb_codec down =
-		        crumb_policy_choose(o->down_exact ? NULL : &o->down, t->slice[s].kind, t->slice[s].n);
+		const struct policy *means = o->down_exact || !o->plan->mean ? NULL : &o->down;
+		const crumb_codec down = crumb_policy_choose_mean(means, t->slice[s].kind, t->slice[s].n);
 		if (!take_packer(&h->mean[s], &down, &t->slice[s]))
 			return false;
 	}
@@ -174,10 +174,14 @@ static void inherit_residuals(const struct train *t, struct holding *now, const 
 		for (size_t d = 0; d < then->layout.debtors; d++) {
 			const float share = share_of(t, now, (size_t)now->layout.first_debtor + h, then,
 			                             (size_t)then->layout.first_debtor + d, true);
-			for (size_t s = 0; s < t->slices && share > 0; s++)
-				add(crumb_packer_residual(now->packer[h * t->slices + s]),
-				    crumb_packer_residual(then->packer[d * t->slices + s]), t->slice[s].n,
+			for (size_t s = 0; s < t->slices && share > 0; s++) {
+				crumb_packer *to = now->packer[h * t->slices + s],
+				             *from = then->packer[d * t->slices + s];
+				add(crumb_packer_residual(to), crumb_packer_residual(from), t->slice[s].n,
 				    share);
+				add(crumb_packer_velocity(to), crumb_packer_velocity(from), t->slice[s].n,
+				    share);
+			}
 		}
 }
 

@@ -143,7 +143,15 @@ static int read_layout(const struct train *t, uint32_t rank, size_t epoch, struc
 	char run[RUN_MAX];
 	const struct checkpoint checkpoint = checkpoint_of(t, rank, run);
 	struct checkpoint_block block = {.data = layout, .size = sizeof *layout};
-	return checkpoint_read(&checkpoint, epoch, &block, 1, why, cap);
+	const int result = checkpoint_read(&checkpoint, epoch, &block, 1, why, cap);
+	if (result == 0 && (layout->rank != rank || rank >= layout->ranks || layout->learners == 0 ||
+	                    layout->learners > UINT32_MAX || layout->debtors > layout->learners ||
+	                    layout->first_debtor > layout->learners - layout->debtors)) {
+		snprintf(why, cap, "%s: epoch %zu: the file of rank %u is not that rank's",
+		         t->setting->options->checkpoint, epoch, rank);
+		return CHECKPOINT_DAMAGED;
+	}
+	return result;
 }
 
 /* Finds whose files of an epoch this rank goes on from: its own, if the run was divided then as it is now,
@@ -218,7 +226,7 @@ static int inherit(const struct train *t, size_t epoch, struct holding *now, con
 	for (uint32_t r = former->ranks; r-- > 0 && result == 0;) {
 		struct layout layout = {0};
 		struct holding then = {0};
-		struct past its;
+		struct past its = {0};
 		if ((result = read_layout(t, r, epoch, &layout, why, cap)) < 0)
 			return result;
 		snprintf(why, cap, "out of memory");
@@ -227,7 +235,7 @@ static int inherit(const struct train *t, size_t epoch, struct holding *now, con
 		if (result == 0)
 			holding_inherit(t, now, &then);
 		holding_close(&then, t);
-		if (r == now->layout.rank || (r == 0 && now->layout.rank >= former->ranks))
+		if (result == 0 && (r == now->layout.rank || (r == 0 && now->layout.rank >= former->ranks)))
 			*past = its;
 	}
 	if (now->layout.rank >= former->ranks) { /* this rank had no link and no log */

@@ -76,9 +76,12 @@ static enum crumb_auto_way way_between(enum crumb_auto_way way)
 	return knows_nodes(way) ? way - CRUMB_AUTO_TIERS : way;
 }
 
-/* Returns false if the way wants nodes of several ranks, and there are none. */
+/* Returns false if the way wants nodes of several ranks, and there are none, or owes what a rank without
+ * learners could not pass on to the next way. */
 static bool possible(const struct crumb_auto_setting *s, enum crumb_auto_way way)
 {
+	if (s->learners < s->ranks && way >= CRUMB_AUTO_SHARD_PACKED)
+		return false;
 	return !knows_nodes(way) || (s->nodes > 1 && s->together > 1);
 }
 

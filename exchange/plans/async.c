@@ -71,7 +71,7 @@ static size_t total(const struct crumb_exchange *x)
 static int check_codecs(const struct crumb_exchange *x, const struct policy *down, char *why, size_t cap)
 {
 	for (size_t s = 0; s < x->slices; s++) {
-		const crumb_codec pull = crumb_policy_choose(down, x->slice[s].kind, x->slice[s].n);
+		const crumb_codec pull = crumb_policy_choose_mean(down, x->slice[s].kind, x->slice[s].n);
 		const crumb_codec *codec = crumb_agrees(&pull) ? &pull : &x->slice_state[s].codec;
 		char spec[CRUMB_SPEC_MAX];
 		if (crumb_agrees(codec) && crumb_print(codec, spec, sizeof spec) >= 0)
@@ -99,7 +99,7 @@ static int open_worker(struct crumb_exchange *x, size_t w, const struct crumb_ex
 		return CRUMB_EMEMORY;
 	for (size_t s = 0; s < x->slices; s++) {
 		struct slot *slot = &worker->slot[s];
-		slot->codec = crumb_policy_choose(config->down, x->slice[s].kind, x->slice[s].n);
+		slot->codec = crumb_policy_choose_mean(config->down, x->slice[s].kind, x->slice[s].n);
 		slot->size = crumb_bound(&slot->codec, x->slice[s].n);
 	}
 	return crumb_exchange_open_message(x, &worker->pull, x->share, worker->slot, 0, 1, 0);
