@@ -251,7 +251,7 @@ static void run_async(uint64_t bound, const char *spec, bool exact, const struct
 	                             : NULL;
 	static const float share[LEARNERS] = {0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f};
 	struct serving s = {.mine = mine, .fault = fault};
-	const struct async_epoch epoch = {.parts = STEPS * LEARNERS,
+	const struct async_epoch epoch = {.parts = (fault ? STEPS_OF_FAULT : STEPS) * LEARNERS,
 	                                  .weight = share,
 	                                  .param = s.param,
 	                                  .mean = mine->mean,
