@@ -110,11 +110,11 @@ def text(folder, piece):
 
 
 def weights_of(path):
-    """Returns a checkpoint's weights, the third block. A checkpoint is 8 bytes of magic, then blocks, each after its
+    """Returns a checkpoint's weights, the fifth block. A checkpoint is 8 bytes of magic, then blocks, each after its
     length in 8 bytes."""
     with open(path, "rb") as file:
         file.read(8)
-        for _ in range(3):
+        for _ in range(5):
             (length,) = struct.unpack("=Q", file.read(8))
             block = file.read(length)
     return np.frombuffer(block, np.float32)
