@@ -435,7 +435,8 @@ static void nothing_is_lost(void **state)
 
 static void a_worker_has_the_weights_but_for_what_is_owed(void **state)
 {
-	static const char *const specs[] = {"adacomp", "twobit:threshold=0.1", "topk:fraction=0.1", "dgc", "raw"};
+	static const char *const specs[] = {"adacomp", "twobit:threshold=0.1", "topk:fraction=0.1", "dgc",
+	                                    "raw"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof specs / sizeof *specs; i++) {
