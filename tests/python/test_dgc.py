@@ -52,7 +52,7 @@ class Dgc(unittest.TestCase):
             for step in range(STEPS):
                 noise = random.standard_normal((LEARNERS, N)).astype("f4")
                 frames = [decoded(packer.pack(ours - goal + one)) for packer, one in zip(packers, noise)]
-                sparse = [paper.sparse(theirs - goal + one, wanted(step, np.float32(fraction), warmup))
+                sparse = [paper.sparse(theirs - goal + one, wanted(step, float(np.float32(fraction)), warmup))
                           for paper, one in zip(papers, noise)]
                 ours = ours - RATE * sum(frames) / np.float32(LEARNERS)
                 theirs = theirs - RATE * sum(sparse) / np.float32(LEARNERS)
