@@ -8,7 +8,7 @@ import tempfile
 import time
 
 SOURCE = os.environ["SOURCE"]
-sys.path.append(os.path.join(SOURCE, "scripts"))
+sys.path += [os.path.join(SOURCE, "scripts"), os.path.join(SOURCE, "tests", "cli")]
 try:
     import plotly  # noqa: F401
     import selenium  # noqa: F401
@@ -16,19 +16,12 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 from browser import chromium  # noqa: E402
+from checks import check, finish  # noqa: E402
 
 HOSTILE = "</script><script>hacked=1</script><img src=x onerror=hacked=1><a href='javascript:hacked=1'>\u2028%{x}&lt;\""
 CODECS = ["raw", "adacomp:bin=50", "terngrad", HOSTILE]
 NAMES = [codec.replace("\u2028", "?") for codec in CODECS]  # as they are shown
 EPOCHS = 4
-passed = failed = 0
-
-
-def check(good, what):
-    global passed, failed
-    passed, failed = passed + bool(good), failed + (not good)
-    if not good:
-        print("FAILED:", what)
 
 
 def event(codec, epoch):
@@ -203,8 +196,7 @@ def main():
         tables, figures = look(browser, os.path.join(folder, "swept.html"))
         check(len(tables[0]["rows"]) == 3, "a row for each codec and link that was asked about")
         check(len(figures["vgg-a on 16 nodes"]["data"][0]["x"]) == 33, "and a curve over eight links a decade")
-    print(f"{passed} passed, {failed} failed")
-    return failed > 0
+    finish()
 
 
-sys.exit(main())
+main()

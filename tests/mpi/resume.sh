@@ -5,15 +5,6 @@ if [ -z "${CRUMB_TRAIN:-}" ]; then
 	echo "skipped: no crumb-train here"
 	exit 77
 fi
-cat >strip.py <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    event = json.loads(line)
-    if event["event"] in ("epoch", "done"):
-        for key in "command", "seconds", "ranks", "rank", "link":
-            del event[key]
-        print(json.dumps(event))
-END
 
 # ---- other ranks ----
 for plan in gather "shard --down twobit:threshold=auto" "server --local-steps 3 --optimizer adam --lr 0.002"; do
@@ -29,8 +20,8 @@ for plan in gather "shard --down twobit:threshold=auto" "server --local-steps 3 
 	holds "no file of other ranks stays" test "$(ls there | grep -c 'rank[23]')" = 0
 	check "one on 5" ranks 5 "$CRUMB_TRAIN" "$@" --epochs 5 --checkpoint there --log log --resume
 	check "and one alone" "$CRUMB_TRAIN" "$@" --epochs 6 --checkpoint there --log log --resume
-	python3 strip.py whole >want
-	python3 strip.py log >got
+	python3 "$SOURCE/tests/mpi/log_numbers.py" whole >want
+	python3 "$SOURCE/tests/mpi/log_numbers.py" log >got
 	holds "$plan: the same numbers" cmp want got
 done
 rm there/epoch0000006-rank0 there/epoch0000005-rank3
@@ -69,8 +60,8 @@ for _ in range(1000): print(f"{random.uniform(0.3, 1.5):.2f} {random.randrange(4
 	holds "$plan: the loop ends well" test $? = 0
 	holds "$plan: $killed were killed" test $killed -ge 2
 	holds "$plan: it began again" test "$(wc -l <began)" -ge 2
-	python3 strip.py whole-$plan.log >want
-	python3 strip.py parts.log >got
+	python3 "$SOURCE/tests/mpi/log_numbers.py" whole-$plan.log >want
+	python3 "$SOURCE/tests/mpi/log_numbers.py" parts.log >got
 	holds "$plan: the same numbers" cmp want got
 	for rank in 0 1 2 3; do
 		python3 - whole-$plan parts-$plan $rank >stdout 2>stderr <<'END'

@@ -7,24 +7,16 @@ if [ -z "${CRUMB_TRAIN:-}" ]; then
 fi
 
 # ---- the same numbers ----
-cat >strip.py <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    event = json.loads(line)
-    for key in "seconds", "command", "ranks", "rank", "link":
-        del event[key]
-    print(json.dumps(event))
-END
 for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.001"; do
 	options="--data digits:1000 --epochs 1 --learners 5 --batch 100 --codec adacomp --codec terngrad:shared=1"
 	options="$options --plan $plan --log log"
 	check "$plan, alone" "$CRUMB_TRAIN" $options
-	python3 strip.py log >one
+	python3 "$SOURCE/tests/mpi/log_numbers.py" log >one
 	for n in 2 6; do
 		check "$plan, $n ranks" ranks $n "$CRUMB_TRAIN" $options
 		holds "one table" test "$(wc -l <stdout)" = 4
 		for log in log log.1 log.$((n - 1)); do
-			python3 strip.py $log >many
+			python3 "$SOURCE/tests/mpi/log_numbers.py" $log >many
 			holds "$plan: $log of $n ranks as of one" cmp one many
 		done
 	done
@@ -65,9 +57,9 @@ holds "no worker without a learner" grep -q '4 learners are too few for 5 worker
 python3 -c 'print("the quick brown fox jumps over the lazy dog, and again. " * 20)' >fox
 options="--model char-lstm --data text:fox --batch 9 --learners 4 --epochs 2 --lr 0.1 --carry-state --log log"
 check "--carry-state, alone" "$CRUMB_TRAIN" $options
-python3 strip.py log >one
+python3 "$SOURCE/tests/mpi/log_numbers.py" log >one
 check "--carry-state, 3 ranks" ranks 3 "$CRUMB_TRAIN" $options
-python3 strip.py log >many
+python3 "$SOURCE/tests/mpi/log_numbers.py" log >many
 holds "--carry-state: 3 ranks as one" cmp one many
 
 # ---- nodes: the same numbers on all ranks, and with raw those of any plan, to rounding ----
