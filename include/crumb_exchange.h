@@ -118,8 +118,9 @@ CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *s
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);
 
 /* Writes the codec that a policy gives n elements of a kind: raw if the codec could make them longer than
- * f32. policy: as in the options, NULL included. Returns 0; CRUMB_ESPEC with *bad (bad may be NULL) at the
- * first offending character; CRUMB_EINVAL if there is no such kind. */
+ * f32; with n = SIZE_MAX, however long they may become. policy: as in the options, NULL included. Returns 0;
+ * CRUMB_ESPEC with *bad (bad may be NULL) at the first offending character; CRUMB_EINVAL if there is no such
+ * kind. */
 CRUMB_API int crumb_exchange_policy(crumb_codec *codec, const char *policy, const char *kind, size_t n,
                                     const char **bad);
 
