@@ -35,8 +35,10 @@ extern "C" {
 
 /* One tensor of the flat gradient: n contiguous elements. kind: "conv", "fc", "lstm", "embedding", "bias",
  * "batchnorm" or "last" (the classifier's weights); it decides by which rule of the policy the tensor is
- * packed, and nothing else: "fc" if none fits. run: contiguous elements of one output unit, as in
- * crumb_packer_init; 0 if there is no such thing. */
+ * packed, and nothing else: "fc" if none fits. Attention's matrices are "fc", scales and shifts of any
+ * normalisation "batchnorm", a head that shares the embedding's weights is "embedding". Tensors of one kind
+ * that lie together, a layer after the other, may be one slice. run: contiguous elements of one output unit,
+ * as in crumb_packer_init; 0 if there is no such thing. */
 struct crumb_exchange_slice {
 	size_t n;
 	size_t run;
