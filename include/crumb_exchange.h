@@ -52,8 +52,11 @@ struct crumb_exchange_options {
 	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500"; kinds without a
 	 * rule are raw, an embedding as fc is. NULL: raw. */
 	const char *policy;
-	const char *plan;  /* "gather", "shard", "server", "tiers" or "tiers-shard" (doc/PLAN.md), or MXNet's
-	                      name for it; NULL: gather. "async" is refused: its server has weights */
+	/* "gather": all ranks average all frames; "shard": a slice's owner averages it and sends the mean to
+	 * the others; "server": rank 0 owns all slices; "tiers", "tiers-shard": the ranks of a node average
+	 * first, and one of them takes part in a gather or a shard; or MXNet's name of one. NULL: gather.
+	 * "async" is refused: its server has weights. */
+	const char *plan;
 	const char *down;  /* policy of the mean where one rank sends it to the others; NULL: without loss, so
 	                      that shard and server send half as much as without compression, or more */
 	const char *model; /* text that has to be the same on all ranks; NULL: none */
