@@ -25,11 +25,13 @@ GOALS = [("twobit:threshold=0.01", "pack", "floor", 90, 88),
          ("qsgd:bucket=8192,coding=entropy,norm=max", "pack", "read", 32, None),
          ("alq:coding=entropy", "pack", "read", 26, None),
          ("topk:fraction=0.01", "pack", "floor", 42, None),
-         ("topk:fraction=0.001", "pack", "floor", 65, None)]
+         ("topk:fraction=0.001", "pack", "floor", 65, None),
+         ("chunk", "pack", "floor", 25, None),
+         ("block", "pack", "read", 50, None)]
 # Codecs without a goal, by the memory's speed that their packing is compared with; a frame as long as the gradient is a
 # copy.
-WITHOUT_GOAL = {"floor": "sign onebit seide local strom strom:threshold=0.01 topk topk:value=exact chunk dgc",
-                "read": "qsgd nuqsgd natural amq zipml block terngrad:coding=bits terngrad:coding=entropy",
+WITHOUT_GOAL = {"floor": "sign onebit seide local strom strom:threshold=0.01 topk topk:value=exact dgc",
+                "read": "qsgd nuqsgd natural amq zipml block:bits=4 terngrad:coding=bits terngrad:coding=entropy",
                 "copy": "raw half"}
 OTHERS = {what: floor for floor, names in WITHOUT_GOAL.items() for what in names.split()}
 L2_ELEMENTS = 1 << 14  # of a gradient that fits L2

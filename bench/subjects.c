@@ -21,6 +21,7 @@ static const char *const settings[] = {
         "qsgd:bucket=8192,norm=max,coding=huffman",
         "qsgd:bucket=8192,norm=max,coding=entropy",
         "alq:coding=entropy",
+        "block:bits=4",
 };
 enum { SETTINGS = sizeof settings / sizeof *settings };
 

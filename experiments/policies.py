@@ -47,10 +47,13 @@ NAMES |= {NUQSGD: "NUQSGD", QSGD_INF: "QSGDinf", TRN: "TRN", ALQ: "ALQ", ALQ_N: 
 GPT_SPECS = {"half": "half", "adacomp 50": "adacomp:bin=50", "adacomp 500": "adacomp:bin=500",
              "topk": "topk:fraction=0.01", "strom": "strom:threshold=auto", "twobit": "twobit:threshold=auto"}
 GPT_SPECS |= {name: name for name in ("terngrad", "qsgd", "alq", "sign", "onebit", "chunk", "block")}
-GPT_SPECS["dgc"] = "dgc:fraction=0.01,warmup=100"
+DGC = "dgc:fraction=0.01,warmup=100"
+GPT_SPECS["dgc"] = f"{DGC},momentum=0"
 GPT_CODECS = {name: f"embedding,fc,last={spec}" for name, spec in GPT_SPECS.items()}
+GPT_DGC_MOMENTUM = f"embedding,fc,last={DGC}"
 GPT_ADACOMP = [GPT_CODECS["adacomp 50"], GPT_CODECS["adacomp 500"]]
 NAMES |= {GPT_CODECS[name]: f"matrices: {spec}" for name, spec in GPT_SPECS.items()}
+NAMES[GPT_DGC_MOMENTUM] = f"matrices: {DGC}, its own momentum"
 
 
 def name_of(codec):

@@ -101,6 +101,9 @@ GPT = ("--data text:$CRUMB_DATA/shakespeare/input.txt --model gpt-mini --batch 3
 TASKS["gpt-mini"] = Task(GPT, QUICK_FLAT)
 TASKS |= {f"gpt-mini, outer steps of {steps}": Task(f"{GPT} --local-steps {steps}", QUICK_FLAT)
           for steps in (10, 30, 100)}
+TASKS["gpt-mini, AdamW without momentum"] = Task(GPT.replace("adamw:", "adamw:beta1=0,"), QUICK_FLAT)
+TASKS["gpt-mini, SGD"] = Task(GPT.replace("adamw:beta2=0.99 --lr 0.001 --weight-decay 0.1",
+                                          "sgd --lr 0.3 --momentum 0.9"), QUICK_FLAT)
 BATCHES = (2048, 512, 128)
 ONE_EPOCH = {batch: f"cifar10-cnn, batch {batch}, 1 epoch" for batch in BATCHES}
 TWENTY_EPOCHS = {batch: f"cifar10-cnn, batch {batch}, 20 epochs" for batch in BATCHES}
@@ -109,5 +112,4 @@ for batch in BATCHES:
     TASKS[TWENTY_EPOCHS[batch]] = Task(cifar(batch, 20), QUICK_CIFAR.replace("--batch 30", "--batch 64"), hours=1)
 
 # A loss in nats is a language model's figure; a test error is the others'.
-LANGUAGE = {"char-lstm", "char-lstm, 3 epochs", "char-lstm, 45 epochs", "gpt-mini",
-            *(f"gpt-mini, outer steps of {steps}" for steps in (10, 30, 100))}
+LANGUAGE = {task for task in TASKS if task.startswith(("char-lstm", "gpt-mini"))}

@@ -35,8 +35,10 @@ extern "C" {
 
 /* One tensor of the flat gradient: n contiguous elements. kind: "conv", "fc", "lstm", "embedding", "bias",
  * "batchnorm" or "last" (the classifier's weights); it decides by which rule of the policy the tensor is
- * packed, and nothing else: "fc" if none fits. run: contiguous elements of one output unit, as in
- * crumb_packer_init; 0 if there is no such thing. */
+ * packed, and nothing else: "fc" if none fits. Attention's matrices are "fc", scales and shifts of any
+ * normalisation "batchnorm", a head that shares the embedding's weights is "embedding". Tensors of one kind
+ * that lie together, a layer after the other, may be one slice. run: contiguous elements of one output unit,
+ * as in crumb_packer_init; 0 if there is no such thing. */
 struct crumb_exchange_slice {
 	size_t n;
 	size_t run;
@@ -50,8 +52,11 @@ struct crumb_exchange_options {
 	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500"; kinds without a
 	 * rule are raw, an embedding as fc is. NULL: raw. */
 	const char *policy;
-	const char *plan;  /* "gather", "shard", "server", "tiers" or "tiers-shard" (doc/PLAN.md), or MXNet's
-	                      name for it; NULL: gather. "async" is refused: its server has weights */
+	/* "gather": all ranks average all frames; "shard": a slice's owner averages it and sends the mean to
+	 * the others; "server": rank 0 owns all slices; "tiers", "tiers-shard": the ranks of a node average
+	 * first, and one of them takes part in a gather or a shard; or MXNet's name of one. NULL: gather.
+	 * "async" is refused: its server has weights. */
+	const char *plan;
 	const char *down;  /* policy of the mean where one rank sends it to the others; NULL: without loss, so
 	                      that shard and server send half as much as without compression, or more */
 	const char *model; /* text that has to be the same on all ranks; NULL: none */
@@ -118,8 +123,9 @@ CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *s
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);
 
 /* Writes the codec that a policy gives n elements of a kind: raw if the codec could make them longer than
- * f32. policy: as in the options, NULL included. Returns 0; CRUMB_ESPEC with *bad (bad may be NULL) at the
- * first offending character; CRUMB_EINVAL if there is no such kind. */
+ * f32; with n = SIZE_MAX, however long they may become. policy: as in the options, NULL included. Returns 0;
+ * CRUMB_ESPEC with *bad (bad may be NULL) at the first offending character; CRUMB_EINVAL if there is no such
+ * kind. */
 CRUMB_API int crumb_exchange_policy(crumb_codec *codec, const char *policy, const char *kind, size_t n,
                                     const char **bad);
 

@@ -2,13 +2,13 @@
 if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # Python cannot load such a library
 	return()
 endif()
-add_library(python_policy MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJECT_SOURCE_DIR}/exchange/message.c
-	${PROJECT_SOURCE_DIR}/nets/model.c ${PROJECT_SOURCE_DIR}/nets/net.c python/net_slices.c)
-target_include_directories(python_policy PRIVATE ${PROJECT_SOURCE_DIR})
-target_link_libraries(python_policy PRIVATE crumb_shared)
-set_target_properties(python_policy PROPERTIES C_VISIBILITY_PRESET default)
+add_library(python_internals MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJECT_SOURCE_DIR}/exchange/message.c
+	${PROJECT_SOURCE_DIR}/nets/model.c ${PROJECT_SOURCE_DIR}/nets/net.c python/internals.c)
+target_include_directories(python_internals PRIVATE ${PROJECT_SOURCE_DIR})
+target_link_libraries(python_internals PRIVATE crumb_shared)
+set_target_properties(python_internals PROPERTIES C_VISIBILITY_PRESET default)
 # USE_LIBUV: Debian 13's PyTorch is built without it.
-list(APPEND script_environment POLICY=$<TARGET_FILE:python_policy> CRUMB_LIBRARY=$<TARGET_FILE:crumb_shared>
+list(APPEND script_environment INTERNALS=$<TARGET_FILE:python_internals> CRUMB_LIBRARY=$<TARGET_FILE:crumb_shared>
 	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
 set(python_tests arrays policy library dgc)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch

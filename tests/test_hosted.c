@@ -371,8 +371,8 @@ static void a_policy_is_asked(void **state)
 		const char *kind;
 		size_t n;
 		const char *spec;
-	} answers[] = {
-	        {"conv", 1000, "adacomp"}, {"last", 1000, "sign"}, {"bias", 1000, "raw"}, {"conv", 1, "raw"}};
+	} answers[] = {{"conv", 1000, "adacomp"}, {"last", 1000, "sign"},        {"bias", 1000, "raw"},
+	               {"conv", 1, "raw"},        {"conv", SIZE_MAX, "adacomp"}, {"bias", SIZE_MAX, "raw"}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {

@@ -12,7 +12,8 @@ uint16 and dtype="bf16".
 
 The library is the file that CRUMB_LIBRARY names, else the one in the package, where pip puts it; in the source tree the
 one in build/, else the one that scripts/test builds without sanitizers. "python -m crumb" says which. Calls release the
-interpreter's lock. crumb.torch has the hook for PyTorch. SPDX-License-Identifier: MIT
+interpreter's lock. crumb.torch has the hook for PyTorch; it wants libcrumb_exchange, too, beside libcrumb.
+SPDX-License-Identifier: MIT
 """
 from crumb.codec import Codec, CodecInfo, Key, codecs
 from crumb.error import Error, NonFinite

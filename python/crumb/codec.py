@@ -2,7 +2,7 @@
 import ctypes
 from ctypes import byref
 from dataclasses import dataclass
-from typing import Dict, List, Optional, Tuple, Type, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, Union
 
 from crumb.error import check
 from crumb.library import (CODEC_AGREES, CODEC_FIXED, CODEC_MOMENTUM, CODEC_RANDOM, CODEC_RESIDUAL, ESPEC, SPEC_MAX,
@@ -66,6 +66,19 @@ def codecs() -> List[CodecInfo]:
 _INFO = {info.id: info for info in codecs()}
 
 
+def parse(text: str, parser: Callable[[Any, Any, Any], int]) -> CodecStruct:
+    """Returns the codec that a function of the library, called with codec, text and bad, makes of a text. Raises Error,
+    which quotes the text from its first offending character on, if it is invalid."""
+    if "\0" in text:
+        check(ESPEC, f"{text!r}, at its zero character")
+    codec, buffer, bad = CodecStruct(), ctypes.create_string_buffer(text.encode()), ctypes.c_void_p()
+    status = parser(byref(codec), buffer, byref(bad))
+    at = (bad.value or 0) - ctypes.addressof(buffer)  # all before it is ASCII
+    place = f", at {text[at:]!r}" if 0 <= at < len(text) else ", at its end" if bad else ""
+    check(status, f"{text!r}{place}")
+    return codec
+
+
 class Codec:
     """A codec with its settings, an immutable value: it compares and hashes by value, and str() is its canonical spec.
 
@@ -75,17 +88,11 @@ class Codec:
     __slots__ = "struct",
 
     def __init__(self, spec: Union[str, "Codec"]):
-        self.struct = CodecStruct()
+        self.struct: CodecStruct
         if isinstance(spec, Codec):
-            ctypes.pointer(self.struct)[0] = spec.struct
-            return
-        if "\0" in spec:
-            check(ESPEC, f"{spec!r}, at its zero character")
-        text = ctypes.create_string_buffer(spec.encode())
-        bad = ctypes.c_void_p()
-        status = lib.crumb_parse(byref(self.struct), text, byref(bad))
-        at = (bad.value or 0) - ctypes.addressof(text)
-        check(status, f"{spec!r}, at {spec[at:]!r}" if 0 <= at < len(spec) else f"{spec!r}, at its end")
+            self.struct = CodecStruct.from_buffer_copy(spec.struct)
+        else:
+            self.struct = parse(spec, lib.crumb_parse)
 
     @classmethod
     def from_struct(cls, struct: CodecStruct) -> "Codec":

@@ -1,8 +1,10 @@
-"""Finds and loads libcrumb; declares the functions and structures of crumb.h. SPDX-License-Identifier: MIT"""
+"""Finds and loads libcrumb, and libcrumb_exchange beside it; declares the functions and structures of crumb.h, and of
+crumb_exchange.h what Python uses. SPDX-License-Identifier: MIT"""
 import ctypes
 import os
 from ctypes import c_char_p, c_double, c_float, c_int, c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_void_p
 from pathlib import Path
+from typing import Any, Dict, Tuple
 
 from crumb import __path__
 
@@ -47,7 +49,7 @@ class FrameStruct(ctypes.Structure):
 
 
 _codec = ctypes.POINTER(CodecStruct)
-_PROTOTYPES = {  # result, arguments; the address of elements or of a packer is a c_void_p
+_PROTOTYPES: Dict[str, Tuple[Any, ...]] = {  # result, arguments; the address of elements or of a packer is a c_void_p
     "strerror": (c_char_p, c_int),
     "parse": (c_int, _codec, c_char_p, ctypes.POINTER(c_void_p)),
     "print": (c_int, _codec, c_char_p, c_size_t),
@@ -73,6 +75,9 @@ _PROTOTYPES = {  # result, arguments; the address of elements or of a packer is 
     "isa": (c_char_p,),
     "self_check": (c_int,),
 }
+_EXCHANGE: Dict[str, Tuple[Any, ...]] = {
+    "exchange_policy": (c_int, _codec, c_char_p, c_char_p, c_size_t, ctypes.POINTER(c_void_p)),
+}
 
 
 def _find() -> str:
@@ -90,25 +95,32 @@ def _find() -> str:
                       "run make in the source tree, or name the file in CRUMB_LIBRARY")
 
 
-def _load(path: str) -> ctypes.CDLL:
+def _load(path: str, what: str, prototypes: Dict[str, Tuple[Any, ...]]) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(path)
     except OSError as error:
-        raise ImportError(f"crumb: {error}") from None
-    for name, (result, *arguments) in _PROTOTYPES.items():
+        raise ImportError(f"crumb: {error}: it should be this version's {what}") from None
+    for name, (result, *arguments) in prototypes.items():
         try:
             function = getattr(library, "crumb_" + name)
         except AttributeError:
-            raise ImportError(f"crumb: {path} is not a libcrumb of this version: it has no crumb_{name}") from None
+            raise ImportError(f"crumb: {path} is not a {what} of this version: it has no crumb_{name}") from None
         function.restype, function.argtypes = result, arguments
-    if library.crumb_self_check() < 0:
-        raise ImportError(f"crumb: {path}: {library.crumb_strerror(library.crumb_self_check()).decode()}")
     return library
 
 
-lib = _load(_find())
+lib = _load(_find(), "libcrumb", _PROTOTYPES)
+if lib.crumb_self_check() < 0:
+    raise ImportError(f"crumb: {lib._name}: {lib.crumb_strerror(lib.crumb_self_check()).decode()}")
 
 
 def version() -> str:
     """Returns the library's version, such as "0.1.0"."""
     return lib.crumb_version().decode()
+
+
+def load_exchange() -> ctypes.CDLL:
+    """Loads the libcrumb_exchange of this version that lies beside libcrumb, and that uses it: the dynamic linker takes
+    a library that has been loaded for another one of its name. Raises ImportError if there is none."""
+    name = f"libcrumb_exchange.so.{version().rpartition('.')[0]}"
+    return _load(os.path.join(os.path.dirname(lib._name), name), "libcrumb_exchange", _EXCHANGE)

@@ -1,4 +1,4 @@
-"""Policies, texts that give each kind of tensor a codec; the same language as in exchange/policy.h.
+"""Policies, texts that give each kind of tensor a codec, as libcrumb_exchange reads them.
 
 A policy is rules KIND[,KIND...]=SPEC joined by ';', of which the first one for a kind counts:
 "conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw". A kind without a rule is raw, but last and embedding without a
@@ -6,46 +6,24 @@ rule are as fc. A single SPEC gives all weights that codec, and bias and batchno
 
 SPDX-License-Identifier: MIT
 """
-from typing import Any, Dict, Mapping
+from typing import Any, Mapping
 
-from crumb.codec import Codec
+from crumb.codec import Codec, parse
+from crumb.error import Error
+from crumb.library import load_exchange
 
 KINDS = "conv", "fc", "lstm", "embedding", "bias", "batchnorm", "last"
-_WEIGHTS = "conv", "fc", "lstm", "embedding"
-_AS_FC = "last", "embedding"  # without a rule of their own
-_LAST_STAYS_RAW = "terngrad",  # NeurIPS 2017, section 5
+_ANY_LENGTH = (1 << 64) - 1  # SIZE_MAX
 _MXNET = {"2bit": "twobit", "1bit": "onebit"}
-
-
-def _rules(text: str) -> Dict[str, Codec]:
-    codecs: Dict[str, Codec] = {}
-    for rule in text.split(";"):
-        kinds, equals, spec = rule.partition("=")
-        for kind in kinds.split(","):
-            if kind not in KINDS or not equals:
-                raise ValueError(f"crumb: {text!r}: {rule!r} is no rule KIND=SPEC with KIND one of {', '.join(KINDS)}")
-        codec = Codec(spec)
-        for kind in kinds.split(","):
-            codecs.setdefault(kind, codec)
-    return codecs
-
-
-def _single(spec: str) -> Dict[str, Codec]:
-    codec = Codec(spec)
-    last = () if codec.name in _LAST_STAYS_RAW else ("last",)
-    return dict.fromkeys((*_WEIGHTS, *last), codec)
+_exchange = load_exchange()
 
 
 class Policy:
-    """A codec for each kind of tensor. codecs: by kind; a kind that is not there is raw. named: the kinds that rules of
-    the text name. Raises ValueError (of which Error is a subclass) if the text is no policy."""
+    """A codec for each kind of tensor. codecs: by kind. Raises Error, as Codec does, if the text is no policy."""
 
     def __init__(self, text: str):
-        name = text[:min([text.find(mark) for mark in ":,=;" if mark in text], default=len(text))]
-        rules = name != text and text[len(name)] != ":"
-        named = _rules(text) if rules else {}
-        self.named = frozenset(named)
-        self.codecs = {**dict.fromkeys(_AS_FC, named.get("fc", Codec("raw"))), **named} if rules else _single(text)
+        self._text = text
+        self.codecs = {kind: self.choose(kind, _ANY_LENGTH) for kind in KINDS}
 
     @classmethod
     def from_params(cls, params: Mapping[str, Any]) -> "Policy":
@@ -61,13 +39,20 @@ class Policy:
         return cls(f"{_MXNET[params['type']]}:threshold={value}")
 
     def choose(self, kind: str, n: int) -> Codec:
-        """Returns the codec for n elements of a kind: the policy's, or raw if its bound is not below 4 n bytes."""
-        raw = Codec("raw")
-        codec = self.codecs.get(kind, raw)
-        return codec if 0 < codec.bound(n) < 4 * n else raw
+        """Returns the codec for n elements of a kind: the policy's, or raw if its frames could be longer than f32."""
+        return Codec.from_struct(parse(self._text, lambda codec, text, bad: _exchange.crumb_exchange_policy(
+            codec, text, kind.encode(), n, bad)))
+
+    def keeps_raw(self, kind: str) -> bool:
+        """Returns true if rules say that a kind is raw, rather than that none names it."""
+        every = ",".join(kind for kind in KINDS if kind not in ("embedding", "last"))  # these two may be as fc
+        try:  # the first rule for a kind counts, so that one more changes a kind that no rule names
+            return Policy(f"{self._text};{every}=half").codecs[kind].name == "raw"
+        except Error:
+            return False  # a single SPEC
 
     def __str__(self) -> str:
-        return ";".join(f"{kind}={self.codecs.get(kind, 'raw')}" for kind in KINDS)
+        return ";".join(f"{kind}={codec}" for kind, codec in self.codecs.items())
 
 
 def seed_of(seed: int, learner: int, tensor: int) -> int:

@@ -13,7 +13,7 @@ import pytest
 
 SOURCE = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("BUILD", SOURCE / "build/regular-gcc"))
-COMPILED = {"LIBRARY_RUN": "tests/library_run", "POLICY": "tests/libpython_policy.so",
+COMPILED = {"LIBRARY_RUN": "tests/library_run", "INTERNALS": "tests/libpython_internals.so",
             "CRUMB_TRAIN": "train/crumb-train"}
 SKIPPED = 77
 

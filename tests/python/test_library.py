@@ -16,6 +16,7 @@ import crumb
 from crumb.library import SONAME, lib
 
 LIBRARY = lib._name
+EXCHANGE = f"libcrumb_exchange.so.{crumb.version().rpartition('.')[0]}"
 WRONG = "build/asan-gcc", "build/ubsan-gcc", "build/tsan-clang", "build/library-gcc"
 RIGHT = "python/crumb", "build", "build/regular-gcc", "build/regular-clang"  # the first that there is
 
@@ -79,6 +80,20 @@ class WhichLibrary(unittest.TestCase):
         tree = self.tree(*RIGHT)
         self.assertLoads(tree, LIBRARY, library=LIBRARY)
         self.assertRefused(tree, "ImportError: crumb: /nowhere: cannot open", library="/nowhere")
+
+    def test_policies_are_of_the_exchange_beside_it(self):
+        tree = self.tree("build")
+        library, exchange = str(tree.root / "build" / SONAME), str(tree.root / "build" / EXCHANGE)
+        self.assertEqual(tree.python("-c", "import crumb"), (0, "", ""))
+        status, _, error = tree.python("-c", "import crumb.policy")
+        self.assertEqual(status, 1)
+        self.assertTrue(error.startswith(f"ImportError: crumb: {exchange}: cannot open"), error)
+        self.assertTrue(error.endswith("it should be this version's libcrumb_exchange"), error)
+        shutil.copy(os.path.join(os.path.dirname(LIBRARY), EXCHANGE), exchange)
+        loaded = tree.python("-c", "import crumb.policy\n"
+                             "for line in sorted({line.split()[-1] for line in open('/proc/self/maps')}):\n"
+                             "    if 'libcrumb' in line: print(line)")
+        self.assertEqual(loaded, (0, f"{library}\n{exchange}\n", ""))
 
     def test_what_cannot_be_used(self):
         tree = self.tree(*RIGHT)

@@ -39,7 +39,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         KIND[,KIND...]=SPEC joined by ';' for conv, fc, lstm, embedding, bias, batchnorm and last; see crumb.policy.
         last and embedding without a rule are as fc. Weights that an embedding shares with the head are an embedding;
         attention's matrices are fc, and scales and shifts of any normalisation are batchnorm. dgc has momentum
-        itself: the optimizer's is then 0.
+        itself: the optimizer's, or Adam's beta1, is then 0.
     compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": 0.5}.
     seed: of random rounding; the same on all ranks.
     process_group: DDP's; needed only where DDP cannot be found.

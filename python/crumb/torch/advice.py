@@ -19,8 +19,7 @@ def advice(policy: Policy, parts: Iterable[Tuple[str, int, bool]]) -> Optional[s
         total += size
         if not packed:
             left += size
-            told = policy.codecs.get(kind) == raw and bool(policy.named & {kind, "fc"})
-            unsaid[kind] = unsaid.get(kind, 0) + (0 if told else size)
+            unsaid[kind] = unsaid.get(kind, 0) + (0 if policy.keeps_raw(kind) else size)
     if not total or (sum(unsaid.values()) < _THIRD * total and left < total):
         return None
     kinds = ", ".join(f"{kind} {100 * size / total:.0f} %" for kind, size in unsaid.items() if size)
