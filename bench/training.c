@@ -72,7 +72,7 @@ int training_compute(struct training *t, const struct crumb_exchange_net *net, s
 
 	for (size_t i = 0; i < batch; i++)
 		index[i] = (uint32_t)(((number * net->ranks + net->rank) * batch + i) % t->data.train.count);
-	return worker_gradient(t->worker, t->param, index, batch, NULL, t->grad, &loss);
+	return worker_gradient(t->worker, t->param, index, batch, NULL, t->grad, &loss, NULL);
 }
 
 void training_move(struct training *t, const float *mean, double rate)

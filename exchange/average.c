@@ -135,10 +135,11 @@ static void reverse(struct range *range, size_t count)
 
 /* Makes the ranges of count slices and returns how many there are; *cut_count becomes the number of cut
  * slices. */
-static size_t cut_slices(const struct crumb_exchange *x, struct decode_memory *memory, const size_t *slice,
+static size_t cut_slices(const struct step *step, struct decode_memory *memory, const size_t *slice,
                          size_t count, size_t *cut_count)
 {
-	const uint64_t quotas = most_ranges(crumb_team_threads(x->team));
+	const struct crumb_exchange *x = step->x;
+	const uint64_t quotas = most_ranges(crumb_team_threads(step->team));
 	uint64_t all = 0, before = 0, quota = 1;
 	size_t ranges = 0;
 
@@ -169,13 +170,13 @@ int crumb_average_slices(struct step *step, const size_t *slice, size_t count, c
 {
 	struct crumb_exchange *x = step->x;
 	struct decode_memory *memory = &x->decode_memory;
-	struct average_call call = {step, job, memory, parts_of(crumb_team_threads(x->team))};
+	struct average_call call = {step, job, memory, parts_of(crumb_team_threads(step->team))};
 	size_t cut_count;
-	const size_t ranges = cut_slices(x, memory, slice, count, &cut_count);
+	const size_t ranges = cut_slices(step, memory, slice, count, &cut_count);
 
-	crumb_team_run(x->team, check_task, &call, cut_count * job->frames * call.parts);
-	crumb_team_run(x->team, join_task, &call, cut_count * job->frames);
-	crumb_team_run(x->team, range_task, &call, ranges);
+	crumb_team_run(step->team, check_task, &call, cut_count * job->frames * call.parts);
+	crumb_team_run(step->team, join_task, &call, cut_count * job->frames);
+	crumb_team_run(step->team, range_task, &call, ranges);
 	for (size_t i = 0; i < ranges; i++)
 		if (memory->range[i].error)
 			return crumb_step_fail(x, memory->range[i].error, "a frame of slice %zu: %s",

@@ -8,6 +8,7 @@
 #include "exchange/plan.h"
 #include "exchange/tiers.h"
 #include "exchange/policy.h"
+#include "exchange/step.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
 #include "exchange/why.h"
@@ -63,6 +64,7 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 
 	crumb_message_head(head);
 	head->rank = crumb_exchange_name(x, x->rank);
+	head->segments = (uint16_t)x->segments;
 	head->model = config->model ? crumb_message_hash(0, config->model, strlen(config->model)) : 0;
 	head->table = crumb_message_mix(0, x->slices);
 	head->setup = crumb_message_mix(crumb_message_mix(config->seed, x->learners), x->exact);
@@ -79,17 +81,32 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 	}
 }
 
-static void sort_slices(struct crumb_exchange *x)
+/* Sorts the slices of a segment by length. */
+static void sort_slices(const struct crumb_exchange *x, const struct segment *segment, size_t *longest)
 {
-	for (size_t i = 0; i < x->slices; i++) {
+	for (size_t i = 0; i < segment->count; i++) {
 		size_t to = i;
-		for (; to > 0 && x->slice[x->longest[to - 1]].n < x->slice[i].n; to--)
-			x->longest[to] = x->longest[to - 1];
-		x->longest[to] = i;
+		for (; to > 0 && x->slice[longest[to - 1]].n < x->slice[segment->first + i].n; to--)
+			longest[to] = longest[to - 1];
+		longest[to] = segment->first + i;
 	}
 }
 
-/* Puts the slices in order of the ranks that average them. */
+static void place_segments(struct crumb_exchange *x)
+{
+	size_t *longest = x->longest;
+
+	for (size_t i = 0; i < x->segments; longest += x->segment[i++].count) {
+		struct segment *segment = &x->segment[i];
+		sort_slices(x, segment, longest);
+		segment->longest = longest;
+		segment->share = x->share + i * x->shares;
+		segment->up = x->messages.up + i * x->shares;
+		segment->down = x->messages.down + i;
+	}
+}
+
+/* Puts each segment's slices in order of the ranks that average them. */
 static bool divide_slices(struct crumb_exchange *x)
 {
 	unsigned *owner = calloc(x->slices + 1, sizeof *owner);
@@ -99,10 +116,11 @@ static bool divide_slices(struct crumb_exchange *x)
 		return false;
 	if (x->plan->assign)
 		x->plan->assign(x, owner);
-	for (size_t k = 0; k < x->shares; k++) {
+	for (size_t k = 0; k < x->segments * x->shares; k++) {
+		const struct segment *segment = &x->segment[k / x->shares];
 		x->share[k].first = at;
-		for (size_t s = 0; s < x->slices; s++)
-			if (owner[s] == k)
+		for (size_t s = segment->first; s < segment->first + segment->count; s++)
+			if (owner[s] == k % x->shares)
 				x->order[at++] = s;
 		x->share[k].count = at - x->share[k].first;
 	}
@@ -153,13 +171,13 @@ static int open_messages(struct crumb_exchange *x, uint64_t seed)
 {
 	int error = crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head)) ? 0 : CRUMB_EMEMORY;
 
-	for (size_t k = 0; k < x->shares && !error; k++)
+	for (size_t k = 0; k < x->segments * x->shares && !error; k++)
 		error = crumb_exchange_open_message(x, &x->messages.up[k], &x->share[k], x->up, x->first,
 		                                    x->own, seed);
-	if (!error && x->plan->assign)
-		error = crumb_exchange_open_message(x, &x->messages.down, &x->share[x->rank], x->down.slot,
-		                                    x->learners, 1, seed);
-	return error;
+	for (size_t i = 0; i < x->segments && !error && x->plan->assign; i++)
+		error = crumb_exchange_open_message(x, x->segment[i].down, &x->segment[i].share[x->rank],
+		                                    x->down.slot, x->learners, 1, seed);
+	return error || crumb_segments_ready(x) ? error : CRUMB_EMEMORY;
 }
 
 static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_config *config)
@@ -188,20 +206,21 @@ static void *zeros(struct crumb_exchange *x, size_t count, size_t size)
 	return memory ? memset(memory, 0, count * size) : NULL;
 }
 
-static bool allocate(struct crumb_exchange *x)
+static bool allocate(struct crumb_exchange *x, size_t least)
 {
 	const size_t n = x->slices;
 
-	return (x->slice_state = zeros(x, n, sizeof *x->slice_state)) &&
+	return crumb_segments_open(x, least) && (x->slice_state = zeros(x, n, sizeof *x->slice_state)) &&
 	       (x->longest = zeros(x, n, sizeof *x->longest)) && (x->order = zeros(x, n, sizeof *x->order)) &&
-	       (x->share = zeros(x, x->shares, sizeof *x->share)) &&
+	       (x->share = zeros(x, x->segments * x->shares, sizeof *x->share)) &&
 	       (x->up = zeros(x, x->own * n, sizeof *x->up)) &&
 	       (x->frame = zeros(x, x->learners * n, sizeof *x->frame)) &&
 	       (x->down.slot = zeros(x, n, sizeof *x->down.slot)) &&
 	       (x->down.decoded = zeros(x, n, sizeof *x->down.decoded)) &&
 	       (x->down.frame = zeros(x, n, sizeof *x->down.frame)) &&
 	       (x->down.weight = zeros(x, n, sizeof *x->down.weight)) &&
-	       (x->messages.up = zeros(x, x->shares, sizeof *x->messages.up)) &&
+	       (x->messages.up = zeros(x, x->segments * x->shares, sizeof *x->messages.up)) &&
+	       (x->messages.down = zeros(x, x->segments, sizeof *x->messages.down)) &&
 	       (x->messages.out = zeros(x, x->ranks, sizeof *x->messages.out)) &&
 	       (x->messages.in = zeros(x, x->ranks, sizeof *x->messages.in)) &&
 	       crumb_average_open(&x->decode_memory, n, x->learners, crumb_team_threads(x->team));
@@ -213,6 +232,12 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 	int error = check_config(config, why, cap);
 	if (error)
 		return error;
+	if (config->segment && config->plan && !config->plan->mean)
+		return refuse(why, cap, CRUMB_EINVAL, "plan %s has no step that could overlap",
+		              config->plan->name);
+	if (config->segment && config->net && !config->net->any_thread)
+		return refuse(why, cap, CRUMB_EINVAL,
+		              "overlap wants MPI begun with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
 	struct crumb_exchange *x = calloc(1, sizeof *x);
 	if (!x)
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
@@ -222,6 +247,7 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 	x->rank = x->net ? x->net->rank : 0;
 	x->ranks = x->net ? x->net->ranks : 1;
 	x->learners = config->learners;
+	x->overlaps = config->segment > 0;
 	x->servers = x->plan->serves && x->ranks > 1;
 	x->first = rank_first(x, x->rank);
 	x->own = rank_first(x, x->rank + 1) - x->first;
@@ -232,7 +258,7 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 		crumb_exchange_close(x);
 		return error;
 	}
-	error = allocate(x) ? 0 : CRUMB_EMEMORY;
+	error = allocate(x, config->segment) ? 0 : CRUMB_EMEMORY;
 	if (!error) {
 		struct crumb_exchange_config own = *config;
 		if (x->tiers) /* within a node nothing is compressed */
@@ -240,7 +266,7 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 		if (!x->plan->mean) /* no mean comes down */
 			own.down = NULL;
 		choose_codecs(x, &own);
-		sort_slices(x);
+		place_segments(x);
 		hash_setup(x, config);
 		error = divide_slices(x) ? open_messages(x, config->seed) : CRUMB_EMEMORY;
 	}
@@ -262,6 +288,9 @@ void crumb_exchange_close(struct crumb_exchange *x)
 {
 	if (!x)
 		return;
+	if (crumb_progress_begun(x)) /* the others are told */
+		x->failed = x->failed ? x->failed : CRUMB_EPEER;
+	crumb_progress_close(x->progress);
 	if (!crumb_hosted_close(x))
 		return;
 	crumb_exchange_close(x->former);

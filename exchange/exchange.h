@@ -39,6 +39,10 @@ struct crumb_slice {
 	enum crumb_kind kind;
 };
 
+/* A segment of 64 KiB of f32 takes longer on a network of 1 Gbit/s than the vote and the heads that it has of
+ * its own. */
+enum { CRUMB_SEGMENT = 16384 };
+
 struct crumb_exchange_config {
 	const struct crumb_slice *slices; /* not copied; in order, without gaps, the first at 0 */
 	size_t slice_count;
@@ -52,6 +56,8 @@ struct crumb_exchange_config {
 	                     */
 	uint64_t staleness; /* with plan async: most pushes that a worker may be ahead of the slowest one when
 	                       it gets work; 0: lock step; UINT64_MAX: any number */
+	size_t segment;     /* elements that are exchanged together, at least, while gradients are still
+	                       computed (CRUMB_SEGMENT); 0: the gradient is exchanged as a whole */
 	size_t learners;    /* over all ranks; may be fewer than ranks */
 	uint64_t seed;      /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
 	struct crumb_exchange_net *net; /* not owned; NULL: this rank is alone */
@@ -81,16 +87,30 @@ void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *firs
  * learner i of all learners (the same on every rank; 1/N if batches are equal). mean: the flat result,
  * overwritten; not one of grad, except that of a rank with one learner.
  *
- * A step has as many swaps as its plan says, whatever happens and however many slices there are: a small one
- * for the vote and the floats that codecs agree on, one for the frames, one for what comes down; so a rank
- * sends each other rank 2 messages a step (gather), 3 (shard, server), 5 (tiers) or 6 (tiers-shard). (Over a
- * transport that shares memory an empty swap ends it.) A rank that fails still swaps, and says so, and then
- * every rank returns the same error. Nothing is packed before all have voted: if any gradient of any learner
- * is not finite every rank returns CRUMB_ENONFINITE, residuals are unchanged and mean is unspecified: skip
- * the step. Any other error is final: mean and residuals are unspecified; every rank returns it from then on,
- * or from the next step on if this rank alone had it (a frame damaged on its way here). */
+ * A segment, by default the whole step, has as many swaps as its plan says, whatever happens and however many
+ * slices there are: a small one for the vote and the floats that codecs agree on, one for the frames, one for
+ * what comes down; so a rank sends each other rank 2 messages (gather), 3 (shard, server), 5 (tiers) or 6
+ * (tiers-shard). (Over a transport that shares memory an empty swap ends it.) A rank that fails still swaps,
+ * and says so, and then every rank returns the same error. If any gradient of any learner is not finite every
+ * rank returns CRUMB_ENONFINITE, residuals are unchanged and mean is unspecified: skip the step. Any other
+ * error is final: mean and residuals are unspecified; every rank returns it from then on, or from the next
+ * step on if this rank alone had it (a frame damaged on its way here). */
 int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
                         float *mean);
+
+/* Begins a step, in which segments are exchanged while the caller goes on: a thread of the exchange takes
+ * those whose elements are final in the gradients of all of this rank's learners. crumb_exchange_step
+ * follows, with the same arguments, takes the rest and returns as it would without crumb_exchange_begin; its
+ * bits are the same, too. Meanwhile mean and what is final belong to the exchange, and no other function of
+ * it is called. A mean that is one of grad is overwritten even if the step is skipped. Returns 0; or
+ * CRUMB_EINVAL if the exchange was opened without a segment; CRUMB_EMEMORY; or the error that has ended the
+ * exchange. */
+int crumb_exchange_begin(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
+                         float *mean);
+
+/* Says, after crumb_exchange_begin, that the gradient of this rank's l-th learner is final from element `at`
+ * on. Any thread may call it. */
+void crumb_exchange_final(struct crumb_exchange *exchange, size_t l, size_t at);
 
 /* Gives some bytes of every learner to every rank: mine holds those of this rank's learners, all gets those
  * of all, in learner order. One swap. Returns 0, or an error that is final, as with crumb_exchange_step. */

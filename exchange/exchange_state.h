@@ -28,6 +28,17 @@ struct share {
 	uint64_t load; /* bytes that the owner receives and sends, where the plan counts them */
 };
 
+/* Consecutive slices that are exchanged together, with a vote of their own. Segments are in the order in
+ * which backward ends with them: the first one has the last slices. */
+struct segment {
+	size_t first, count;       /* its slices */
+	const size_t *longest;     /* they, the longest first, so that threads end together */
+	const struct share *share; /* [shares] */
+	struct outgoing *up;       /* [share]: the frames of this rank's learners */
+	struct outgoing *down;     /* the means of this rank's share */
+	uint8_t *kept;             /* its packers as they were before this step; NULL: of the last segment */
+};
+
 struct crumb_exchange {
 	const struct plan *plan;
 	struct crumb_exchange_net *net;
@@ -37,13 +48,17 @@ struct crumb_exchange {
 	size_t learners;   /* of all ranks */
 	size_t first, own; /* this rank's learners: [first, first + own) */
 	bool exact;        /* the mean comes down without loss */
+	bool overlaps;     /* it may begin with a step before all gradients are there */
 
 	const struct crumb_slice *slice;
 	size_t slices;
 	struct slice_state *slice_state;
-	size_t *longest;     /* slices, the longest first, so that threads end together */
-	size_t *order;       /* slices, share after share */
-	struct share *share; /* [shares] */
+	struct segment *segment;
+	size_t segments;
+	size_t packed;       /* segments that have come to packing in this step */
+	size_t *longest;     /* slices, segment after segment */
+	size_t *order;       /* slices, segment after segment, share after share */
+	struct share *share; /* [segment][shares] */
 	size_t shares;       /* ranks, or 1 if every rank averages every slice */
 
 	struct slot *up;   /* [own learner][slice] */
@@ -57,6 +72,7 @@ struct crumb_exchange {
 	struct block *blocks;          /* all memory of fixed size */
 	struct tiers *tiers;           /* in plans that know nodes, else NULL */
 	struct async *async;           /* in plan async, else NULL */
+	struct progress *progress;     /* once crumb_exchange_begin has been called, else NULL */
 	struct hosted *hosted;         /* what crumb_exchange_open has opened for it, else NULL */
 	struct crumb_exchange *former; /* before crumb_exchange_change, until a step succeeds; else NULL */
 	uint64_t step;

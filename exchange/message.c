@@ -15,7 +15,6 @@ void crumb_message_head(struct message_head *head)
 	memcpy(head->magic, magic, sizeof magic);
 	head->format = format;
 	head->crumb = crumb;
-	head->zero = 0;
 }
 
 void crumb_message_seal(const struct message_head *head, struct outgoing *message)
@@ -49,7 +48,7 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 	if (its.error)
 		return refuse(why, cap, its.error < 0 ? its.error : CRUMB_EFRAME, "step %llu: rank %u: %s",
 		              step, from, crumb_strerror(its.error));
-	if (its.step != mine->step || its.phase != mine->phase || its.rank != from || its.zero)
+	if (its.step != mine->step || its.phase != mine->phase || its.rank != from)
 		return refuse(
 		        why, cap, CRUMB_EFRAME,
 		        "step %llu: rank %u sent a message of step %llu, phase %u, to phase %u of rank %u",
@@ -60,6 +59,8 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 		uint64_t its, mine;
 		const char *what;
 	} same[] = {
+	        {its.segments, mine->segments, "overlaps otherwise, in another number of segments,"},
+	        {its.segment, mine->segment, "is in another segment"},
 	        {its.table, mine->table, "has another slice table"},
 	        {its.setup, mine->setup, "has another plan, codec, seed or number of learners"},
 	        {its.model, mine->model, "trains another model, or with other options,"},

@@ -21,20 +21,20 @@ enum message_phase {
 /* It travels as it lies here, little-endian, without gaps. magic, format and crumb keep their places in every
  * format. */
 struct message_head {
-	char magic[4];   /* "CRMX" */
-	uint16_t format; /* of the exchange's messages */
-	uint16_t phase;  /* enum message_phase */
-	uint32_t crumb;  /* major << 16 | minor << 8 | patch of the library */
-	uint32_t rank;   /* of the sender */
-	int32_t error;   /* 0, or why the sender cannot take part; then nothing follows */
-	uint32_t zero;
-	uint64_t step;    /* calls of crumb_exchange_step before this one */
-	uint64_t model;   /* the caller's */
-	uint64_t table;   /* hash of the slice table */
-	uint64_t setup;   /* hash of plan, codecs, learners and seed */
-	uint64_t weights; /* hash of the learners' weights */
-	uint64_t next;    /* of MESSAGE_PULL: struct async_work's first; else 0 */
-	uint64_t sum;     /* hash of next and the body */
+	char magic[4];              /* "CRMX" */
+	uint16_t format;            /* of the exchange's messages */
+	uint16_t phase;             /* enum message_phase */
+	uint32_t crumb;             /* major << 16 | minor << 8 | patch of the library */
+	uint32_t rank;              /* of the sender */
+	int32_t error;              /* 0, or why the sender cannot take part; then nothing follows */
+	uint16_t segment, segments; /* of the step's, from 0, and how many there are */
+	uint64_t step;              /* calls of crumb_exchange_step before this one */
+	uint64_t model;             /* the caller's */
+	uint64_t table;             /* hash of the slice table */
+	uint64_t setup;             /* hash of plan, codecs, learners and seed */
+	uint64_t weights;           /* hash of the learners' weights */
+	uint64_t next;              /* of MESSAGE_PULL: struct async_work's first; else 0 */
+	uint64_t sum;               /* hash of next and the body */
 };
 
 /* A message on its way out: a head, body bytes that the head's sum covers, and then, up to len, frames, which

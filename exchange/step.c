@@ -45,11 +45,23 @@ static float *own_floats(const struct crumb_exchange *x)
 	return (float *)(x->messages.vote.data + sizeof(struct message_head));
 }
 
+int crumb_step_lengths(const struct step *step, size_t learners)
+{
+	const struct crumb_exchange *x = step->x;
+	const size_t first = step->segment->first, end = first + step->segment->count;
+
+	for (size_t l = 0; l < learners; l++)
+		for (size_t s = first; s < end; s++)
+			if (x->up[l * x->slices + s].length < 0)
+				return (int)x->up[l * x->slices + s].length;
+	return 0;
+}
+
 static void check_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	const struct crumb_exchange *x = step->x;
-	const size_t s = x->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
+	const size_t s = step->segment->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
 	struct slot *slot = &x->up[l * x->slices + s];
@@ -66,8 +78,9 @@ static void check_task(void *arg, size_t i, unsigned thread)
 static int check(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
+	const size_t first = step->segment->first, end = first + step->segment->count;
 
-	for (size_t s = 0; s < x->slices && x->own; s++) { /* a rank without learners has no packers */
+	for (size_t s = first; s < end && x->own; s++) { /* a rank without learners has no packers */
 		x->slice_state[s].due = crumb_agree_count(x->up[s].packer);
 		x->slice_state[s].due_before = step->due;
 		step->due += x->slice_state[s].due;
@@ -76,11 +89,8 @@ static int check(struct step *step)
 	                        sizeof(struct message_head) + x->own * step->due * sizeof(float)) ||
 	    !crumb_swap_reserve(&x->agreed, x->learners * step->due * sizeof(float)))
 		return CRUMB_EMEMORY;
-	crumb_team_run(x->team, check_task, step, x->own * x->slices);
-	for (size_t i = 0; i < x->own * x->slices; i++)
-		if (x->up[i].length < 0)
-			return (int)x->up[i].length;
-	return 0;
+	crumb_team_run(step->team, check_task, step, x->own * step->segment->count);
+	return crumb_step_lengths(step, x->own);
 }
 
 /* ---- vote ----------------------------------------------------------------------------------- */
@@ -107,13 +117,14 @@ static const uint8_t *bytes_from(const struct crumb_exchange *x, unsigned r, siz
 static int gather_floats(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
+	const size_t begin = step->segment->first, end = begin + step->segment->count;
 
 	for (unsigned r = 0; r < x->ranks; r++) {
 		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
 		const uint8_t *floats = bytes_from(x, r, step->due * sizeof(float));
 		if (!floats)
 			return crumb_swap_damaged(x, r);
-		for (size_t s = 0; s < x->slices && count && step->due; s++) {
+		for (size_t s = begin; s < end && count && step->due; s++) {
 			const size_t before = x->slice_state[s].due_before, due = x->slice_state[s].due;
 			memcpy((float *)x->agreed.data + x->learners * before + first * due,
 			       floats + count * before * sizeof(float), count * due * sizeof(float));
@@ -158,8 +169,14 @@ void crumb_step_count(const struct step *step)
 struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad, const float *weight,
                              float *mean)
 {
-	struct step step = {
-	        .x = x, .grad = grad, .weight = weight, .mean = mean, .even = true, .own = x->own};
+	struct step step = {.x = x,
+	                    .grad = grad,
+	                    .weight = weight,
+	                    .mean = mean,
+	                    .even = true,
+	                    .own = x->own,
+	                    .team = x->team,
+	                    .segment = x->segment};
 
 	if (!x->failed)
 		x->why[0] = 0;
@@ -172,30 +189,61 @@ struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad,
 	return step;
 }
 
+int crumb_step_segment(struct step *step, size_t i, int error)
+{
+	struct crumb_exchange *x = step->x;
+	struct exchange_stats *stats = &x->stats;
+	double before = 0;
+
+	crumb_step_lap(x, &before);
+	step->segment = &x->segment[i];
+	step->head.segment = (uint16_t)i;
+	step->due = 0;
+	error = x->failed ? x->failed : error;
+	error = error ? error : check(step);
+	crumb_step_lap(x, &stats->check_seconds);
+	error = vote(step, error);
+	crumb_step_lap(x, &stats->swap_seconds);
+	if (!error)
+		crumb_segment_keep(x, step->segment);
+	crumb_step_lap(x, &stats->pack_seconds);
+	error = x->plan->mean(x, step, error);
+	crumb_swap_end(x);
+	crumb_step_lap(x, &stats->swap_seconds);
+	return error;
+}
+
+int crumb_step_end(struct step *step, int error)
+{
+	struct crumb_exchange *x = step->x;
+
+	crumb_reconfigure_end(step, error);
+	if (!error) {
+		crumb_step_count(step);
+	} else if (error == CRUMB_ENONFINITE) {
+		x->stats.skipped++;
+		crumb_segments_restore(x);
+	} else {
+		x->failed = error;
+	}
+	x->packed = 0;
+	x->step++;
+	return error;
+}
+
 int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
 {
-	struct exchange_stats *stats = &x->stats;
+	if (crumb_progress_begun(x))
+		return crumb_progress_finish(x, grad, mean);
 	struct step step = crumb_step_begin(x, grad, weight, mean);
 	double before = 0;
 
 	crumb_step_lap(x, &before);
 	int error = x->failed ? x->failed : crumb_reconfigure_begin(&step);
-	error = error ? error : check(&step);
-	crumb_step_lap(x, &stats->check_seconds);
-	error = vote(&step, error);
-	crumb_step_lap(x, &stats->swap_seconds);
-	error = x->plan->mean(x, &step, error);
-	crumb_swap_end(x);
-	crumb_step_lap(x, &stats->swap_seconds);
-	crumb_reconfigure_end(&step, error);
-	if (!error)
-		crumb_step_count(&step);
-	else if (error == CRUMB_ENONFINITE)
-		stats->skipped++;
-	else
-		x->failed = error;
-	x->step++;
-	return error;
+	crumb_step_lap(x, &x->stats.check_seconds);
+	for (size_t i = 0; i < x->segments; i++)
+		error = crumb_step_segment(&step, i, error);
+	return crumb_step_end(&step, error);
 }
 
 /* ---- tell ----------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ bool crumb_swap_reserve(struct buffer *buffer, size_t size)
 	return true;
 }
 
-static int swap(struct crumb_exchange *x)
+static int swap(struct crumb_exchange *x, int error)
 {
 	struct messages *m = &x->messages;
 
@@ -29,6 +29,8 @@ static int swap(struct crumb_exchange *x)
 	}
 	if (!m->dead) {
 		m->dead = x->net->swap(x->net, m->out, m->in);
+		if (m->dead && error == CRUMB_ENONFINITE)
+			x->why[0] = 0; /* that would not have ended it */
 		if (m->dead)
 			crumb_step_fail(x, m->dead, "%s", x->net->why);
 	}
@@ -61,7 +63,7 @@ int crumb_swap(struct step *step, enum message_phase phase, int error, struct ou
 		const struct outgoing *out = &message[messages > 1 ? r : 0];
 		x->messages.out[r] = (crumb_span){out->data, out->len};
 	}
-	const int dead = swap(x);
+	const int dead = swap(x, error);
 	if (dead)
 		return dead;
 	count(x);
@@ -81,7 +83,7 @@ void crumb_swap_end(struct crumb_exchange *x)
 		return;
 	for (unsigned r = 0; r < x->ranks; r++)
 		x->messages.out[r] = (crumb_span){NULL, 0};
-	swap(x);
+	swap(x, 0);
 }
 
 int crumb_swap_damaged(struct crumb_exchange *x, unsigned from)

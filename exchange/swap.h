@@ -17,10 +17,10 @@ struct buffer {
 
 struct messages {
 	struct buffer vote;
-	struct outgoing *up;  /* [share]: the frames of this rank's learners */
-	struct outgoing down; /* the means of this rank's share */
-	crumb_span *out, *in; /* [rank]: of the last swap */
-	int dead;             /* the transport's error, which is final */
+	struct outgoing *up;   /* [segment][share]: the frames of this rank's learners */
+	struct outgoing *down; /* [segment]: the means of this rank's share */
+	crumb_span *out, *in;  /* [rank]: of the last swap */
+	int dead;              /* the transport's error, which is final */
 };
 
 /* Makes room for size bytes, aligned to a cache line; the former contents are lost. Returns false if there is

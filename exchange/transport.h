@@ -19,6 +19,7 @@ struct crumb_exchange_net {
 	/* in[] points into the senders' own memory: a step ends with an empty swap, so that nobody reads it
 	 * any more. */
 	bool shares_memory;
+	bool any_thread; /* threads may swap in turn; else one thread does, which has opened it */
 	/* Sends out[i] to rank i and receives in[i] from rank i, this rank included. Every rank calls it,
 	 * with empty messages if it has failed. in[] stays valid until the next swap; the bytes of out[] must
 	 * not change until the next swap has returned. Returns 0; or a negative error, why says which, in[]
@@ -52,7 +53,7 @@ void crumb_threads_close(struct crumb_exchange_net **net, unsigned ranks);
 bool crumb_mpi_wanted(void);
 
 /* Starts MPI, whose processes are ranks. Returns 0, or CRUMB_EPEER or CRUMB_EMEMORY and a line in why (cap
- * bytes). Once in a process; the thread that opens is the one that swaps. */
+ * bytes). Once in a process. */
 int crumb_mpi_open(struct crumb_exchange_net **net, double timeout, char *why, size_t cap);
 
 /* Waits for all ranks to close, and ends MPI. A rank that does not come within the timeout ends the job. Sets

@@ -9,7 +9,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
-	const size_t s = x->longest[i / step->own], l = i % step->own, n = x->slice[s].n;
+	const size_t s = step->segment->longest[i / step->own], l = i % step->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
 	struct slot *slot = &x->up[l * x->slices + s];
@@ -33,15 +33,13 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 int crumb_upload_pack(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
-	const size_t frames = step->own * x->slices;
+	const struct segment *segment = step->segment;
 
-	crumb_team_run(x->team, pack_task, step, frames);
-	for (size_t i = 0; i < frames; i++)
-		if (x->up[i].length < 0)
-			return (int)x->up[i].length;
-	for (size_t k = 0; k < x->shares; k++)
-		crumb_parcel_join(x, &x->share[k], x->up, step->own, &x->messages.up[k]);
-	return 0;
+	crumb_team_run(step->team, pack_task, step, step->own * segment->count);
+	const int error = crumb_step_lengths(step, step->own);
+	for (size_t k = 0; k < x->shares && !error; k++)
+		crumb_parcel_join(x, &segment->share[k], x->up, step->own, &segment->up[k]);
+	return error;
 }
 
 int crumb_upload_swap(struct step *step, int error)
@@ -51,7 +49,7 @@ int crumb_upload_swap(struct step *step, int error)
 	if (!error)
 		error = crumb_upload_pack(step);
 	crumb_step_lap(x, &x->stats.pack_seconds);
-	error = crumb_swap(step, MESSAGE_UP, error, x->messages.up, x->shares);
+	error = crumb_swap(step, MESSAGE_UP, error, step->segment->up, x->shares);
 	crumb_step_lap(x, &x->stats.swap_seconds);
 	return error;
 }

@@ -65,6 +65,7 @@ struct crumb_exchange_options {
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
 	double timeout;     /* seconds to wait for another rank; 0: for ever */
+	int overlap;        /* not 0: crumb_exchange_ready will be used */
 };
 
 struct crumb_exchange;
@@ -94,6 +95,22 @@ CRUMB_API int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb
  * call on if this rank alone had it (a frame damaged on its way here). */
 CRUMB_API int crumb_exchange_mean(struct crumb_exchange *exchange, const float *grad, float *mean);
 
+/* Begins with a mean whose gradient is still computed, as by backward, from its end to its beginning: says
+ * that the elements first, first + 1, ... of grad are final. The exchange averages some slices at a time in a
+ * thread of its own, the last ones first, as soon as they are final on every rank that has said so; ranks
+ * need not say the same. It is called any number of times, with a smaller `first` each time, and
+ * crumb_exchange_mean follows with the same grad and mean, which takes the rest and returns the same bits as
+ * without. Until then mean, and what of grad is final, belong to the exchange, and no other function of it is
+ * called. A mean that is grad is overwritten even if a gradient is not finite and the step is to be skipped.
+ *
+ * The thread waits for other ranks by polling, since MPI by itself does not go on with messages while a
+ * program computes. A host that has begun MPI with MPI_THREAD_SERIALIZED makes no calls of MPI from here to
+ * the end of crumb_exchange_mean, with MPI_THREAD_MULTIPLE it may; with less crumb_exchange_open fails.
+ * Returns 0; CRUMB_EINVAL if the options had no overlap, CRUMB_EMEMORY if there is no thread, or the error
+ * that has ended this exchange: crumb_exchange_mean then does all. */
+CRUMB_API int crumb_exchange_ready(struct crumb_exchange *exchange, const float *grad, float *mean,
+                                   size_t first);
+
 /* Returns the line that says what the last error of mean or load was, with step and rank; "" if none was. */
 CRUMB_API const char *crumb_exchange_why(const struct crumb_exchange *exchange);
 
@@ -118,8 +135,10 @@ CRUMB_API size_t crumb_exchange_save(const struct crumb_exchange *exchange, void
  * another exchange, CRUMB_EMEMORY, or the error that has ended this exchange; and nothing is changed. */
 CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *src, size_t len);
 
-/* Closes the exchange and its net; NULL is fine. Waits for nobody. After an error the others are told that
- * this rank has left; frames that MPI has not yet sent stay allocated. */
+/* Closes the exchange and its net; NULL is fine. Waits for nobody, unless crumb_exchange_ready was called and
+ * crumb_exchange_mean was not: then for the slices under way, and the mean is lost on all ranks. After that,
+ * or an error, the others are told that this rank has left; frames that MPI has not yet sent stay allocated.
+ */
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);
 
 /* Writes the codec that a policy gives n elements of a kind: raw if the codec could make them longer than

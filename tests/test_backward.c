@@ -51,7 +51,7 @@ static void check_gradient_with(const struct model *model, struct shape input, f
 
 	const double here = along(pass, param, direction, outputs);
 	memcpy(pass_logits_gradient(pass), direction, outputs * sizeof *direction);
-	assert_int_equal(pass_backward(pass, grad), 0);
+	assert_int_equal(pass_backward(pass, grad, NULL), 0);
 	size_t kinks = 0;
 	for (size_t p = 0; p < net.parameters; p++) {
 		const float old = param[p];

@@ -78,7 +78,7 @@ static double descend(const struct problem *p, const struct options *options)
 		const double rate = schedule_rate(&options->schedule, options->lr, (double)epoch,
 		                                  (double)options->epochs) *
 		                    schedule_warmup(options->warmup, (double)epoch + 1);
-		assert_int_equal(worker_gradient(worker, param, index, samples, NULL, grad, &loss), 0);
+		assert_int_equal(worker_gradient(worker, param, index, samples, NULL, grad, &loss, NULL), 0);
 		for (size_t i = 0; i < n; i++) {
 			velocity[i] = options->momentum * velocity[i] + grad[i] +
 			              options->weight_decay * (double)param[i];
@@ -233,12 +233,12 @@ static double is_mean_of_samples(struct worker *worker, const struct net *net, c
 	double *sum = calloc(n, sizeof *sum), loss, own, mean = 0;
 	assert_true(grad && one && sum);
 	for (size_t i = 0; i < samples; i++) {
-		assert_int_equal(worker_gradient(worker, param, index + i, 1, NULL, one, &own), 0);
+		assert_int_equal(worker_gradient(worker, param, index + i, 1, NULL, one, &own, NULL), 0);
 		mean += own / (double)samples;
 		for (size_t k = 0; k < n; k++)
 			sum[k] += one[k] / (double)samples;
 	}
-	assert_int_equal(worker_gradient(worker, param, index, samples, NULL, grad, &loss), 0);
+	assert_int_equal(worker_gradient(worker, param, index, samples, NULL, grad, &loss, NULL), 0);
 	assert_float_equal(loss, mean, 1e-5);
 	for (size_t k = 0; k < n; k++)
 		assert_float_equal(grad[k], sum[k], 1e-5);

@@ -55,7 +55,8 @@ static void crowd_task(void *arg, size_t l, unsigned thread)
 	const size_t n = split_size(BATCH, crowd->learners, l);
 	for (size_t i = 0; i < n; i++)
 		index[i] = (uint32_t)(3 * (split_first(BATCH, crowd->learners, l) + i));
-	if (worker_gradient(crowd->worker[thread], crowd->param, index, n, NULL, crowd->grad[l], &loss) < 0)
+	if (worker_gradient(crowd->worker[thread], crowd->param, index, n, NULL, crowd->grad[l], &loss,
+	                    NULL) < 0)
 		crowd->grad[l][0] = NAN;
 }
 
@@ -117,12 +118,12 @@ static void micro_batches_add_up(void **state)
 	uint32_t index[N];
 	for (uint32_t i = 0; i < N; i++) {
 		index[i] = (7 * i) % 400;
-		assert_int_equal(worker_gradient(worker, param, &index[i], 1, NULL, single, &loss), 0);
+		assert_int_equal(worker_gradient(worker, param, &index[i], 1, NULL, single, &loss, NULL), 0);
 		losses += loss / N;
 		for (size_t k = 0; k < net.parameters; k++)
 			sum[k] += (double)single[k] / N;
 	}
-	assert_int_equal(worker_gradient(worker, param, index, N, NULL, whole, &loss), 0);
+	assert_int_equal(worker_gradient(worker, param, index, N, NULL, whole, &loss, NULL), 0);
 	assert_float_equal(loss, losses, 1e-5);
 	for (size_t k = 0; k < net.parameters; k++) {
 		norm += sum[k] * sum[k];

@@ -32,7 +32,7 @@ static double time_steps(const struct options *o, struct worker *worker, const s
 		const double begin = crumb_seconds();
 		for (size_t i = 0; i < n; i++)
 			index[i] = (uint32_t)((k * n + i) % data->train.count);
-		failed = worker_gradient(worker, param, index, n, NULL, grad, &loss) < 0;
+		failed = worker_gradient(worker, param, index, n, NULL, grad, &loss, NULL) < 0;
 		optimizer_move(&o->optimizer, &step, param, moment, grad, 0, net->parameters);
 		if (k > 0)
 			seconds[k - 1] = crumb_seconds() - begin;

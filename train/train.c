@@ -32,6 +32,24 @@ enum {
 
 /* ---- tasks: what the team's threads do ---- */
 
+/* A learner's gradient that is being computed. */
+struct arriving {
+	struct train *t;
+	size_t l, end; /* elements from `end` on are final */
+	const float *param;
+};
+
+static void arrive(void *arg, size_t at)
+{
+	struct arriving *a = arg;
+	const struct options *o = a->t->setting->options;
+	if (o->decay_first)
+		optimizer_decay(a->t->grad[a->l] + at, a->param + at, a->end - at, (float)o->weight_decay);
+	a->end = at;
+	if (o->overlap)
+		crumb_exchange_final(a->t->exchange, a->l, at);
+}
+
 static void gradient_task(void *arg, size_t l, unsigned thread)
 {
 	struct train *t = arg;
@@ -47,11 +65,11 @@ static void gradient_task(void *arg, size_t l, unsigned thread)
 		        (first - split_first(o->batch, o->learners, t->first)) * t->setting->net->states;
 		states = (struct worker_states){t->states[0] + at, t->states[1] + at};
 	}
+	struct arriving arriving = {t, l, t->setting->net->parameters, param};
+	const struct pass_watch watch = {arrive, &arriving};
 	if (worker_gradient(t->worker[thread], param, batch + first, n, t->states[0] ? &states : NULL,
-	                    t->grad[l], &t->loss[l]) < 0)
+	                    t->grad[l], &t->loss[l], &watch) < 0)
 		t->failed[thread] = true;
-	if (o->decay_first)
-		optimizer_decay(t->grad[l], param, t->setting->net->parameters, (float)o->weight_decay);
 	if (o->clip_norm > 0)
 		optimizer_clip(t->grad[l], t->setting->net->parameters, o->clip_norm);
 	if (t->outer && !outer_move(t, l) && t->states[0])
@@ -214,6 +232,14 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 {
 	const double begin = crumb_seconds();
 	t->rate = train_rate(t, epoch);
+	int error =
+	        t->setting->options->overlap
+	                ? crumb_exchange_begin(t->exchange, (const float *const *)t->grad, t->share, t->mean)
+	                : 0;
+	if (error) {
+		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
+		return -1;
+	}
 	if (train_gradients(t, t->own, why, cap) < 0 || (t->exchanging && tune(t, why, cap) < 0))
 		return -1;
 	const double computed = crumb_seconds();
@@ -222,9 +248,10 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 		report->compute_seconds += computed - begin;
 		return 0;
 	}
-	const int error = crumb_exchange_step(t->exchange, (const float *const *)t->grad, t->share, t->mean);
+	error = crumb_exchange_step(t->exchange, (const float *const *)t->grad, t->share, t->mean);
 	const double exchanged = crumb_seconds();
 	report->compute_seconds += computed - begin;
+	report->wait_seconds += exchanged - computed;
 	const bool skipped = error == CRUMB_ENONFINITE;
 	if (error < 0 && !skipped) {
 		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
@@ -425,6 +452,7 @@ static void add_epoch(struct report *run, const struct report *epoch, size_t lea
 	sum.bytes = run->bytes + report_bytes(&epoch->stats, learners);
 	sum.down_bytes = run->down_bytes + report_down_bytes(&epoch->stats);
 	sum.compute_seconds += run->compute_seconds;
+	sum.wait_seconds += run->wait_seconds;
 	sum.wall_seconds += run->wall_seconds;
 	*run = sum;
 }

@@ -108,8 +108,27 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 	return pass;
 }
 
+/* The last micro-batch's gradient on its way to the whole one. */
+struct adding {
+	const float *part; /* NULL: it is the whole one */
+	float *grad;
+	size_t end; /* elements from here on have been added */
+	const struct pass_watch *watch;
+};
+
+static void add_final(void *arg, size_t at)
+{
+	struct adding *a = arg;
+	for (size_t i = at; a->part && i < a->end; i++)
+		a->grad[i] += a->part[i];
+	a->end = at;
+	if (a->watch)
+		a->watch->final(a->watch->arg, at);
+}
+
 int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n,
-                    const struct worker_states *states, float *grad, double *loss)
+                    const struct worker_states *states, float *grad, double *loss,
+                    const struct pass_watch *watch)
 {
 	const size_t classes = (size_t)worker->net->classes, places = (size_t)worker->net->places;
 	const size_t parts = (n + worker->most - 1) / worker->most;
@@ -127,10 +146,11 @@ int worker_gradient(struct worker *worker, const float *param, const uint32_t *i
 		sum += loss_sum(logits, worker->label, size * places, classes, NULL);
 		loss_gradient(logits, worker->label, size * places, classes, 1.0f / (float)(n * places),
 		              pass_logits_gradient(pass));
-		if (pass_backward(pass, p == 0 ? grad : worker->part) < 0)
+		struct adding adding = {p > 0 ? worker->part : NULL, grad, worker->net->parameters,
+		                        p + 1 == parts ? watch : NULL};
+		const struct pass_watch own = {add_final, &adding};
+		if (pass_backward(pass, p == 0 ? grad : worker->part, &own) < 0)
 			return failed(worker, pass);
-		for (size_t i = 0; p > 0 && i < worker->net->parameters; i++)
-			grad[i] += worker->part[i];
 	}
 	*loss = sum / (double)(n * places);
 	return 0;

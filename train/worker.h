@@ -5,6 +5,7 @@
 #define WORKER_H
 
 #include "train/data/data.h"
+#include "train/layers/pass.h"
 #include "nets/net.h"
 
 struct worker;
@@ -24,9 +25,11 @@ struct worker_states {
 
 /* Computes the gradient (net->parameters floats, overwritten) of the mean loss over these n training samples,
  * and that loss: a pure function of param, the samples, their states and worker_epoch's. states: NULL unless
- * the net carries them; for one that does, NULL means zeros. 0, or -1 and worker_why. */
+ * the net carries them; for one that does, NULL means zeros. watch: of the whole gradient; may be NULL. 0, or
+ * -1 and worker_why. */
 int worker_gradient(struct worker *worker, const float *param, const uint32_t *index, size_t n,
-                    const struct worker_states *states, float *grad, double *loss);
+                    const struct worker_states *states, float *grad, double *loss,
+                    const struct pass_watch *watch);
 
 /* Computes batch normalisation's statistics, net->statistics floats, over these n training samples: means
  * over parts of at most WORKER_MOST samples. 0, or -1 and worker_why. */

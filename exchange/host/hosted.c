@@ -8,6 +8,7 @@
 #include "exchange/exchange_state.h"
 #include "exchange/plan.h"
 #include "exchange/policy.h"
+#include "exchange/step.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
 #include "exchange/why.h"
@@ -16,7 +17,8 @@ struct hosted {
 	struct crumb_exchange_net *net;
 	struct team *team;
 	struct crumb_slice *slice;
-	float *weight; /* [rank] */
+	float *weight;     /* [rank] */
+	const float *grad; /* of the step that has begun */
 };
 
 static enum crumb_kind kind_of(const char *name)
@@ -121,6 +123,7 @@ static int open_own(struct crumb_exchange **x, struct hosted *hosted,
 	                                       .down = o->down ? &down : NULL,
 	                                       .plan = crumb_plan_find(o->plan ? o->plan : "gather"),
 	                                       .model = o->model,
+	                                       .segment = o->overlap ? CRUMB_SEGMENT : 0,
 	                                       .learners = ranks,
 	                                       .seed = o->seed,
 	                                       .node_size = o->node_size,
@@ -206,6 +209,20 @@ int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb_exchange_
 }
 
 /* ---- use ------------------------------------------------------------------------------------ */
+
+int crumb_exchange_ready(struct crumb_exchange *x, const float *grad, float *mean, size_t first)
+{
+	struct hosted *hosted = x->hosted;
+	int error = 0;
+
+	if (!crumb_progress_begun(x)) {
+		hosted->grad = grad;
+		error = crumb_exchange_begin(x, &hosted->grad, hosted->weight, mean);
+	}
+	if (!error)
+		crumb_exchange_final(x, 0, first);
+	return error;
+}
 
 int crumb_exchange_mean(struct crumb_exchange *x, const float *grad, float *mean)
 {

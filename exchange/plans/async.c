@@ -395,9 +395,9 @@ static int finish(const struct step *step)
 
 	a->over = true;
 	if (x->servers)
-		error = pack(step, &(struct pull){x, x->down.slot, NULL}, &x->messages.down);
+		error = pack(step, &(struct pull){x, x->down.slot, NULL}, x->messages.down);
 	for (size_t w = 0; w < a->workers && !error; w++)
-		error = answer(x, w, &x->messages.down);
+		error = answer(x, w, x->messages.down);
 	return error;
 }
 

@@ -9,9 +9,9 @@ static int mean(struct crumb_exchange *x, struct step *step, int error)
 {
 	error = crumb_upload_swap(step, error);
 	if (!error)
-		error = crumb_upload_find(x, x->share);
+		error = crumb_upload_find(x, step->segment->share);
 	if (!error)
-		error = crumb_upload_mean(step, x->longest, x->slices);
+		error = crumb_upload_mean(step, step->segment->longest, step->segment->count);
 	crumb_step_lap(x, &x->stats.unpack_seconds);
 	return error;
 }

@@ -49,7 +49,8 @@ struct group *crumb_group_open(struct crumb_exchange_net *parent, const unsigned
 		crumb_group_close(group);
 		return NULL;
 	}
-	group->net = (struct crumb_exchange_net){.swap = group_swap, .name = group->member};
+	group->net = (struct crumb_exchange_net){
+	        .swap = group_swap, .name = group->member, .any_thread = parent->any_thread};
 	for (unsigned r = 0; r < parent->ranks; r++) {
 		if (leader[r] != r)
 			continue;

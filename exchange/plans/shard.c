@@ -12,9 +12,11 @@
 
 /* ---- the owner's part ----------------------------------------------------------------------- */
 
-static size_t own_slice(const struct crumb_exchange *x, size_t i)
+static size_t own_slice(const struct step *step, size_t i)
 {
-	return x->order[x->share[x->rank].first + i];
+	const struct crumb_exchange *x = step->x;
+
+	return x->order[step->segment->share[x->rank].first + i];
 }
 
 /* Sums the frames into the slot; CRUMB_EAGREE if they cannot be summed. */
@@ -22,7 +24,7 @@ static void sum_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
-	const size_t s = own_slice(x, i);
+	const size_t s = own_slice(step, i);
 	struct slot *slot = &x->down.slot[s];
 
 	(void)thread;
@@ -66,29 +68,29 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 static int average(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
-	const struct share *own = &x->share[x->rank];
+	const struct share *own = &step->segment->share[x->rank];
 	size_t decoded = 0;
 	int error = crumb_upload_find(x, own);
 
 	if (error)
 		return error;
-	crumb_team_run(x->team, sum_task, step, own->count);
+	crumb_team_run(step->team, sum_task, step, own->count);
 	for (size_t i = 0; i < own->count; i++)
-		if (!x->down.slot[own_slice(x, i)].sum)
-			x->down.decoded[decoded++] = own_slice(x, i);
+		if (!x->down.slot[own_slice(step, i)].sum)
+			x->down.decoded[decoded++] = own_slice(step, i);
 	error = crumb_upload_mean(step, x->down.decoded, decoded);
 	if (error)
 		return error;
-	crumb_team_run(x->team, pack_task, step, decoded);
+	crumb_team_run(step->team, pack_task, step, decoded);
 	for (size_t i = 0; i < own->count; i++) {
-		const size_t s = own_slice(x, i);
+		const size_t s = own_slice(step, i);
 		const struct slot *slot = &x->down.slot[s];
 		if (slot->length < 0) /* residuals have moved: a mean that is not finite skips no step */
 			return crumb_step_fail(
 			        x, slot->length == CRUMB_ENONFINITE ? CRUMB_EFRAME : (int)slot->length,
 			        "slice %zu: %s", s, crumb_strerror((int)slot->length));
 	}
-	crumb_parcel_join(x, own, x->down.slot, 1, &x->messages.down);
+	crumb_parcel_join(x, own, x->down.slot, 1, step->segment->down);
 	return 0;
 }
 
@@ -98,14 +100,15 @@ static int apply(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 
+	const struct segment *segment = step->segment;
 	const struct decode_job job = {1, x->down.frame, x->down.weight, 1};
 	int error = 0;
 
 	for (unsigned r = 0; r < x->ranks && !error; r++)
-		error = crumb_parcel_find(x, r, &x->share[r], 1, x->down.frame, 1, x->down.slot);
-	for (size_t s = 0; s < x->slices; s++)
+		error = crumb_parcel_find(x, r, &segment->share[r], 1, x->down.frame, 1, x->down.slot);
+	for (size_t s = segment->first; s < segment->first + segment->count; s++)
 		x->down.weight[s] = x->down.slot[s].sum ? step->weight[0] : 1.0f;
-	return error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
+	return error ? error : crumb_average_slices(step, segment->longest, segment->count, &job);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */
@@ -116,7 +119,7 @@ int crumb_shard_mean(struct crumb_exchange *x, struct step *step, int error)
 	if (!error)
 		error = average(step);
 	crumb_step_lap(x, &x->stats.unpack_seconds);
-	error = crumb_swap(step, MESSAGE_DOWN, error, &x->messages.down, 1);
+	error = crumb_swap(step, MESSAGE_DOWN, error, step->segment->down, 1);
 	crumb_step_lap(x, &x->stats.swap_seconds);
 	if (!error)
 		error = apply(step);

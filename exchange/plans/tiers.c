@@ -131,6 +131,7 @@ static int average_node(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 	struct tiers *t = x->tiers;
+	const struct segment *segment = step->segment;
 	const struct decode_job job = {t->learners, t->frame, t->weight, 0};
 	size_t at = 0;
 	int error = 0;
@@ -138,13 +139,15 @@ static int average_node(struct step *step)
 	weigh(step);
 	for (unsigned r = x->rank; r < x->ranks && !error; r++)
 		if (t->leader[r] == x->rank) {
-			error = crumb_parcel_find(x, r, &x->share[x->rank], learners_of(x, r), t->frame + at,
-			                          t->learners, NULL);
+			error = crumb_parcel_find(x, r, &segment->share[x->rank], learners_of(x, r),
+			                          t->frame + at, t->learners, NULL);
 			at += learners_of(x, r);
 		}
-	error = error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
-	for (size_t s = 0; s < x->slices && !error; s++)
-		crumb_average_limit(step->mean + x->slice[s].at, x->slice[s].n);
+	error = error ? error : crumb_average_slices(step, segment->longest, segment->count, &job);
+	for (size_t i = 0; i < segment->count && !error; i++) {
+		const struct crumb_slice *slice = &x->slice[segment->first + i];
+		crumb_average_limit(step->mean + slice->at, slice->n);
+	}
 	return error;
 }
 
@@ -152,7 +155,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
-	const size_t s = x->longest[i];
+	const size_t s = step->segment->longest[i];
 	struct slot *slot = &x->down.slot[s];
 
 	(void)thread;
@@ -165,13 +168,14 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 static int pack_mean(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
+	const struct segment *segment = step->segment;
 
-	crumb_team_run(x->team, pack_task, step, x->slices);
-	for (size_t s = 0; s < x->slices; s++)
+	crumb_team_run(step->team, pack_task, step, segment->count);
+	for (size_t s = segment->first; s < segment->first + segment->count; s++)
 		if (x->down.slot[s].length < 0)
 			return crumb_step_fail(x, CRUMB_EFRAME, "slice %zu: %s", s,
 			                       crumb_strerror((int)x->down.slot[s].length));
-	crumb_parcel_join(x, &x->share[x->rank], x->down.slot, 1, &x->messages.down);
+	crumb_parcel_join(x, &segment->share[x->rank], x->down.slot, 1, segment->down);
 	return 0;
 }
 
@@ -183,7 +187,7 @@ static int swap_down(struct step *step, int error)
 
 	for (unsigned r = 0; r < x->ranks; r++)
 		t->down[r] = t->between && t->leader[r] == x->rank && r != x->rank
-		                     ? x->messages.down
+		                     ? *step->segment->down
 		                     : (struct outgoing){(uint8_t *)t->nothing, 0, sizeof *t->nothing};
 	return crumb_swap(step, MESSAGE_DOWN, error, t->down, x->ranks);
 }
@@ -192,42 +196,39 @@ static int apply(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 	const unsigned leader = x->tiers->leader[x->rank];
+	const struct segment *segment = step->segment;
 	const struct decode_job job = {1, x->down.frame, x->down.weight, 1};
-	const int error = crumb_parcel_find(x, leader, &x->share[leader], 1, x->down.frame, 1, NULL);
+	const int error = crumb_parcel_find(x, leader, &segment->share[leader], 1, x->down.frame, 1, NULL);
 
-	for (size_t s = 0; s < x->slices; s++)
+	for (size_t s = segment->first; s < segment->first + segment->count; s++)
 		x->down.weight[s] = 1;
-	return error ? error : crumb_average_slices(step, x->longest, x->slices, &job);
+	return error ? error : crumb_average_slices(step, segment->longest, segment->count, &job);
 }
 
 /* ---- between nodes -------------------------------------------------------------------------- */
 
-static int idle(struct crumb_exchange *x)
+static int idle(struct crumb_exchange *x, int error)
 {
 	for (unsigned i = 0; i < x->plan->between->swaps && x->net && !x->messages.dead; i++) {
 		x->messages.dead = crumb_group_idle(x->tiers->group);
+		if (x->messages.dead && error == CRUMB_ENONFINITE)
+			x->why[0] = 0; /* that would not have ended it */
 		if (x->messages.dead)
 			crumb_step_fail(x, x->messages.dead, "%s", x->net->why);
 	}
 	return x->messages.dead;
 }
 
-/* Makes the mean of all nodes of this node's, which is in step->mean. The leaders' error is the same. */
-static int swap_nodes(struct step *step, int error)
+/* A leader's part of a segment, in a step between the leaders. Their error is the same. */
+static int lead(struct step *step, struct step *between_step, int error)
 {
 	struct crumb_exchange *x = step->x;
 	struct crumb_exchange *between = x->tiers->between;
-	const float *grad = step->mean;
 
-	if (!between || error == CRUMB_ENONFINITE) { /* all ranks have voted so */
-		const int dead = idle(x);
-		crumb_step_lap(x, &x->stats.swap_seconds);
-		return error ? error : dead;
-	}
 	if (error && !between->failed)
 		between->failed = error;
 	between->messages.dead = x->messages.dead;
-	const int all = crumb_exchange_step(between, &grad, x->tiers->node_weight, step->mean);
+	const int all = crumb_step_segment(between_step, step->head.segment, 0);
 	x->messages.dead = between->messages.dead;
 	if (x->messages.dead)
 		crumb_step_fail(x, all, "%s", x->net->why);
@@ -235,6 +236,30 @@ static int swap_nodes(struct step *step, int error)
 		refuse(x->why, sizeof x->why, all, "between nodes: %s", between->why);
 	x->clock = crumb_seconds(); /* the time is in the statistics of `between` */
 	return error ? error : all;
+}
+
+/* Makes the mean of all nodes of this node's, which is in step->mean. */
+static int swap_nodes(struct step *step, int error)
+{
+	struct crumb_exchange *x = step->x;
+	struct crumb_exchange *between = x->tiers->between;
+	const float *grad = step->mean;
+	struct step between_step;
+
+	if (between) {
+		between_step = crumb_step_begin(between, &grad, x->tiers->node_weight, step->mean);
+		between_step.team = step->team;
+	}
+	if (!between || error == CRUMB_ENONFINITE) { /* all ranks have voted so */
+		const int dead = idle(x, error);
+		crumb_step_lap(x, &x->stats.swap_seconds);
+		error = error ? error : dead;
+	} else {
+		error = lead(step, &between_step, error);
+	}
+	if (between && step->head.segment + 1u == x->segments)
+		crumb_step_end(&between_step, error);
+	return error;
 }
 
 static int mean(struct crumb_exchange *x, struct step *step, int error)

@@ -463,10 +463,11 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 {
 	const int error = check_communicator(comm, why, cap);
 	MPI_Request request;
-	int rank, ranks;
+	int rank, ranks, level;
 
 	if (error)
 		return error;
+	MPI_Query_thread(&level);
 	MPI_Comm_rank(comm, &rank);
 	MPI_Comm_size(comm, &ranks);
 	struct mpi *mpi = calloc(1, sizeof *mpi);
@@ -496,6 +497,7 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	                                       .ranks = (unsigned)ranks,
 	                                       .local = 1,
 	                                       .timeout = timeout,
+	                                       .any_thread = level >= MPI_THREAD_SERIALIZED,
 	                                       .swap = mpi_swap,
 	                                       .send = mpi_send,
 	                                       .receive = mpi_receive,

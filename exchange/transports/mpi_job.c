@@ -32,7 +32,7 @@ int crumb_mpi_open(struct crumb_exchange_net **net, double timeout, char *why, s
 	int given, error;
 
 	guard(timeout);
-	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS ||
+	if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &given) != MPI_SUCCESS ||
 	    given < MPI_THREAD_FUNNELED)
 		error = refuse(why, cap, CRUMB_EPEER, "MPI cannot be started");
 	else

@@ -206,6 +206,7 @@ int crumb_exchange_threads(struct crumb_exchange_net **net, unsigned ranks)
 		                .ranks = ranks,
 		                .local = ranks,
 		                .shares_memory = true,
+		                .any_thread = true,
 		                .swap = threads_swap,
 		                .send = threads_send,
 		                .receive = threads_receive,

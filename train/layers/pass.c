@@ -8,11 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A layer's parameters, of which backward has computed the gradient. */
+struct mark {
+	const struct pass *pass;
+	size_t at;
+};
+
 struct pass {
 	const struct net *net;
 	struct tape *tape;
 	dnnl_memory_t input, logits, logits_gradient;
 	struct stage stage[NET_MAX_LAYERS];
+	struct mark mark[NET_MAX_LAYERS];
+	const struct pass_watch *watch; /* of the backward pass under way; NULL: none */
 };
 
 static const struct {
@@ -67,6 +75,15 @@ static void record_forward(struct pass *pass, size_t batch, enum pass_use use)
 	pass->logits = x;
 }
 
+static dnnl_status_t tell(const void *of, float *const *data)
+{
+	const struct mark *mark = of;
+	(void)data;
+	if (mark->pass->watch)
+		mark->pass->watch->final(mark->pass->watch->arg, mark->at);
+	return dnnl_success;
+}
+
 static void record_backward(struct pass *pass, size_t batch)
 {
 	const struct net *net = pass->net;
@@ -90,6 +107,10 @@ static void record_backward(struct pass *pass, size_t batch)
 		dy = layer_types[stage->l->layer.type].backward(tape, stage, dy, i > 0);
 		if (stage->mask)
 			dy = dropout_backward(tape, stage, dy);
+		if (stage->l->weights > 0 && !stage->l->layer.tied) {
+			pass->mark[i] = (struct mark){pass, stage->l->weights_at};
+			tape_call(tape, tell, &pass->mark[i], 0, NULL);
+		}
 	}
 }
 
@@ -178,6 +199,10 @@ float *pass_logits_gradient(struct pass *pass) { return tape_data(pass->logits_g
 
 int pass_forward(struct pass *pass, const float *param) { return tape_forward(pass->tape, param); }
 
-int pass_backward(struct pass *pass, float *grad) { return tape_backward(pass->tape, grad); }
+int pass_backward(struct pass *pass, float *grad, const struct pass_watch *watch)
+{
+	pass->watch = watch;
+	return tape_backward(pass->tape, grad);
+}
 
 const char *pass_why(const struct pass *pass) { return tape_why(pass->tape); }

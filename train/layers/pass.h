@@ -10,6 +10,13 @@
 
 struct pass;
 
+/* Who is told, during backward, that the gradient is final from element `at` on: called with ever smaller
+ * `at`, at last 0. */
+struct pass_watch {
+	void (*final)(void *arg, size_t at);
+	void *arg;
+};
+
 /* Training applies net->dropout and takes batch normalisation's statistics from the batch; a test takes them
  * from the net->statistics floats after the parameters. */
 enum pass_use { PASS_TRAIN, PASS_TEST };
@@ -38,9 +45,9 @@ const float *pass_logits(const struct pass *pass); /* Returns the logits, [batch
 void pass_statistics(const struct pass *pass, float *to);
 
 /* Computes grad, net->parameters floats, overwritten, from the loss's gradient by the logits, which the
- * caller writes to pass_logits_gradient after pass_forward. 0 or -1. */
+ * caller writes to pass_logits_gradient after pass_forward. watch may be NULL. 0 or -1. */
 float *pass_logits_gradient(struct pass *pass);
-int pass_backward(struct pass *pass, float *grad);
+int pass_backward(struct pass *pass, float *grad, const struct pass_watch *watch);
 
 /* Returns a description of the failure. */
 const char *pass_why(const struct pass *pass);

@@ -117,6 +117,9 @@ static const struct option table[] = {
         {"down", "SPEC",
          "codec or policy of the mean on its way down (shard, server), of changes of the weights (async), or exact",
          "exact", DOWN, FIELD(down), 0, 0},
+        {"overlap", NULL,
+         "exchanges late layers' gradients while early ones are still computed; results are the same", NULL,
+         FLAG, FIELD(overlap), 0, 0},
         {"timeout", "SECONDS", "how long a rank waits for another one", "60", REAL, FIELD(timeout), 0.1, 1e6},
         {"threads", "N", "worker threads a rank, by default one a CPU; results do not depend on it", NULL,
          COUNT, FIELD(threads), 1, 1024},
@@ -360,7 +363,8 @@ static bool is_free(size_t offset, size_t codec)
 		return true;
 	return codec != OPTIONS_OF_RANKS &&
 	       (offset == FIELD(epochs) || offset == FIELD(every) || offset == FIELD(resume) ||
-	        offset == FIELD(estimate) || offset == FIELD(learners) || offset == FIELD(node_size));
+	        offset == FIELD(estimate) || offset == FIELD(learners) || offset == FIELD(node_size) ||
+	        offset == FIELD(overlap));
 }
 
 /* Writes the codec's text, or with OPTIONS_OF_RANKS those of all codecs. */
@@ -503,6 +507,31 @@ static int check_async(const struct options *o)
 	return 0;
 }
 
+/* Refuses what cannot go with --overlap. */
+static int check_overlap(const struct options *o)
+{
+	bool tuned = false;
+	for (size_t i = 0; i < o->codec_count; i++)
+		tuned = tuned || crumb_script_meant(o->codec[i].text);
+	const struct {
+		bool given;
+		const char *what, *why;
+	} refused[] = {
+	        {o->plan->serves, "--plan async", "in which no rank waits for an exchange"},
+	        {o->local_steps, "--local-steps", "which exchange what no backward pass ends with"},
+	        {o->clip_norm > 0, "--clip-norm", "since a norm is known when all of a gradient is"},
+	        {o->flat, "--flat", "since one slice cannot go out in parts"},
+	        {tuned, "--codec auto", "which tells computation and exchange apart"},
+	};
+	for (size_t i = 0; i < sizeof refused / sizeof *refused && o->overlap; i++)
+		if (refused[i].given) {
+			fprintf(stderr, "crumb-train: --overlap takes no %s, %s\n", refused[i].what,
+			        refused[i].why);
+			return -1;
+		}
+	return 0;
+}
+
 static int complete(struct options *options)
 {
 	if (options->learner_batch)
@@ -546,7 +575,7 @@ static int complete(struct options *options)
 		        options->down_text, options->plan->name);
 		return -1;
 	}
-	if (check_async(options) < 0)
+	if (check_async(options) < 0 || check_overlap(options) < 0)
 		return -1;
 	if (options->resume && !options->checkpoint) {
 		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");

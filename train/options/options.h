@@ -49,6 +49,7 @@ struct options {
 	const char *down_text;
 	struct policy down;
 	bool down_exact;
+	bool overlap;
 	double timeout;             /* seconds */
 	size_t threads;             /* 0: one a CPU, divided among a machine's ranks */
 	const char *log;            /* NULL: none */

@@ -158,6 +158,8 @@ static void put_report(FILE *to, const struct report *r, bool async)
 	fprintf(to, ", \"seconds\": {\"compute\": %.6f, \"pack\": %.6f, \"swap\": %.6f, \"unpack\": %.6f",
 	        r->compute_seconds, r->stats.check_seconds + r->stats.pack_seconds, r->stats.swap_seconds,
 	        r->stats.unpack_seconds);
+	if (!async)
+		fprintf(to, ", \"wait\": %.6f", r->wait_seconds);
 	fprintf(to, ", \"wall\": %.6f}", r->wall_seconds);
 }
 

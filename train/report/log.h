@@ -21,7 +21,9 @@
  * since they were pulled when a push was taken, on average (15 or more count as 15), and its histogram from 0
  * on; ahead: the most pushes of one worker beyond the slowest one's when it got work; waiting: seconds from
  * push to pull, over all workers
- * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wall: all, tests included
+ * - seconds: compute (gradients, optimizer), pack (with the check), swap, unpack; wait: by how much an
+ * exchange went on after all gradients were there, less than pack, swap and unpack with --overlap; wall: all,
+ * tests included
  * - command: the line that began the program, as a shell takes it
  *
  * With --probe also "probe" events, in the log of the rank that has the first learner, with epoch and step

@@ -17,6 +17,7 @@ struct report {
 	struct exchange_stats
 	        stats;          /* of the epoch, or of the run; counts of learners are over all of them */
 	double compute_seconds; /* of gradients and optimizer */
+	double wait_seconds;    /* that steps waited for the exchange, their gradients being there */
 	double wall_seconds;    /* of everything, tests included */
 };
 

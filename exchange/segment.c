@@ -1,0 +1,87 @@
+/* A step in segments, so that late layers' slices are on their way while backward is still at early ones. A
+ * gradient that is not finite may be seen after some segments were packed: their packers are kept for that.
+ *
+ * SPDX-License-Identifier: MIT */
+#include <string.h>
+#include "exchange/step.h"
+
+enum { MOST_SEGMENTS = 8 };
+
+/* Writes each segment's first slice to first, which may be NULL. Returns how many segments there are. */
+static size_t cut(const struct crumb_slice *slice, size_t slices, size_t least, size_t *first)
+{
+	const size_t total = slices ? slice[slices - 1].at + slice[slices - 1].n : 0;
+	const size_t share = total / MOST_SEGMENTS > least ? total / MOST_SEGMENTS : least;
+	size_t segments = 1, n = 0;
+
+	for (size_t s = slices; s-- > 0; n += slice[s].n) {
+		if (least && n >= share && slice[s].n > 0) {
+			segments++;
+			n = 0;
+		}
+		if (first)
+			first[segments - 1] = s;
+	}
+	return segments;
+}
+
+bool crumb_segments_open(struct crumb_exchange *x, size_t least)
+{
+	x->segments = cut(x->slice, x->slices, least, NULL);
+	x->segment = crumb_exchange_take(x, x->segments * sizeof *x->segment);
+	size_t *first = crumb_exchange_take(x, x->segments * sizeof *first);
+	if (!x->segment || !first)
+		return false;
+	first[0] = 0;
+	cut(x->slice, x->slices, least, first);
+	for (size_t i = 0, end = x->slices; i < x->segments; end = first[i++])
+		x->segment[i] = (struct segment){.first = first[i], .count = end - first[i]};
+	return true;
+}
+
+/* Calls act(kept, packer, size) for each packer of a segment, kept going on by size; NULL: only sizes count.
+ * Returns the sum of the sizes. */
+static size_t each_packer(struct crumb_exchange *x, const struct segment *segment, uint8_t *kept,
+                          void (*act)(uint8_t *kept, crumb_packer *packer, size_t size))
+{
+	size_t at = 0;
+
+	for (size_t s = segment->first; s < segment->first + segment->count; s++)
+		for (size_t l = 0; l <= x->own; l++) {
+			const struct slot *slot = l < x->own ? &x->up[l * x->slices + s] : &x->down.slot[s];
+			const size_t size = slot->packer ? crumb_packer_size(&slot->codec, x->slice[s].n) : 0;
+			if (act && size)
+				act(kept + at, slot->packer, size);
+			at += size;
+		}
+	return at;
+}
+
+static void keep(uint8_t *kept, crumb_packer *packer, size_t size) { memcpy(kept, packer, size); }
+
+static void restore(uint8_t *kept, crumb_packer *packer, size_t size) { memcpy(packer, kept, size); }
+
+bool crumb_segments_ready(struct crumb_exchange *x)
+{
+	for (size_t i = 0; i + 1 < x->segments; i++)
+		if (!(x->segment[i].kept =
+		              crumb_exchange_take(x, each_packer(x, &x->segment[i], NULL, NULL))))
+			return false;
+	return true;
+}
+
+void crumb_segment_keep(struct crumb_exchange *x, const struct segment *segment)
+{
+	if (segment->kept)
+		each_packer(x, segment, segment->kept, keep);
+	x->packed++;
+}
+
+void crumb_segments_restore(struct crumb_exchange *x)
+{
+	for (size_t i = 0; i < x->packed; i++)
+		if (x->segment[i].kept)
+			each_packer(x, &x->segment[i], x->segment[i].kept, restore);
+	for (size_t i = 0; i < x->own * x->slices; i++)
+		x->up[i].length = 0;
+}
