@@ -137,7 +137,7 @@ static void step(struct bench *b, struct setting *s, size_t number, double *exch
 {
 	ring_barrier();
 	const double begin = crumb_seconds();
-	if (training_compute(&b->training, b->net, number) < 0)
+	if (training_compute(&b->training, b->net, number, NULL) < 0)
 		die(b, worker_why(b->training.worker));
 	ring_barrier();
 	const double computed = crumb_seconds();

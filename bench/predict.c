@@ -67,7 +67,7 @@ static void die(const struct bench *b, const char *why)
 
 static void compute(struct bench *b)
 {
-	if (training_compute(&b->training, b->net, b->number++) < 0)
+	if (training_compute(&b->training, b->net, b->number++, NULL) < 0)
 		die(b, worker_why(b->training.worker));
 }
 

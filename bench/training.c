@@ -64,7 +64,8 @@ void training_begin(struct training *t)
 	memset(t->velocity, 0, t->model.parameters * sizeof *t->velocity);
 }
 
-int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number)
+int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number,
+                     const struct pass_watch *watch)
 {
 	const size_t batch = t->model.places > 1 ? TRAINING_TEXTS : TRAINING_BATCH;
 	uint32_t index[TRAINING_BATCH];
@@ -72,7 +73,7 @@ int training_compute(struct training *t, const struct crumb_exchange_net *net, s
 
 	for (size_t i = 0; i < batch; i++)
 		index[i] = (uint32_t)(((number * net->ranks + net->rank) * batch + i) % t->data.train.count);
-	return worker_gradient(t->worker, t->param, index, batch, NULL, t->grad, &loss, NULL);
+	return worker_gradient(t->worker, t->param, index, batch, NULL, t->grad, &loss, watch);
 }
 
 void training_move(struct training *t, const float *mean, double rate)

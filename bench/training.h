@@ -30,8 +30,10 @@ struct crumb_exchange_config training_config(const struct training *t, struct cr
 /* Resets the parameters to their first values. */
 void training_begin(struct training *t);
 
-/* Computes grad on this rank's samples of step `number`. 0, or -1: worker_why(t->worker). */
-int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number);
+/* Computes grad on this rank's samples of step `number`; watch may be NULL. 0, or -1: worker_why(t->worker).
+ */
+int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number,
+                     const struct pass_watch *watch);
 
 /* Takes a step of SGD with momentum. */
 void training_move(struct training *t, const float *mean, double rate);

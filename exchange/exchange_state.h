@@ -28,7 +28,7 @@ struct share {
 	uint64_t load; /* bytes that the owner receives and sends, where the plan counts them */
 };
 
-/* Consecutive slices that are exchanged together, with a vote of their own. Segments are in the order in
+/* Consecutive slices that are exchanged together. Segments are in the order in
  * which backward ends with them: the first one has the last slices. */
 struct segment {
 	size_t first, count;       /* its slices */
@@ -36,7 +36,9 @@ struct segment {
 	const struct share *share; /* [shares] */
 	struct outgoing *up;       /* [share]: the frames of this rank's learners */
 	struct outgoing *down;     /* the means of this rank's share */
-	uint8_t *kept;             /* its packers as they were before this step; NULL: of the last segment */
+	/* Ranks vote before they pack, by a swap of its own; else the vote comes with the frames. */
+	bool votes, nodes_vote; /* nodes_vote: of the exchange between nodes, if there is one */
+	uint8_t *kept; /* its packers as they were before this step; NULL: they never have to be restored */
 };
 
 struct crumb_exchange {

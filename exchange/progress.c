@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "exchange/step.h"
+#include "exchange/transport.h"
 #include "exchange/why.h"
 
 struct progress {
@@ -51,7 +52,12 @@ static void *progress_main(void *arg)
 			break;
 		p->busy = true;
 		pthread_mutex_unlock(&p->mutex);
+		struct crumb_exchange_net *net = p->step.x->net;
+		if (net)
+			net->patient = true;
 		const int error = crumb_step_segment(&p->step, p->next, p->error);
+		if (net)
+			net->patient = false;
 		pthread_mutex_lock(&p->mutex);
 		p->error = error;
 		p->next++;

@@ -5,7 +5,8 @@
 #include <string.h>
 #include "exchange/step.h"
 
-enum { MOST_SEGMENTS = 8 };
+/* Late layers have most parameters, early ones most of the computation: few segments hide as much as many. */
+enum { MOST_SEGMENTS = 4 };
 
 /* Writes each segment's first slice to first, which may be NULL. Returns how many segments there are. */
 static size_t cut(const struct crumb_slice *slice, size_t slices, size_t least, size_t *first)
@@ -61,12 +62,28 @@ static void keep(uint8_t *kept, crumb_packer *packer, size_t size) { memcpy(kept
 
 static void restore(uint8_t *kept, crumb_packer *packer, size_t size) { memcpy(packer, kept, size); }
 
+/* One segment votes, so that no packer need be copied; of several only those do whose codecs have to agree.
+ */
+static void choose_votes(struct crumb_exchange *x, struct segment *segment)
+{
+	segment->votes = segment->nodes_vote = x->segments == 1;
+	for (size_t s = segment->first; s < segment->first + segment->count; s++) {
+		segment->votes = segment->votes || crumb_agrees(&x->slice_state[s].codec);
+		segment->nodes_vote = segment->nodes_vote || crumb_agrees(crumb_exchange_codec(x, s));
+	}
+}
+
 bool crumb_segments_ready(struct crumb_exchange *x)
 {
-	for (size_t i = 0; i + 1 < x->segments; i++)
-		if (!(x->segment[i].kept =
-		              crumb_exchange_take(x, each_packer(x, &x->segment[i], NULL, NULL))))
+	for (size_t i = 0; i < x->segments; i++) {
+		struct segment *segment = &x->segment[i];
+		choose_votes(x, segment);
+		if (segment->votes && i + 1 == x->segments)
+			continue; /* after this vote no gradient is unknown */
+		segment->kept = crumb_exchange_take(x, each_packer(x, segment, NULL, NULL));
+		if (!segment->kept)
 			return false;
+	}
 	return true;
 }
 

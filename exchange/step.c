@@ -202,7 +202,8 @@ int crumb_step_segment(struct step *step, size_t i, int error)
 	error = x->failed ? x->failed : error;
 	error = error ? error : check(step);
 	crumb_step_lap(x, &stats->check_seconds);
-	error = vote(step, error);
+	if (step->segment->votes)
+		error = vote(step, error);
 	crumb_step_lap(x, &stats->swap_seconds);
 	if (!error)
 		crumb_segment_keep(x, step->segment);

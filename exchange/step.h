@@ -53,7 +53,8 @@ int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...
  * there is no memory. */
 bool crumb_segments_open(struct crumb_exchange *x, size_t least);
 
-/* Takes memory for copies of packers, which are set by now. Returns false if there is none. */
+/* Decides which segments vote, and takes memory for copies of packers; both are set by now. Returns false if
+ * there is none. */
 bool crumb_segments_ready(struct crumb_exchange *x);
 
 /* Keeps the packers of a segment that comes to packing, as a later one may find that the step is skipped. */

@@ -70,7 +70,7 @@ static void compute(const struct seat *seat, struct crumb_exchange *x, float **g
 {
 	const struct run *run = seat->run;
 	float *all = must(malloc(total * sizeof *all));
-	const bool begun = run->segment && !run->silent && seat->net->rank != run->whole;
+	const bool begun = run->segment && !run->silent;
 
 	for (size_t l = 0; l < own; l++) {
 		make_gradient(all, first + l, step);
@@ -104,7 +104,7 @@ static void take_steps(struct seat *seat, struct crumb_exchange *x)
 				grad[l][i] = NAN;
 		if (step == 1 && rank == run->sleeper)
 			break;
-		if (run->segment && !run->silent && rank != run->whole)
+		if (run->segment && !run->silent)
 			seat->error[step] = crumb_exchange_begin(x, (const float *const *)grad, run->share,
 			                                         seat->mean[step]);
 		if (step == 1 && rank == run->leaver) { /* with a segment under way */
@@ -158,8 +158,13 @@ static void *seat_main(void *arg)
 	                                             .team = team};
 
 	seat->opened = crumb_exchange_start(&x, &config, seat->why[0], sizeof seat->why[0]);
-	if (!seat->opened)
+	if (!seat->opened && run->whole != NONE) {
+		seat->error[0] = crumb_exchange_tell(x, NULL, 0, NULL);
+		snprintf(seat->why[0], sizeof seat->why[0], "%s", crumb_exchange_why(x));
+		crumb_exchange_close(x);
+	} else if (!seat->opened) {
 		take_steps(seat, x);
+	}
 	crumb_team_close(team);
 	return NULL;
 }
@@ -243,41 +248,42 @@ static void same_bits_in(struct run whole, const char *text)
 				         whole.plan->name, text, whole.ranks, whole.sick, step);
 			assert_int_equal(got[r].packed, skips ? 0 : expected[r].packed);
 			assert_int_equal(got[r].skipped, whole.sick != NOWHERE);
-			if (whole.ranks > 1 && whole.sick == NOWHERE)
-				assert_int_equal(got[r].messages, SEGMENTS * expected[r].messages);
+			if (whole.sick == NOWHERE && !whole.plan->between) {
+				const uint64_t most = SEGMENTS * expected[r].messages;
+				assert_in_range(got[r].messages, most - most / whole.plan->swaps, most);
+			}
 		}
 	assert_same_packers(&whole, &overlapped, text);
 	free_run(&whole, expected);
 	free_run(&overlapped, got);
 }
 
-static void same_bits_of(const struct plan *plan, const struct policy *policy, const struct policy *down,
-                         const char *text, bool defaults)
+static void same_bits_of(struct run run, const char *text)
 {
-	for (unsigned ranks = defaults ? 1 : 4; ranks <= RANKS; ranks++) {
-		struct run run = plain_run(plan, policy, ranks);
-		run.down = down;
-		same_bits_in(run, text);
-		run.share = ranks % 2 ? even_share : uneven_share;
-		run.sick = (long)total - 1;
-		same_bits_in(run, text);
-		run.sick = 0;
-		if (defaults)
-			same_bits_in(run, text);
-	}
+	same_bits_in(run, text);
+	run.share = run.ranks % 2 ? even_share : uneven_share;
+	run.sick = (long)total - 1; /* seen first, */
+	same_bits_in(run, text);
+	run.sick = 0; /* and last, with all the rest on its way */
+	same_bits_in(run, text);
 }
 
+/* Every plan with every codec at its defaults; a codec's other settings take turns with the plans. */
 static void same_bits_law(const struct policy *policy, const char *text, bool defaults)
 {
+	static size_t turn;
 	const struct plan *plan;
 
-	for (size_t i = 0; (plan = crumb_plan_list(i)); i++) {
-		if (!plan->mean)
-			continue;
-		same_bits_of(plan, policy, NULL, text, defaults);
-		if (defaults && plan->assign)
-			same_bits_of(plan, policy, policy, text, defaults);
-	}
+	for (size_t i = 0; (plan = crumb_plan_list(i)); i++)
+		for (unsigned ranks = defaults ? 1 : RANKS; ranks <= RANKS && plan->mean; ranks++) {
+			struct run run = plain_run(plan, policy, ranks);
+			run.down = ranks % 2 && plan->assign ? policy : NULL;
+			if (defaults)
+				same_bits_of(run, text);
+			run.sick = 0;
+			if (!defaults && turn++ % 5 == i)
+				same_bits_in(run, text);
+		}
 }
 
 static void means_and_packers_are_those_without(void **state)
@@ -342,7 +348,7 @@ static void *half_main(void *arg)
 	half->error = half->error ? half->error : crumb_exchange_begin(x, grads, even_share, mean);
 	if (!half->error) {
 		crumb_exchange_final(x, 0, slices[4].at);
-		while (swaps < 3 && crumb_seconds() < late)
+		while (swaps < 2 && crumb_seconds() < late)
 			;
 		half->seen = swaps;
 		half->error = crumb_exchange_step(x, grads, even_share, mean);
@@ -372,7 +378,7 @@ static void segments_go_out_early(void **state)
 	for (unsigned r = 0; r < 2; r++) {
 		pthread_join(thread[r], NULL);
 		assert_int_equal(half[r].error, 0);
-		assert_true(half[r].seen >= 3); /* vote, frames, and the end */
+		assert_true(half[r].seen >= 2); /* frames, and the end */
 	}
 	crumb_threads_close(net, 2);
 }
@@ -405,6 +411,7 @@ static void nobody_waits_in_vain(void **state)
 			}
 }
 
+/* A rank that divides a step otherwise is found when ranks first tell each other anything. */
 static void ranks_overlap_alike(void **state)
 {
 	const struct policy policy = parse_policy("raw");

@@ -207,9 +207,12 @@ static int apply(struct step *step)
 
 /* ---- between nodes -------------------------------------------------------------------------- */
 
-static int idle(struct crumb_exchange *x, int error)
+static int idle(const struct step *step, int error)
 {
-	for (unsigned i = 0; i < x->plan->between->swaps && x->net && !x->messages.dead; i++) {
+	struct crumb_exchange *x = step->x;
+	const unsigned swaps = x->plan->between->swaps - !step->segment->nodes_vote;
+
+	for (unsigned i = 0; i < swaps && x->net && !x->messages.dead; i++) {
 		x->messages.dead = crumb_group_idle(x->tiers->group);
 		if (x->messages.dead && error == CRUMB_ENONFINITE)
 			x->why[0] = 0; /* that would not have ended it */
@@ -251,7 +254,7 @@ static int swap_nodes(struct step *step, int error)
 		between_step.team = step->team;
 	}
 	if (!between || error == CRUMB_ENONFINITE) { /* all ranks have voted so */
-		const int dead = idle(x, error);
+		const int dead = idle(step, error);
 		crumb_step_lap(x, &x->stats.swap_seconds);
 		error = error ? error : dead;
 	} else {

@@ -216,12 +216,13 @@ static int advance(struct mpi *mpi, unsigned from)
 
 /* ---- the swap ------------------------------------------------------------------------------- */
 
-/* Waits a little: at first yields the CPU, then sleeps, so that ranks that compute get on. */
-static void rest(unsigned polls)
+/* Waits a little: at first yields the CPU, then sleeps, so that ranks that compute get on; a patient one
+ * sleeps at once, and longer. */
+static void rest(unsigned polls, bool patient)
 {
-	const struct timespec nap = {0, 20000};
+	const struct timespec nap = {0, patient ? 100000 : 20000};
 
-	if (polls < 200)
+	if (polls < 200 && !patient)
 		sched_yield();
 	else
 		nanosleep(&nap, NULL);
@@ -285,7 +286,7 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 			break;
 		if (net->timeout > 0 && crumb_seconds() > deadline)
 			error = time_out(mpi);
-		rest(polls);
+		rest(polls, net->patient);
 	}
 	for (unsigned r = 0; r < net->ranks && !error; r++)
 		in[r] = r == net->rank ? out[r] : (crumb_span){mpi->peer[r].data, mpi->peer[r].len};
@@ -313,7 +314,7 @@ static int mpi_send(struct crumb_exchange_net *net, unsigned to, crumb_span mess
 	for (unsigned polls = 0; !mpi->dead && !gone(&peer->alone); polls++) {
 		if (net->timeout > 0 && crumb_seconds() > deadline)
 			return die(mpi, CRUMB_EPEER, "a rank has answered a message that MPI holds back");
-		rest(polls);
+		rest(polls, false);
 	}
 	const int error = mpi->dead ? mpi->dead : reserve_sends(mpi, &peer->alone, most_parts(message));
 	return error ? error : send_message(mpi, &peer->alone, to, &peer->letter, message);
@@ -344,7 +345,7 @@ static int mpi_receive(struct crumb_exchange_net *net, const bool *expected, dou
 		*from = net->ranks;
 		if (error || crumb_seconds() > deadline)
 			break;
-		rest(polls);
+		rest(polls, false);
 	}
 	return error;
 }
@@ -377,7 +378,7 @@ static int await(MPI_Request *request, double timeout)
 		if (!done && timeout > 0 && crumb_seconds() > deadline)
 			return CRUMB_EPEER;
 		if (!done)
-			rest(polls);
+			rest(polls, false);
 	}
 	return 0;
 }
