@@ -40,6 +40,13 @@ static bool may_go(const struct progress *p)
 	return true;
 }
 
+/* The CPU is the callers' until they wait, too. */
+static void be_patient(struct crumb_exchange *x, bool patient)
+{
+	if (x->net)
+		x->net->patient = patient;
+}
+
 static void *progress_main(void *arg)
 {
 	struct progress *p = arg;
@@ -51,13 +58,9 @@ static void *progress_main(void *arg)
 		if (p->quit)
 			break;
 		p->busy = true;
+		be_patient(p->step.x, true);
 		pthread_mutex_unlock(&p->mutex);
-		struct crumb_exchange_net *net = p->step.x->net;
-		if (net)
-			net->patient = true;
 		const int error = crumb_step_segment(&p->step, p->next, p->error);
-		if (net)
-			net->patient = false;
 		pthread_mutex_lock(&p->mutex);
 		p->error = error;
 		p->next++;
@@ -151,6 +154,7 @@ int crumb_progress_finish(struct crumb_exchange *x, const float *const *grad, co
 
 	pthread_mutex_lock(&p->mutex);
 	p->taken = true;
+	be_patient(x, false);
 	while (p->busy)
 		pthread_cond_wait(&p->changed, &p->mutex);
 	p->begun = false;

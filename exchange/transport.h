@@ -4,6 +4,7 @@
 #ifndef TRANSPORT_H
 #define TRANSPORT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <crumb_exchange.h>
@@ -19,7 +20,7 @@ struct crumb_exchange_net {
 	/* in[] points into the senders' own memory: a step ends with an empty swap, so that nobody reads it
 	 * any more. */
 	bool shares_memory;
-	bool patient; /* the CPU has other work while a swap waits. The exchange changes it between swaps */
+	atomic_bool patient; /* the CPU has other work while a swap waits */
 	bool any_thread; /* threads may swap in turn; else one thread does, which has opened it */
 	/* Sends out[i] to rank i and receives in[i] from rank i, this rank included. Every rank calls it,
 	 * with empty messages if it has failed. in[] stays valid until the next swap; the bytes of out[] must

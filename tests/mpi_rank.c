@@ -7,7 +7,8 @@
  * conserved: with every such plan, the gradients of all learners are what was applied, and the residuals.
  *
  * fault KIND RANK STEP PLAN SPEC TIMEOUT: as same, for one plan and codec; at that step that rank is killed,
- * stopped or gets a NaN. async-N is async with a staleness of N.
+ * stopped or gets a NaN. async-N is async with a staleness of N, overlap-PLAN a plan with overlap, in which
+ * the rank is killed or stopped while segments are under way.
  *
  * Every rank also runs all learners by itself, without a transport, and compares: wrong bits are status 3, an
  * error of the exchange status 4.
@@ -40,6 +41,11 @@ struct fault {
 	unsigned rank, step;
 };
 
+static int signal_of(const struct fault *fault)
+{
+	return !strcmp(fault->kind, "kill") ? SIGKILL : !strcmp(fault->kind, "stop") ? SIGSTOP : 0;
+}
+
 static struct crumb_exchange_net *net;
 
 static void die(int status, const char *what, const char *plan, const char *spec, unsigned step)
@@ -69,13 +75,15 @@ static void make_gradient(float *grad, size_t learner, unsigned step)
 struct side {
 	struct crumb_exchange *x;
 	size_t first, own;
+	bool overlaps;
+	int strike; /* signal of its next step; 0: none */
 	float *grad[LEARNERS];
 	float mean[TOTAL], param[TOTAL];
 };
 
 static struct side *side_open(struct crumb_exchange_net *ranks, const struct plan *plan,
                               const struct policy *up, const struct policy *down, struct team *team,
-                              uint64_t staleness)
+                              uint64_t staleness, bool overlaps)
 {
 	struct side *side = calloc(1, sizeof *side);
 	char why[CRUMB_EXCHANGE_WHY_MAX];
@@ -85,6 +93,7 @@ static struct side *side_open(struct crumb_exchange_net *ranks, const struct pla
 	                                             .down = down,
 	                                             .plan = plan,
 	                                             .staleness = staleness,
+	                                             .segment = overlaps,
 	                                             .model = "mpi_rank",
 	                                             .learners = LEARNERS,
 	                                             .seed = 1,
@@ -93,6 +102,7 @@ static struct side *side_open(struct crumb_exchange_net *ranks, const struct pla
 
 	if (!side || crumb_exchange_start(&side->x, &config, why, sizeof why) < 0)
 		abort();
+	side->overlaps = overlaps;
 	crumb_exchange_learners(side->x, &side->first, &side->own);
 	for (size_t l = 0; l < side->own; l++)
 		if (!(side->grad[l] = malloc(TOTAL * sizeof(float))))
@@ -115,12 +125,21 @@ static int side_step(struct side *side, unsigned step, size_t sick)
 
 	for (size_t l = 0; l < LEARNERS; l++)
 		share[l] = 1.0f / LEARNERS;
+	int error = side->overlaps ? crumb_exchange_begin(side->x, (const float *const *)side->grad, share,
+	                                                  side->mean)
+	                           : 0;
+	if (error)
+		return error;
 	for (size_t l = 0; l < side->own; l++) {
 		make_gradient(side->grad[l], side->first + l, step);
 		if (side->first + l == sick)
 			side->grad[l][TOTAL / 2] = NAN;
+		for (size_t s = SLICES; s-- > 1 && side->overlaps;)
+			crumb_exchange_final(side->x, l, model[s].at);
 	}
-	const int error = crumb_exchange_step(side->x, (const float *const *)side->grad, share, side->mean);
+	if (side->strike)
+		raise(side->strike);
+	error = crumb_exchange_step(side->x, (const float *const *)side->grad, share, side->mean);
 	for (size_t i = 0; i < TOTAL && !error; i++)
 		side->param[i] -= 0.1f * side->mean[i];
 	return error;
@@ -137,12 +156,13 @@ static struct policy policy_of(const char *spec)
 	return policy;
 }
 
-static void run(const struct plan *plan, const char *spec, bool exact, const struct fault *fault)
+static void run(const struct plan *plan, const char *spec, bool exact, bool overlaps,
+                const struct fault *fault)
 {
 	const struct policy policy = policy_of(spec);
 	struct team *team = crumb_team_open(1 + net->rank % 3);
-	struct side *mine = side_open(net, plan, &policy, exact ? NULL : &policy, team, 0);
-	struct side *alone = side_open(NULL, plan, &policy, exact ? NULL : &policy, NULL, 0);
+	struct side *mine = side_open(net, plan, &policy, exact ? NULL : &policy, team, 0, overlaps);
+	struct side *alone = side_open(NULL, plan, &policy, exact ? NULL : &policy, NULL, 0, false);
 
 	for (unsigned step = 0; step < (fault ? STEPS_OF_FAULT : STEPS); step++) {
 		const bool now = fault && fault->step == step;
@@ -150,11 +170,10 @@ static void run(const struct plan *plan, const char *spec, bool exact, const str
 		const size_t sick = now && !strcmp(fault->kind, "nan")
 		                            ? (size_t)fault->rank * LEARNERS / net->ranks
 		                            : LEARNERS;
-		if (now && fault->rank == net->rank && !strcmp(fault->kind, "kill"))
-			raise(SIGKILL);
-		if (now && fault->rank == net->rank && !strcmp(fault->kind, "stop"))
-			raise(SIGSTOP);
+		if (now && fault->rank == net->rank)
+			mine->strike = signal_of(fault);
 		const int expected = side_step(alone, step, sick), error = side_step(mine, step, sick);
+		mine->strike = 0;
 		if (error != expected)
 			die(FAILED, crumb_exchange_why(mine->x), plan->name, spec, step);
 		if (memcmp(mine->param, alone->param, sizeof mine->param) != 0)
@@ -177,9 +196,7 @@ static void strike(struct serving *s, unsigned step)
 {
 	if (!s->fault || s->fault->rank != net->rank || step < s->fault->step)
 		return;
-	const int signal = !strcmp(s->fault->kind, "kill")   ? SIGKILL
-	                   : !strcmp(s->fault->kind, "stop") ? SIGSTOP
-	                                                     : 0;
+	const int signal = signal_of(s->fault);
 	if (!signal)
 		s->mine->grad[0][TOTAL / 2] = NAN;
 	s->fault = NULL;
@@ -244,11 +261,11 @@ static void run_async(uint64_t bound, const char *spec, bool exact, const struct
 {
 	const struct policy policy = policy_of(spec);
 	struct side *mine =
-	        side_open(net, crumb_plan_find("async"), &policy, exact ? NULL : &policy, NULL, bound);
+	        side_open(net, crumb_plan_find("async"), &policy, exact ? NULL : &policy, NULL, bound, false);
 	const bool sick = fault && !strcmp(fault->kind, "nan");
-	struct side *alone = bound == 0 && exact && !sick
-	                             ? side_open(NULL, crumb_plan_find("server"), &policy, NULL, NULL, 0)
-	                             : NULL;
+	struct side *alone = bound == 0 && exact && !sick ? side_open(NULL, crumb_plan_find("server"),
+	                                                              &policy, NULL, NULL, 0, false)
+	                                                  : NULL;
 	static const float share[LEARNERS] = {0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f, 0.125f};
 	struct serving s = {.mine = mine, .fault = fault};
 	const struct async_epoch epoch = {.parts = (fault ? STEPS_OF_FAULT : STEPS) * LEARNERS,
@@ -285,11 +302,11 @@ static void same(void)
 	}
 	for (size_t p = 0; (plan = crumb_plan_list(p)) && !plan->between; p++) {
 		for (size_t i = 0; (codec = crumb_list(i)); i++) {
-			run(plan, codec->name, false, NULL);
+			run(plan, codec->name, false, i % 2, NULL);
 			if (plan->assign)
-				run(plan, codec->name, true, NULL);
+				run(plan, codec->name, true, false, NULL);
 		}
-		run(plan, "terngrad:shared=1", true, NULL);
+		run(plan, "terngrad:shared=1", true, true, NULL);
 	}
 }
 
@@ -319,7 +336,7 @@ static void conserved(void)
 	const struct plan *plan;
 
 	for (size_t p = 0; (plan = crumb_plan_list(p)) && !plan->between; p++) {
-		struct side *side = side_open(net, plan, &policy, &policy, NULL, 0);
+		struct side *side = side_open(net, plan, &policy, &policy, NULL, 0, false);
 		double *mine = calloc((side->own + 1) * TOTAL, sizeof *mine);
 		double *all = calloc((size_t)LEARNERS * TOTAL, sizeof *all);
 		if (!mine || !all)
@@ -349,6 +366,7 @@ static void conserved(void)
 
 int main(int argc, char **argv)
 {
+	const bool overlaps = argc == 8 && !strncmp(argv[5], "overlap-", 8);
 	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	if (!crumb_mpi_wanted() || crumb_mpi_open(&net, 60, why, sizeof why) < 0)
@@ -358,7 +376,7 @@ int main(int argc, char **argv)
 	else if (argc == 2 && !strcmp(argv[1], "conserved"))
 		conserved();
 	else if (argc == 8 && !strcmp(argv[1], "fault") &&
-	         (crumb_plan_find(argv[5]) || !strncmp(argv[5], "async-", 6))) {
+	         (crumb_plan_find(argv[5]) || !strncmp(argv[5], "async-", 6) || overlaps)) {
 		const struct fault fault = {argv[2], (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4])};
 		const bool bound = argv[5][5] == '-';
 		net->timeout = atof(argv[7]);
@@ -366,7 +384,8 @@ int main(int argc, char **argv)
 			run_async(bound ? strtoull(argv[5] + 6, NULL, 10) : UINT64_MAX, argv[6], bound,
 			          &fault);
 		else
-			run(crumb_plan_find(argv[5]), argv[6], false, &fault);
+			run(crumb_plan_find(argv[5] + (overlaps ? strlen("overlap-") : 0)), argv[6], false,
+			    overlaps, &fault);
 	} else {
 		return 2;
 	}

@@ -16,7 +16,7 @@ END
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum \
 	weight-decay decay-first clip-norm local-steps outer-lr outer-momentum average dropout schedule warmup seed \
-	codec flat compression-params plan down timeout threads log probe dump-gradients checkpoint every resume \
+	codec flat compression-params plan down overlap timeout threads log probe dump-gradients checkpoint every resume \
 	estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
@@ -151,6 +151,9 @@ holds "what a learner computes meanwhile" grep -qx -e '--batch 300 --compute [0-
 
 # ---- auto ----
 carets --codec 'auto|4 shard exact row' 'not understood' 20
+for option in "--plan async" "--local-steps 2" "--clip-norm 1" --flat "--codec auto"; do
+	refused 2 "--overlap takes no ${option%% [0-9]*}, " "$CRUMB_TRAIN" --overlap $option
+done
 refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto --plan shard
 refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto --down half
 refused 2 'takes no --checkpoint' "$CRUMB_TRAIN" --codec auto --checkpoint there
@@ -423,6 +426,11 @@ END
 check "the files" python3 read_dump.py
 check "without a dump" $small --log undumped
 holds "a dump changes nothing" test "$(python3 strip_seconds.py dumped)" = "$(python3 strip_seconds.py undumped)"
+overlapped="$small --codec adacomp --decay-first --weight-decay 0.01 --threads 3 --probe 9"
+check "one after the other" $overlapped --dump-gradients apart --log apart.log
+check "--overlap" $overlapped --dump-gradients together --log together.log --overlap
+holds "the same numbers" test "$(python3 strip_seconds.py apart.log)" = "$(python3 strip_seconds.py together.log)"
+holds "the same gradients" diff -r apart together
 check "a folder that is there" $small --epochs 1 --dump-gradients dump
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
 refused 1 'nowhere/dump: No such file' $small --dump-gradients nowhere/dump

@@ -220,7 +220,7 @@ static int advance(struct mpi *mpi, unsigned from)
  * sleeps at once, and longer. */
 static void rest(unsigned polls, bool patient)
 {
-	const struct timespec nap = {0, patient ? 100000 : 20000};
+	const struct timespec nap = {0, !patient ? 20000 : polls < 10 ? 100000 : 500000};
 
 	if (polls < 200 && !patient)
 		sched_yield();

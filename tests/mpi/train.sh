@@ -20,6 +20,10 @@ for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.
 			holds "$plan: $log of $n ranks as of one" cmp one many
 		done
 	done
+	case $plan in *local*) continue ;; esac
+	check "$plan, 3 ranks with overlap" ranks 3 "$CRUMB_TRAIN" $options --overlap
+	python3 "$SOURCE/tests/mpi/log_numbers.py" log >many
+	holds "$plan: overlap changes nothing" cmp one many
 done
 # ---- plan async: in lock step as plan server, and after a restart; otherwise all of the work, by ranks that agree ----
 options="--data digits:1000 --learners 4 --batch 100 --codec adacomp --log log"
@@ -77,6 +81,9 @@ for plan in tiers tiers-shard; do
 	losses log '' >many
 	losses log.3 '' >last
 	holds "$plan: the last rank's log is the first one's" cmp many last
+	check "$plan, overlap" ranks 4 "$CRUMB_TRAIN" $options --plan $plan --node-size 2 --overlap
+	losses log '' >last
+	holds "$plan: overlap changes nothing" cmp many last
 done
 ranks 4 "$CRUMB_TRAIN" $options --plan tiers --node-size 3 >stdout 2>stderr
 holds "no nodes of three" grep -q '4 ranks are no nodes of 3' stderr
