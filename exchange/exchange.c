@@ -288,9 +288,10 @@ void crumb_exchange_close(struct crumb_exchange *x)
 {
 	if (!x)
 		return;
-	if (crumb_progress_begun(x)) /* the others are told */
-		x->failed = x->failed ? x->failed : CRUMB_EPEER;
+	const bool begun = crumb_progress_begun(x);
 	crumb_progress_close(x->progress);
+	if (begun && !x->failed) /* the others are told */
+		x->failed = CRUMB_EPEER;
 	if (!crumb_hosted_close(x))
 		return;
 	crumb_exchange_close(x->former);
