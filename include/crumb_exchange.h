@@ -65,7 +65,8 @@ struct crumb_exchange_options {
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
 	double timeout;     /* seconds to wait for another rank; 0: for ever */
-	int overlap;        /* not 0: crumb_exchange_ready will be used */
+	int overlap;        /* not 0: for crumb_exchange_ready; a mean that is grad is then overwritten even
+	                       if a gradient is not finite */
 };
 
 struct crumb_exchange;
@@ -95,19 +96,18 @@ CRUMB_API int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb
  * call on if this rank alone had it (a frame damaged on its way here). */
 CRUMB_API int crumb_exchange_mean(struct crumb_exchange *exchange, const float *grad, float *mean);
 
-/* Begins with a mean whose gradient is still computed, as by backward, from its end to its beginning: says
- * that the elements first, first + 1, ... of grad are final. The exchange averages some slices at a time in a
- * thread of its own, the last ones first, as soon as they are final on every rank that has said so; ranks
- * need not say the same. It is called any number of times, with a smaller `first` each time, and
- * crumb_exchange_mean follows with the same grad and mean, which takes the rest and returns the same bits as
- * without. Until then mean, and what of grad is final, belong to the exchange, and no other function of it is
- * called. A mean that is grad is overwritten even if a gradient is not finite and the step is to be skipped.
+/* Begins with a mean whose gradient is still computed, from its end to its beginning, as by backward: says
+ * that the elements first, first + 1, ... of grad are final. The exchange averages some slices at a time, the
+ * last ones first, in a thread of its own, as soon as all ranks have said that they are final. It is called
+ * any number of times, with a smaller `first` each time. crumb_exchange_mean follows, with the same grad and
+ * mean; it takes the rest, and returns the bits that it would return without. Until then mean, and what of
+ * grad is final, belong to the exchange, and no other function of it is called.
  *
- * The thread waits for other ranks by polling, since MPI by itself does not go on with messages while a
- * program computes. A host that has begun MPI with MPI_THREAD_SERIALIZED makes no calls of MPI from here to
- * the end of crumb_exchange_mean, with MPI_THREAD_MULTIPLE it may; with less crumb_exchange_open fails.
- * Returns 0; CRUMB_EINVAL if the options had no overlap, CRUMB_EMEMORY if there is no thread, or the error
- * that has ended this exchange: crumb_exchange_mean then does all. */
+ * The thread polls, since MPI does not go on with messages while a program computes. A host that has begun
+ * MPI with MPI_THREAD_SERIALIZED makes no calls of MPI from here to the end of crumb_exchange_mean; with
+ * MPI_THREAD_MULTIPLE it may; with less crumb_exchange_open fails. Returns 0; CRUMB_EINVAL if the options had
+ * no overlap, or the mean was begun with another grad; CRUMB_EMEMORY if there is no thread; or the error that
+ * has ended this exchange. After an error crumb_exchange_mean does what is left. */
 CRUMB_API int crumb_exchange_ready(struct crumb_exchange *exchange, const float *grad, float *mean,
                                    size_t first);
 

@@ -93,6 +93,11 @@ static void errors(void)
 	require(!x && strlen(why) > 0);
 	require(open_on(&x, MPI_COMM_WORLD, "sign", rank == 2 ? "gather" : "shard", why) == CRUMB_EFRAME);
 	require(open_on(&x, MPI_COMM_NULL, "sign", "gather", why) == CRUMB_EINVAL);
+	const struct crumb_exchange_slice slice = {N, 0, "fc"};
+	const struct crumb_exchange_options overlap = {.overlap = 1};
+	require(crumb_exchange_open_mpi(&x, MPI_COMM_WORLD, &slice, 1, &overlap, why, sizeof why) ==
+	        CRUMB_EINVAL);
+	require(strstr(why, "MPI_THREAD_SERIALIZED"));
 	require(open_on(&x, MPI_COMM_WORLD, "twobit", "server", why) == 0);
 	for (int step = 0; step < 3; step++) {
 		fill(step);
