@@ -4,12 +4,13 @@
  *
  * A setting is "PLAN UP", codecs as crumb-train takes them; the mean comes down without loss. Each rank is a
  * learner with a batch of 32 drawn images, and computes with one thread. Each step is taken twice, in turns
- * first without and first with overlap, and ends the run if the means differ in a bit. The first WARM steps are
- * not counted. MBIT and DELAY_US are for the record.
+ * first without and first with overlap, and ends the run if the means differ in a bit. The first WARM steps
+ * are not counted. MBIT and DELAY_US are for the record.
  *
  * Columns: model, its parameters, ranks, MBIT, delay in ms, plan, codec, steps; medians over the steps of the
- * maximum over the ranks, without and with: seconds of a step, from samples to the mean, and of its part after
- * the gradient; and by how much of the latter, without, the step is shorter with: the share that is hidden.
+ * maximum over the ranks, without and with: seconds of a step, from samples to the mean, and of its part
+ * after the gradient; and by how much of the latter, without, the step is shorter with: the share that is
+ * hidden.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/ring.h"
@@ -91,7 +92,7 @@ static struct crumb_slice *open_ways(struct bench *b, const char *plan_name, con
 	config.policy = &up;
 	for (int w = 0; w < WAYS; w++) {
 		way[w].overlaps = w > 0;
-		config.segment = way[w].overlaps ? CRUMB_SEGMENT : 0;
+		config.overlap = way[w].overlaps;
 		way[w].mean = calloc(net->parameters, sizeof *way[w].mean);
 		if (!way[w].mean)
 			die(b, "out of memory");

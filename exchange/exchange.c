@@ -206,11 +206,11 @@ static void *zeros(struct crumb_exchange *x, size_t count, size_t size)
 	return memory ? memset(memory, 0, count * size) : NULL;
 }
 
-static bool allocate(struct crumb_exchange *x, size_t least)
+static bool allocate(struct crumb_exchange *x, size_t segment)
 {
 	const size_t n = x->slices;
 
-	return crumb_segments_open(x, least) && (x->slice_state = zeros(x, n, sizeof *x->slice_state)) &&
+	return crumb_segments_open(x, segment) && (x->slice_state = zeros(x, n, sizeof *x->slice_state)) &&
 	       (x->longest = zeros(x, n, sizeof *x->longest)) && (x->order = zeros(x, n, sizeof *x->order)) &&
 	       (x->share = zeros(x, x->segments * x->shares, sizeof *x->share)) &&
 	       (x->up = zeros(x, x->own * n, sizeof *x->up)) &&
@@ -232,10 +232,10 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 	int error = check_config(config, why, cap);
 	if (error)
 		return error;
-	if (config->segment && config->plan && !config->plan->mean)
+	if (config->overlap && config->plan && !config->plan->mean)
 		return refuse(why, cap, CRUMB_EINVAL, "plan %s has no step that could overlap",
 		              config->plan->name);
-	if (config->segment && config->net && !config->net->any_thread)
+	if (config->overlap && config->net && !config->net->any_thread)
 		return refuse(why, cap, CRUMB_EINVAL,
 		              "overlap wants MPI begun with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
 	struct crumb_exchange *x = calloc(1, sizeof *x);
@@ -247,7 +247,7 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 	x->rank = x->net ? x->net->rank : 0;
 	x->ranks = x->net ? x->net->ranks : 1;
 	x->learners = config->learners;
-	x->overlaps = config->segment > 0;
+	x->overlaps = config->overlap;
 	x->servers = x->plan->serves && x->ranks > 1;
 	x->first = rank_first(x, x->rank);
 	x->own = rank_first(x, x->rank + 1) - x->first;

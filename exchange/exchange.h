@@ -10,6 +10,7 @@
 #ifndef EXCHANGE_H
 #define EXCHANGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <crumb_exchange.h>
@@ -39,10 +40,6 @@ struct crumb_slice {
 	enum crumb_kind kind;
 };
 
-/* A segment of 64 KiB of f32 takes longer on a network of 1 Gbit/s than the vote and the heads that it has of
- * its own. */
-enum { CRUMB_SEGMENT = 16384 };
-
 struct crumb_exchange_config {
 	const struct crumb_slice *slices; /* not copied; in order, without gaps, the first at 0 */
 	size_t slice_count;
@@ -56,10 +53,10 @@ struct crumb_exchange_config {
 	                     */
 	uint64_t staleness; /* with plan async: most pushes that a worker may be ahead of the slowest one when
 	                       it gets work; 0: lock step; UINT64_MAX: any number */
-	size_t segment;     /* elements that are exchanged together, at least, while gradients are still
-	                       computed (CRUMB_SEGMENT); 0: the gradient is exchanged as a whole */
-	size_t learners;    /* over all ranks; may be fewer than ranks */
-	uint64_t seed;      /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
+	bool overlap;   /* segments are exchanged while gradients are still computed (crumb_exchange_begin) */
+	size_t segment; /* with overlap, elements of a segment at least; 0: as many as suit the plan */
+	size_t learners;                /* over all ranks; may be fewer than ranks */
+	uint64_t seed;                  /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
 	struct crumb_exchange_net *net; /* not owned; NULL: this rank is alone */
 	struct team *team; /* not owned, and this rank's alone; NULL: the calling thread does all */
 };
@@ -103,7 +100,7 @@ int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *gra
  * follows, with the same arguments, takes the rest and returns as it would without crumb_exchange_begin; its
  * bits are the same, too. Meanwhile mean and what is final belong to the exchange, and no other function of
  * it is called. A mean that is one of grad is overwritten even if the step is skipped. Returns 0; or
- * CRUMB_EINVAL if the exchange was opened without a segment; CRUMB_EMEMORY; or the error that has ended the
+ * CRUMB_EINVAL if the exchange was opened without overlap; CRUMB_EMEMORY; or the error that has ended the
  * exchange. */
 int crumb_exchange_begin(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
                          float *mean);

@@ -24,7 +24,7 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 		return refuse(why, cap, CRUMB_EINVAL, "an exchange keeps its ranks, learners and gradient");
 	if (!x->plan->mean || (config->plan && !config->plan->mean))
 		return refuse(why, cap, CRUMB_EINVAL, "plan async cannot be changed to or from");
-	if (config->segment || x->overlaps)
+	if (config->overlap || x->overlaps)
 		return refuse(why, cap, CRUMB_EINVAL, "an exchange that overlaps cannot be changed");
 	if (x->learners < x->ranks && x->plan->assign && (x->tiers || !x->exact))
 		return refuse(why, cap, CRUMB_EINVAL,

@@ -3,10 +3,25 @@
  *
  * SPDX-License-Identifier: MIT */
 #include <string.h>
+#include "exchange/plan.h"
 #include "exchange/step.h"
+#include "exchange/tiers.h"
 
-/* Late layers have most parameters, early ones most of the computation: few segments hide as much as many. */
-enum { MOST_SEGMENTS = 4 };
+/* Late layers have most parameters, early ones most of the computation: few segments hide as much as many. 64
+ * KiB of f32 take longer on 1 Gbit/s than what each segment adds, its heads and a round trip. */
+enum { MOST_SEGMENTS = 4, LEAST = 16384 };
+
+/* Returns how many elements a segment should have at least. Owners that divide a segment are as fast as those
+ * that divide all if there is enough of it for each. */
+static size_t suitable(const struct crumb_exchange *x)
+{
+	const size_t owners = !x->plan->longest ? 1 : x->tiers ? x->tiers->nodes : x->ranks;
+	size_t longest = 0;
+
+	for (size_t s = 0; s < x->slices; s++)
+		longest = x->slice[s].n > longest ? x->slice[s].n : longest;
+	return owners > 1 && owners * longest > LEAST ? owners * longest : LEAST;
+}
 
 /* Writes each segment's first slice to first, which may be NULL. Returns how many segments there are. */
 static size_t cut(const struct crumb_slice *slice, size_t slices, size_t least, size_t *first)
@@ -26,8 +41,10 @@ static size_t cut(const struct crumb_slice *slice, size_t slices, size_t least, 
 	return segments;
 }
 
-bool crumb_segments_open(struct crumb_exchange *x, size_t least)
+bool crumb_segments_open(struct crumb_exchange *x, size_t segment)
 {
+	const size_t least = !x->overlaps ? 0 : segment ? segment : suitable(x);
+
 	x->segments = cut(x->slice, x->slices, least, NULL);
 	x->segment = crumb_exchange_take(x, x->segments * sizeof *x->segment);
 	size_t *first = crumb_exchange_take(x, x->segments * sizeof *first);

@@ -49,9 +49,9 @@ int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...
 
 /* ---- segment.c ---- */
 
-/* Divides the slices. least: elements that a segment has at least; 0: all slices are one. Returns false if
- * there is no memory. */
-bool crumb_segments_open(struct crumb_exchange *x, size_t least);
+/* Divides the slices into segments of at least so many elements; 0: of as many as suit the plan. Without
+ * overlap all are one. Returns false if there is no memory. */
+bool crumb_segments_open(struct crumb_exchange *x, size_t segment);
 
 /* Decides which segments vote, and takes memory for copies of packers; both are set by now. Returns false if
  * there is none. */

@@ -1,4 +1,4 @@
-/* A team of threads that runs many small tasks and waits for them: the only threads in crumb.
+/* A team of threads that runs many small tasks and waits for them.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef TEAM_H

@@ -22,8 +22,8 @@ struct run {
 	const struct policy *policy, *down;
 	const float *share;
 	unsigned ranks;
-	size_t segment; /* 0: no overlap */
-	long sick;      /* element of a learner's gradient that is a NaN in one step; NOWHERE */
+	bool overlap;
+	long sick; /* element of a learner's gradient that is a NaN in one step; NOWHERE */
 	unsigned whole, leaver, sleeper; /* ranks that do not overlap, or miss the second step; NONE */
 	bool silent;                     /* crumb_exchange_begin is not called */
 	/* by the ranks */
@@ -70,7 +70,7 @@ static void compute(const struct seat *seat, struct crumb_exchange *x, float **g
 {
 	const struct run *run = seat->run;
 	float *all = must(malloc(total * sizeof *all));
-	const bool begun = run->segment && !run->silent;
+	const bool begun = run->overlap && !run->silent;
 
 	for (size_t l = 0; l < own; l++) {
 		make_gradient(all, first + l, step);
@@ -104,7 +104,7 @@ static void take_steps(struct seat *seat, struct crumb_exchange *x)
 				grad[l][i] = NAN;
 		if (step == 1 && rank == run->sleeper)
 			break;
-		if (run->segment && !run->silent)
+		if (run->overlap && !run->silent)
 			seat->error[step] = crumb_exchange_begin(x, (const float *const *)grad, run->share,
 			                                         seat->mean[step]);
 		if (step == 1 && rank == run->leaver) { /* with a segment under way */
@@ -149,8 +149,8 @@ static void *seat_main(void *arg)
 	                                             .plan = run->plan,
 	                                             .policy = run->policy,
 	                                             .down = run->down,
-	                                             .segment =
-	                                                     seat->net->rank == run->whole ? 0 : run->segment,
+	                                             .overlap = run->overlap && seat->net->rank != run->whole,
+	                                             .segment = 1,
 	                                             .learners = LEARNERS,
 	                                             .node_size = run->ranks % 2 ? 1 : 2,
 	                                             .seed = CASE_SEED,
@@ -205,7 +205,7 @@ static struct run plain_run(const struct plan *plan, const struct policy *policy
 	                    .policy = policy,
 	                    .share = even_share,
 	                    .ranks = ranks,
-	                    .segment = 1,
+	                    .overlap = true,
 	                    .sick = NOWHERE,
 	                    .whole = NONE,
 	                    .leaver = NONE,
@@ -232,7 +232,7 @@ static void same_bits_in(struct run whole, const char *text)
 	struct run overlapped = whole;
 	struct seat expected[RANKS], got[RANKS];
 
-	whole.segment = 0;
+	whole.overlap = false;
 	run_ranks(&whole, expected);
 	run_ranks(&overlapped, got);
 	for (unsigned step = 0; step < STEPS; step++)
@@ -337,6 +337,7 @@ static void *half_main(void *arg)
 	const struct crumb_exchange_config config = {.slices = slices,
 	                                             .slice_count = SLICES,
 	                                             .policy = &policy,
+	                                             .overlap = true,
 	                                             .segment = 1,
 	                                             .learners = 2,
 	                                             .seed = CASE_SEED,
@@ -446,8 +447,12 @@ static int no_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_
 static void misuse_is_refused(void **state)
 {
 	struct crumb_exchange_net net = {.ranks = 1, .swap = no_swap};
-	struct crumb_exchange_config config = {
-	        .slices = slices, .slice_count = SLICES, .segment = 1, .learners = 1, .net = &net};
+	struct crumb_exchange_config config = {.slices = slices,
+	                                       .slice_count = SLICES,
+	                                       .overlap = true,
+	                                       .segment = 1,
+	                                       .learners = 1,
+	                                       .net = &net};
 	float *grad = must(calloc(total, sizeof *grad)), *mean = must(calloc(total, sizeof *mean));
 	const float *const grads[] = {grad}, *const others[] = {mean}, share = 1;
 	struct crumb_exchange *x;
@@ -462,7 +467,7 @@ static void misuse_is_refused(void **state)
 	config.plan = NULL;
 	assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), 0);
 	assert_int_equal(crumb_exchange_change(x, &config, why, sizeof why), CRUMB_EINVAL);
-	config.segment = 0;
+	config.overlap = false;
 	assert_int_equal(crumb_exchange_change(x, &config, why, sizeof why), CRUMB_EINVAL);
 	assert_int_equal(crumb_exchange_begin(x, grads, &share, mean), 0);
 	assert_int_equal(crumb_exchange_step(x, others, &share, mean), CRUMB_EINVAL);

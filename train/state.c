@@ -141,7 +141,7 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	        .node_size = (unsigned)o->node_size,
 	        .staleness = o->staleness,
 	        .model = t->run,
-	        .segment = o->overlap ? CRUMB_SEGMENT : 0,
+	        .overlap = o->overlap,
 	        .learners = o->learners,
 	        .seed = random_stream(o->seed, RANDOM_PACKERS, 0).counter,
 	        .net = s->ranks,
