@@ -288,8 +288,8 @@ void crumb_exchange_close(struct crumb_exchange *x)
 {
 	if (!x)
 		return;
-	const bool begun = crumb_progress_begun(x);
-	crumb_progress_close(x->progress);
+	const bool begun = crumb_overlap_begun(x);
+	crumb_overlap_close(x->overlap);
 	if (begun && !x->failed) /* the others are told */
 		x->failed = CRUMB_EPEER;
 	if (!crumb_hosted_close(x))

@@ -74,7 +74,7 @@ struct crumb_exchange {
 	struct block *blocks;          /* all memory of fixed size */
 	struct tiers *tiers;           /* in plans that know nodes, else NULL */
 	struct async *async;           /* in plan async, else NULL */
-	struct progress *progress;     /* once crumb_exchange_begin has been called, else NULL */
+	struct overlap *overlap;       /* once crumb_exchange_begin has been called, else NULL */
 	struct hosted *hosted;         /* what crumb_exchange_open has opened for it, else NULL */
 	struct crumb_exchange *former; /* before crumb_exchange_change, until a step succeeds; else NULL */
 	uint64_t step;

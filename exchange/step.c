@@ -234,8 +234,8 @@ int crumb_step_end(struct step *step, int error)
 
 int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, const float *weight, float *mean)
 {
-	if (crumb_progress_begun(x))
-		return crumb_progress_finish(x, grad, mean);
+	if (crumb_overlap_begun(x))
+		return crumb_overlap_finish(x, grad, mean);
 	struct step step = crumb_step_begin(x, grad, weight, mean);
 	double before = 0;
 

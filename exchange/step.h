@@ -47,7 +47,7 @@ void crumb_step_lap(struct crumb_exchange *x, double *seconds);
 /* Returns error. Writes a line to x->why, after step and rank, unless an earlier reason is there. */
 int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...);
 
-/* ---- segment.c ---- */
+/* ---- overlap/segment.c ---- */
 
 /* Divides the slices into segments of at least so many elements; 0: of as many as suit the plan. Without
  * overlap all are one. Returns false if there is no memory. */
@@ -63,16 +63,16 @@ void crumb_segment_keep(struct crumb_exchange *x, const struct segment *segment)
 /* Makes all packers what they were before this step, which had no frames then. */
 void crumb_segments_restore(struct crumb_exchange *x);
 
-/* ---- progress.c: segments on their way while others are still computed ---- */
+/* ---- overlap/overlap.c: segments on their way while others are still computed ---- */
 
 /* Returns true after crumb_exchange_begin, until the step has ended. */
-bool crumb_progress_begun(const struct crumb_exchange *x);
+bool crumb_overlap_begun(const struct crumb_exchange *x);
 
 /* Takes the rest of the step that has begun, and ends it. Returns as crumb_exchange_step. */
-int crumb_progress_finish(struct crumb_exchange *x, const float *const *grad, const float *mean);
+int crumb_overlap_finish(struct crumb_exchange *x, const float *const *grad, const float *mean);
 
 /* Waits for a segment under way, and takes no more of them. NULL is fine. */
-void crumb_progress_close(struct progress *progress);
+void crumb_overlap_close(struct overlap *overlap);
 
 /* ---- reconfigure.c: the step after a change ---- */
 

@@ -21,7 +21,7 @@ struct crumb_exchange_net {
 	 * any more. */
 	bool shares_memory;
 	atomic_bool patient; /* the CPU has other work while a swap waits */
-	bool any_thread; /* threads may swap in turn; else one thread does, which has opened it */
+	bool any_thread;     /* threads may swap in turn; else one thread does, which has opened it */
 	/* Sends out[i] to rank i and receives in[i] from rank i, this rank included. Every rank calls it,
 	 * with empty messages if it has failed. in[] stays valid until the next swap; the bytes of out[] must
 	 * not change until the next swap has returned. Returns 0; or a negative error, why says which, in[]

@@ -215,9 +215,9 @@ int crumb_exchange_ready(struct crumb_exchange *x, const float *grad, float *mea
 	struct hosted *hosted = x->hosted;
 	int error = 0;
 
-	if (crumb_progress_begun(x) && hosted->grad != grad)
+	if (crumb_overlap_begun(x) && hosted->grad != grad)
 		return CRUMB_EINVAL;
-	if (!crumb_progress_begun(x)) {
+	if (!crumb_overlap_begun(x)) {
 		hosted->grad = grad;
 		error = crumb_exchange_begin(x, &hosted->grad, hosted->weight, mean);
 	}

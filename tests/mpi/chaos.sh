@@ -14,8 +14,8 @@ BEGIN {
 		fault = pick("kill stop nan")
 		victim = int(rand() * ranks)
 		step = int(rand() * 50)
-		plan = pick("gather shard server tiers tiers-shard async-0 async-2 async overlap-gather overlap-shard " \
-			"overlap-tiers overlap-tiers-shard")
+		plan = pick("gather shard server tiers tiers-shard async-0 async-2 async " \
+			"overlap-gather overlap-shard overlap-tiers overlap-tiers-shard")
 		spec = pick("adacomp twobit:threshold=0.05 terngrad:shared=1 raw seide")
 		if (plan ~ /^async/)
 			sub(":shared=1", "", spec)

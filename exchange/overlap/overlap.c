@@ -12,7 +12,7 @@
 #include "exchange/transport.h"
 #include "exchange/why.h"
 
-struct progress {
+struct overlap {
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
@@ -27,7 +27,7 @@ struct progress {
 };
 
 /* Returns true if all learners' gradients of the next segment are final. */
-static bool may_go(const struct progress *p)
+static bool may_go(const struct overlap *p)
 {
 	const struct crumb_exchange *x = p->step.x;
 
@@ -47,9 +47,9 @@ static void be_patient(struct crumb_exchange *x, bool patient)
 		x->net->patient = patient;
 }
 
-static void *progress_main(void *arg)
+static void *overlap_main(void *arg)
 {
-	struct progress *p = arg;
+	struct overlap *p = arg;
 
 	pthread_mutex_lock(&p->mutex);
 	for (;;) {
@@ -71,9 +71,9 @@ static void *progress_main(void *arg)
 	return NULL;
 }
 
-static struct progress *open(struct crumb_exchange *x)
+static struct overlap *open(struct crumb_exchange *x)
 {
-	struct progress *p = calloc(1, sizeof *p);
+	struct overlap *p = calloc(1, sizeof *p);
 	sigset_t all, before;
 
 	if (!p || !(p->final = calloc(x->own + 1, sizeof *p->final))) {
@@ -85,7 +85,7 @@ static struct progress *open(struct crumb_exchange *x)
 	p->step.x = x;
 	sigfillset(&all); /* signals are the host's */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	const int error = pthread_create(&p->thread, NULL, progress_main, p);
+	const int error = pthread_create(&p->thread, NULL, overlap_main, p);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (!error)
 		return p;
@@ -96,7 +96,7 @@ static struct progress *open(struct crumb_exchange *x)
 	return NULL;
 }
 
-void crumb_progress_close(struct progress *p)
+void crumb_overlap_close(struct overlap *p)
 {
 	if (!p)
 		return;
@@ -117,9 +117,9 @@ int crumb_exchange_begin(struct crumb_exchange *x, const float *const *grad, con
 		return x->failed;
 	if (!x->overlaps)
 		return refuse(x->why, sizeof x->why, CRUMB_EINVAL, "the exchange was opened without overlap");
-	if (!x->progress && !(x->progress = open(x)))
+	if (!x->overlap && !(x->overlap = open(x)))
 		return refuse(x->why, sizeof x->why, CRUMB_EMEMORY, "no thread for the exchange");
-	struct progress *p = x->progress;
+	struct overlap *p = x->overlap;
 	pthread_mutex_lock(&p->mutex);
 	p->step = crumb_step_begin(x, grad, weight, mean);
 	p->step.team = NULL;
@@ -136,7 +136,7 @@ int crumb_exchange_begin(struct crumb_exchange *x, const float *const *grad, con
 
 void crumb_exchange_final(struct crumb_exchange *x, size_t l, size_t at)
 {
-	struct progress *p = x->progress;
+	struct overlap *p = x->overlap;
 
 	pthread_mutex_lock(&p->mutex);
 	if (at < p->final[l])
@@ -146,11 +146,11 @@ void crumb_exchange_final(struct crumb_exchange *x, size_t l, size_t at)
 	pthread_mutex_unlock(&p->mutex);
 }
 
-bool crumb_progress_begun(const struct crumb_exchange *x) { return x->progress && x->progress->begun; }
+bool crumb_overlap_begun(const struct crumb_exchange *x) { return x->overlap && x->overlap->begun; }
 
-int crumb_progress_finish(struct crumb_exchange *x, const float *const *grad, const float *mean)
+int crumb_overlap_finish(struct crumb_exchange *x, const float *const *grad, const float *mean)
 {
-	struct progress *p = x->progress;
+	struct overlap *p = x->overlap;
 
 	pthread_mutex_lock(&p->mutex);
 	p->taken = true;
