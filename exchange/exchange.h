@@ -93,7 +93,9 @@ int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *gra
                         float *mean);
 
 /* Gives some bytes of every learner to every rank: mine holds those of this rank's learners, all gets those
- * of all, in learner order. One swap. Returns 0, or an error that is final, as with crumb_exchange_step. */
+ * of all, in learner order. One swap; with plan async a message to the server and one back, and for learners
+ * whose rank has been given up all ranks get what stands in the server's all. Returns 0, or an error that is
+ * final, as with crumb_exchange_step. */
 int crumb_exchange_tell(struct crumb_exchange *exchange, const void *mine, size_t bytes, void *all);
 
 enum { CRUMB_STALENESS_BINS = 16 };

@@ -7,7 +7,7 @@
 #include "exchange/why.h"
 
 static const char magic[4] = {'C', 'R', 'M', 'X'};
-static const uint16_t format = 3;
+static const uint16_t format = 4;
 static const uint32_t crumb = CRUMB_VERSION_MAJOR << 16 | CRUMB_VERSION_MINOR << 8 | CRUMB_VERSION_PATCH;
 
 void crumb_message_head(struct message_head *head)
@@ -15,7 +15,13 @@ void crumb_message_head(struct message_head *head)
 	memcpy(head->magic, magic, sizeof magic);
 	head->format = format;
 	head->crumb = crumb;
-	head->zero = 0;
+	head->count = 0;
+}
+
+/* Returns the hash of what a head and its body say. */
+static uint64_t sum_of(const struct message_head *head, const uint8_t *data, size_t body)
+{
+	return crumb_message_hash(head->next ^ (uint64_t)head->count << 32, data, body);
 }
 
 void crumb_message_seal(const struct message_head *head, struct outgoing *message)
@@ -24,7 +30,7 @@ void crumb_message_seal(const struct message_head *head, struct outgoing *messag
 
 	if (head->error)
 		message->body = 0, message->len = sizeof sealed;
-	sealed.sum = crumb_message_hash(sealed.next, message->data + sizeof sealed, message->body);
+	sealed.sum = sum_of(&sealed, message->data + sizeof sealed, message->body);
 	memcpy(message->data, &sealed, sizeof sealed);
 }
 
@@ -49,7 +55,7 @@ int crumb_message_check(const struct message_head *mine, crumb_span message, uin
 	if (its.error)
 		return refuse(why, cap, its.error < 0 ? its.error : CRUMB_EFRAME, "step %llu: rank %u: %s",
 		              step, from, crumb_strerror(its.error));
-	if (its.step != mine->step || its.phase != mine->phase || its.rank != from || its.zero)
+	if (its.step != mine->step || its.phase != mine->phase || its.rank != from)
 		return refuse(
 		        why, cap, CRUMB_EFRAME,
 		        "step %llu: rank %u sent a message of step %llu, phase %u, to phase %u of rank %u",
@@ -82,7 +88,7 @@ const uint8_t *crumb_message_body(crumb_span message, size_t body)
 		return NULL;
 	memcpy(&its, message.data, sizeof its);
 	const uint8_t *data = (const uint8_t *)message.data + sizeof its;
-	return crumb_message_hash(its.next, data, body) == its.sum ? data : NULL;
+	return sum_of(&its, data, body) == its.sum ? data : NULL;
 }
 
 /* The finaliser of splitmix64. The odd constant makes zeros count. */
