@@ -77,7 +77,8 @@ static void move_by_mean(struct train *t, size_t at, size_t n, bool packed)
 
 static bool packed_with_momentum(const struct train *t, const struct crumb_slice *slice)
 {
-	crumb_codec codec = crumb_policy_choose(t->policy, slice->kind, slice->n);
+	const struct policy *policy = t->tuner ? crumb_tuner_policy(t->tuner) : t->policy;
+	crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
 	const float *momentum = crumb_policy_momentum(&codec);
 	return momentum && *momentum > 0;
 }
