@@ -559,7 +559,7 @@ static void the_others_go_on(void **state)
 
 	(void)state;
 	for (unsigned way = 0; way < 4; way++)
-		for (unsigned gone = 1; gone < MOST_RANKS; gone += way % 2 ? 1 : 2) {
+		for (unsigned gone = 1 + way / 2; gone < MOST_RANKS; gone += way % 2 ? 1 : MOST_RANKS) {
 			struct run run = plain_run(&policy, MOST_RANKS, way / 2 ? NO_BOUND : 1);
 			run.steps = TIMES;
 			run.down = way / 2 ? &down : NULL;
@@ -567,7 +567,7 @@ static void the_others_go_on(void **state)
 				run.leaver = gone;
 			else
 				run.silent = gone;
-			run.timeout = way % 2 ? 0 : 0.4;
+			run.timeout = way % 2 ? 0 : 0.8;
 			struct seat *seat = take_seats(&run);
 			assert_taken_over(seat, &run, gone);
 			leave_seats(seat, run.ranks);
@@ -580,12 +580,12 @@ static void one_that_wakes_up_is_refused(void **state)
 	struct run run = plain_run(&policy, MOST_RANKS, 2);
 
 	(void)state;
-	run.steps = TIMES;
-	run.timeout = 0.4;
+	run.steps = TIMES / 2;
+	run.timeout = 0.6;
 	run.napper = 2;
 	run.nap = 2 * run.timeout;
 	for (unsigned r = 1; r < run.ranks; r++)
-		run.delay[r] = run.timeout / 3;
+		run.delay[r] = run.timeout / 2;
 	struct seat *seat = take_seats(&run);
 	assert_taken_over(seat, &run, run.napper);
 	assert_int_equal(seat[run.napper].error, CRUMB_EPEER);
