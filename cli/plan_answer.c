@@ -192,7 +192,8 @@ bool answer_cluster(const struct request *r, const struct catalogue *catalogue, 
 		for (enum way plan = 0; plan < PLANS; plan++) {
 			if (r->plan[plan])
 				take(context, &answer[plan]);
-			if (plan != ASYNC && answer[plan].step < fastest->step && (plan < TIERS || r->ranks > 1))
+			if (plan != ASYNC && answer[plan].step < fastest->step &&
+			    (plan < TIERS || r->ranks > 1))
 				fastest = &answer[plan];
 		}
 		if (r->any_plan)

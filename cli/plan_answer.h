@@ -34,7 +34,8 @@ struct request {
  * part of it, is the time for as many batches as with the other plans. */
 struct answer {
 	const char *codec, *plan;
-	bool aside; /* nobody has asked: plan async, which is for a verdict only, as it changes the training */
+	bool aside; /* nobody has asked: plan async, which is for a verdict only, as it changes the training
+	             */
 	uint64_t nodes;
 	double link;
 	struct crumb_cost_frames up, down; /* down: of plans that have it */

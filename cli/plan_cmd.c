@@ -55,7 +55,8 @@ static const struct unit speeds[] = {{"img/s", 1}, {NULL, 0}};
 /* The answers of one cluster as they are printed. */
 struct printed {
 	const struct request *request;
-	struct answer plain, best, async; /* best: of all those that can be chosen by time; async: of that plan */
+	struct answer plain, best,
+	        async; /* best: of all those that can be chosen by time; async: of that plan */
 };
 
 static void print_answer(void *context, const struct answer *answer)
@@ -230,9 +231,10 @@ static int check_async(const struct request *r)
 			return command_usage(&plan_command, "plan async needs two ranks: one is the server");
 	for (size_t i = 0; i < r->ups; i++)
 		if (!answer_can_be_async(r, i))
-			return command_usage(&plan_command,
-			                     "plan async is not for %s, whose learners agree before they pack",
-			                     r->up_text[i]);
+			return command_usage(
+			        &plan_command,
+			        "plan async is not for %s, whose learners agree before they pack",
+			        r->up_text[i]);
 	return STATUS_OK;
 }
 

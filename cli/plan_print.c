@@ -64,7 +64,8 @@ static void print_text(const struct answer *a, int width)
 	       quantity_print(compute, a->cost.compute, plan_times),
 	       quantity_print(exchange, a->step - a->cost.compute, plan_times),
 	       quantity_print(step, a->step, plan_times), a->samples_per_second, a->speedup,
-	       crumb_cost_binding(&a->cost), !strcmp(a->plan, "all-reduce") ? "" : print_pays(pays, &a->pays));
+	       crumb_cost_binding(&a->cost),
+	       !strcmp(a->plan, "all-reduce") ? "" : print_pays(pays, &a->pays));
 }
 
 static void print_field(FILE *to, const char *name, double value)
@@ -126,7 +127,7 @@ void plan_print_verdict(const struct answer *best, const struct answer *async, c
 		printf("\nNo codec helps here: of a step with plain all-reduce, %.3g %% is compute.\n",
 		       100 * plain->cost.compute / plain->step);
 	if (faster)
-		printf("\n%s in plan async: %.3g times. It is no choice by time: its gradients are stale, which changes the\n"
-		       "training, and one rank computes none.\n",
+		printf("\n%s in plan async: %.3g times. It is no choice by time: its gradients are stale, "
+		       "which changes\nthe training.\n",
 		       async->codec, async->speedup);
 }

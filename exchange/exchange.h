@@ -66,11 +66,11 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 
 /* Takes another policy, plan, way down or table of slices of the same gradient from the next step on; ranks
  * and learners stay. All ranks change before the same step. Nothing is lost: residuals are added to the
- * gradients of the next step that is not skipped, with what momentum owes (those of a mean, or of a node, to its rank's first
- * learner's, times the node's weight and divided by that learner's, which must not be 0). Returns 0; or an
- * error with a line in why, and the exchange is unchanged: CRUMB_EINVAL if a rank without learners of its own
- * packs a mean with a codec that has a residual, or for a node. Packers, and what crumb_exchange_codec
- * returns, are new ones. */
+ * gradients of the next step that is not skipped, and so is what momentum owes (those of a mean, or of a
+ * node, to its rank's first learner's, times the node's weight and divided by that learner's, which must not
+ * be 0). Returns 0; or an error with a line in why, and the exchange is unchanged: CRUMB_EINVAL if a rank
+ * without learners of its own packs a mean with a codec that has a residual, or for a node. Packers, and what
+ * crumb_exchange_codec returns, are new ones. */
 int crumb_exchange_change(struct crumb_exchange *exchange, const struct crumb_exchange_config *config,
                           char *why, size_t cap);
 

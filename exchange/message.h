@@ -14,29 +14,29 @@ enum message_phase {
 	MESSAGE_UP = 2,
 	MESSAGE_DOWN = 3,
 	MESSAGE_TELL = 4,
-	MESSAGE_PUSH = 5, /* plan async: gradients for the server */
-	MESSAGE_PULL = 6, /* plan async: weights for a worker */
+	MESSAGE_PUSH = 5,   /* plan async: gradients for the server */
+	MESSAGE_PULL = 6,   /* plan async: weights for a worker */
 	MESSAGE_REFUSAL = 7 /* plan async: to a worker that was given up */
 };
 
 /* It travels as it lies here, little-endian, without gaps. magic, format and crumb keep their places in every
  * format. */
 struct message_head {
-	char magic[4];   /* "CRMX" */
-	uint16_t format; /* of the exchange's messages */
-	uint16_t phase;  /* enum message_phase */
-	uint32_t crumb;  /* major << 16 | minor << 8 | patch of the library */
-	uint32_t rank;   /* of the sender */
-	int32_t error;   /* 0, or why the sender cannot take part; then nothing follows */
-	uint32_t count; /* of MESSAGE_PULL: of the next work's parts; else 0 */
+	char magic[4];    /* "CRMX" */
+	uint16_t format;  /* of the exchange's messages */
+	uint16_t phase;   /* enum message_phase */
+	uint32_t crumb;   /* major << 16 | minor << 8 | patch of the library */
+	uint32_t rank;    /* of the sender */
+	int32_t error;    /* 0, or why the sender cannot take part; then nothing follows */
+	uint32_t count;   /* of MESSAGE_PULL: of the next work's parts; else 0 */
 	uint64_t step;    /* calls of crumb_exchange_step before this one */
 	uint64_t model;   /* the caller's */
 	uint64_t table;   /* hash of the slice table */
 	uint64_t setup;   /* hash of plan, codecs, learners and seed */
 	uint64_t weights; /* hash of the learners' weights */
-	uint64_t next;    /* of MESSAGE_PULL: the first of these parts; of MESSAGE_TELL in plan async, from the
-	                     server: how many ranks it has given up; else 0 */
-	uint64_t sum;     /* hash of count, next and the body */
+	uint64_t next; /* of MESSAGE_PULL: the first of these parts; of MESSAGE_TELL in plan async, from the
+	                  server: how many ranks it has given up; else 0 */
+	uint64_t sum;  /* hash of count, next and the body */
 };
 
 /* A message on its way out: a head, body bytes that the head's sum covers, and then, up to len, frames, which

@@ -61,8 +61,8 @@ static void add_residual(float *sum, const struct crumb_slice *slice, crumb_pack
 	const float momentum = velocity ? momentum_of(packer) : 0;
 
 	for (size_t i = 0; residual && i < slice->n; i++)
-		sum[slice->at + i] += weight * ((1 - momentum) * residual[i] +
-		                                (velocity ? momentum * velocity[i] : 0));
+		sum[slice->at + i] +=
+		        weight * ((1 - momentum) * residual[i] + (velocity ? momentum * velocity[i] : 0));
 }
 
 /* Returns the weight of a debtor of this rank: a node's is its learners'. */

@@ -44,8 +44,8 @@ struct crumb_exchange_net {
 	bool given_up;
 	char why[160];
 	/* Ends this rank's part, because it has failed elsewhere: the others' swaps, under way and to come,
-	 * fail with CRUMB_EPEER instead of waiting for it, and their why has this rank's, unless that is empty.
-	 * Not during a swap of this rank. */
+	 * fail with CRUMB_EPEER instead of waiting for it, and their why has this rank's, unless that is
+	 * empty. Not during a swap of this rank. */
 	void (*leave)(struct crumb_exchange_net *net);
 	/* Frees the transport; this rank swaps no more. Waits for nobody. Returns false if messages are still
 	 * on their way after a swap has failed: the bytes of out[] must then stay, and so does the transport.

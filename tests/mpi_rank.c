@@ -9,8 +9,8 @@
  * held: a rank that was held up itself past its deadline still gets all messages that were sent before.
  *
  * fault KIND RANK STEP PLAN SPEC TIMEOUT: as same, for one plan and codec; at that step that rank is killed,
- * stopped, gets a NaN, or sleeps (late) for a tenth longer than the timeout. async-N is async with a staleness
- * of N; the ranks that its server gives up are named.
+ * stopped, gets a NaN, or sleeps (late) for a tenth longer than the timeout. async-N is async with a
+ * staleness of N; the ranks that its server gives up are named.
  *
  * Every rank also runs all learners by itself, without a transport, and compares: wrong bits are status 3, an
  * error of the exchange status 4.

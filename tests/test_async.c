@@ -1,7 +1,7 @@
 /* Plan async over threads: in lock step it is plan server to the bit; no worker is further ahead than the
  * bound, and without one nobody waits; nothing that was pushed is lost; a worker's weights are the server's
- * but for what is owed; a rank that fails or is silent is named, or the others take over its work; and a worker
- * that waits for others knows that the server is alive.
+ * but for what is owed; a rank that fails or is silent is named, or the others take over its work; and a
+ * worker that waits for others knows that the server is alive.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -37,8 +37,8 @@ struct run {
 	unsigned napper;          /* a worker that is silent before its first push of the second epoch */
 	double nap;               /* for so many seconds */
 	atomic_uint taken[EPOCHS][TIMES * LEARNERS]; /* by part: how often it was pushed */
-	atomic_uint pushed[MOST_RANKS]; /* by rank: pushes that it has begun in this epoch */
-	atomic_uint parts;              /* that workers other than the first have pushed in this epoch */
+	atomic_uint pushed[MOST_RANKS];              /* by rank: pushes that it has begun in this epoch */
+	atomic_uint parts; /* that workers other than the first have pushed in this epoch */
 };
 
 struct seat {
@@ -530,7 +530,8 @@ static void a_silent_rank_is_named(void **state)
 			for (unsigned r = 0; r < run.ranks; r++) {
 				assert_int_equal(seat[r].error, r == run.silent ? 0 : CRUMB_EPEER);
 				if (r != run.silent && !strstr(seat[r].why, named))
-					fail_msg("rank %u: \"%s\" does not say \"%s\"", r, seat[r].why, named);
+					fail_msg("rank %u: \"%s\" does not say \"%s\"", r, seat[r].why,
+					         named);
 			}
 			leave_seats(seat, run.ranks);
 		}

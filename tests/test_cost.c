@@ -201,7 +201,7 @@ static void a_step_is_the_sum_of_its_terms(void **state)
 	CLOSE(crumb_cost_total(&single), 0.2 + 3 * 2e6 / 1e10);
 }
 
-/* What a worker waits for is in the term of what it waits for. */
+/* A wait is in the term of what is waited for. */
 static void a_step_of_plan_async_is_its_longest_load(void **state)
 {
 	static const char *const binds[] = {"compute", "wire", "codec"};

@@ -260,7 +260,8 @@ static void a_warm_up_goes_on(void **state)
 		for (size_t l = 0; l < heirs; l++)
 			assert_int_equal(crumb_packer_step(to->held.packer[l * to->train.slices]), STEPS);
 		const double before = sum_of_velocities(from), after = sum_of_velocities(to);
-		assert_true(after > 0 && (heirs % 4 ? after <= before : fabs(after - before) < 1e-5 * before));
+		assert_true(after > 0 &&
+		            (heirs % 4 ? after <= before : fabs(after - before) < 1e-5 * before));
 		side_close(from);
 		side_close(to);
 	}

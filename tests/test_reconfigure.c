@@ -175,8 +175,8 @@ static void nothing_is_lost(void **state)
 	}
 }
 
-/* With momentum m weights will still move by what is owed, and by m / (1 - m) of the velocity. After a change the
- * optimizer has the momentum: it moves them by 1 / (1 - m) of a gradient. */
+/* With momentum m weights will still move by what is owed, and by m / (1 - m) of the velocity. After a change
+ * the optimizer has the momentum: it moves them by 1 / (1 - m) of a gradient. */
 static void momentum_goes_on(void **state)
 {
 	const double m = 0.75;
@@ -354,10 +354,9 @@ static void a_script_is_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(nothing_is_lost),      cmocka_unit_test(momentum_goes_on),
-	        cmocka_unit_test(what_cannot_change_stays),
-	        cmocka_unit_test(scripts_are_read),     cmocka_unit_test(a_choice_is_repeated),
-	        cmocka_unit_test(a_script_is_followed),
+	        cmocka_unit_test(nothing_is_lost),          cmocka_unit_test(momentum_goes_on),
+	        cmocka_unit_test(what_cannot_change_stays), cmocka_unit_test(scripts_are_read),
+	        cmocka_unit_test(a_choice_is_repeated),     cmocka_unit_test(a_script_is_followed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

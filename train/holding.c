@@ -173,8 +173,8 @@ static void copy_packer(crumb_packer *to, const crumb_packer *from)
 	memcpy(to, from, crumb_packer_size(crumb_packer_codec(from), crumb_packer_count(from)));
 }
 
-/* Gives a fresh packer the steps that a former one has had, which a warm-up counts. It draws no random numbers,
- * for which it would need a seed of its own. */
+/* Gives a fresh packer the steps that a former one has had, which a warm-up counts. It draws no random
+ * numbers, for which it would need a seed of its own. */
 static void inherit_steps(crumb_packer *to, const crumb_packer *from, size_t n)
 {
 	const crumb_codec_info *info = crumb_codec_info_of(crumb_packer_codec(to));

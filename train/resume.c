@@ -140,7 +140,8 @@ static bool open_lost(struct holding *lost, const struct train *t, const struct 
 }
 
 /* Writes the files of ranks that have been given up, in their stead. */
-static int save_lost(const struct train *t, const struct holding *own, struct past past, char *why, size_t cap)
+static int save_lost(const struct train *t, const struct holding *own, struct past past, char *why,
+                     size_t cap)
 {
 	const struct crumb_exchange_net *ranks = t->setting->ranks;
 	int result = 0;

@@ -19,11 +19,11 @@ enum {
 /* One learner's part of an epoch's report, sent to all ranks; the first learner of a rank reports for the
  * rank. */
 struct told {
-	uint64_t told;     /* 1; 0: its rank has been given up (plans/async.h) */
-	double loss, owed; /* loss: sum over its steps; owed: squared norm of its residuals */
-	uint64_t steps;    /* that were not skipped */
-	uint64_t skipped;  /* with --local-steps or plan async: those that it left out by itself */
-	double test_loss;  /* sum over its part of the test set */
+	uint64_t told;           /* 1; 0: its rank has been given up (plans/async.h) */
+	double loss, owed;       /* loss: sum over its steps; owed: squared norm of its residuals */
+	uint64_t steps;          /* that were not skipped */
+	uint64_t skipped;        /* with --local-steps or plan async: those that it left out by itself */
+	double test_loss;        /* sum over its part of the test set */
 	uint64_t errors, tested; /* samples of it */
 	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
 	uint64_t down[CRUMB_KINDS]; /* with plan async */

@@ -3,11 +3,11 @@
  *
  * DOWN: a policy, or exact. PLAN: one of exchange/plan.h's, or all-reduce, which is MPI's own on f32. RATE:
  * bytes a second of a node's port, LATENCY: seconds from rank to rank, both for the closed form. TOGETHER:
- * ranks of a node, which share its port. COMPUTE: seconds for which each worker of plan async computes before a
- * push, at random within a half of it more or less, so that workers do not keep step; its step is the mean over
- * many, at the server. Rank 0 prints, in CSV: ranks, bytes up, bytes down, the busiest
- * owner's share, simulated seconds, predicted seconds. Gradients are the same everywhere, and so are means:
- * all ranks keep them in the same memory.
+ * ranks of a node, which share its port. COMPUTE: seconds for which each worker of plan async computes before
+ * a push, at random within a half of it more or less, so that workers do not keep step; its step is the mean
+ * over many, at the server. Rank 0 prints, in CSV: ranks, bytes up, bytes down, the busiest owner's share,
+ * simulated seconds, predicted seconds. Gradients are the same everywhere, and so are means: all ranks keep
+ * them in the same memory.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/simgrid/simulated.h"
@@ -250,9 +250,8 @@ int main(int argc, char **argv)
 		                                      .host_rate = INFINITY};
 		result.load.codec = 0; /* simulated ranks compute in no time */
 		const struct crumb_cost cost =
-		        plan && plan->serves
-		                ? crumb_cost_async_step(&cluster, result.async, atof(argv[8]), 0)
-		                : crumb_cost_step(&cluster, &result.load, 0, 0);
+		        plan && plan->serves ? crumb_cost_async_step(&cluster, result.async, atof(argv[8]), 0)
+		                             : crumb_cost_step(&cluster, &result.load, 0, 0);
 		printf("%u,%.0f,%.0f,%.5f,%.6f,%.6f\n", net->ranks, result.up, result.down, result.share,
 		       end - start, crumb_cost_total(&cost));
 	}

@@ -1,4 +1,4 @@
-/* What the files of plan async share: the server is in async_server.c, a worker in async_worker.c. They take
+/* The files of plan async share this: the server is in async_server.c, a worker in async_worker.c. They take
  * turns: a push, which says that the pull before it has been read, and a pull, which says so of the push. So
  * one buffer in each direction is enough, and over a transport that shares memory nobody reads what is being
  * written. A worker that has to wait for others gets empty messages meanwhile, so that it knows a server that
@@ -38,8 +38,8 @@ struct async {
 	/* on the server */
 	struct worker_seen *worker;
 	size_t workers;
-	float *weight;       /* [learner]: of the frames that are averaged */
-	struct buffer told;  /* to all workers; not freed */
+	float *weight;      /* [learner]: of the frames that are averaged */
+	struct buffer told; /* to all workers; not freed */
 	struct message_head refusal;
 	bool exact; /* pulls are */
 };

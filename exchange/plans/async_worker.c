@@ -43,8 +43,9 @@ static int hear_server(struct crumb_exchange *x, const struct message_head *mine
 	if (!refused(x))
 		return crumb_async_check(x, mine, 0);
 	x->net->given_up = true;
-	return crumb_async_lose(x, CRUMB_EPEER,
-	                        "rank 0 has given this rank up, which was silent for too long; the others go on");
+	return crumb_async_lose(
+	        x, CRUMB_EPEER,
+	        "rank 0 has given this rank up, which was silent for too long; the others go on");
 }
 
 /* ---- push ----------------------------------------------------------------------------------- */

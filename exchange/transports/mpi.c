@@ -50,9 +50,9 @@ struct mpi {
 	struct peer *peer; /* [rank] */
 	struct sends all;  /* of the last swap */
 	struct opening farewell;
-	unsigned *leader;  /* [rank]: of its machine */
-	unsigned turn;     /* the rank whose message is looked for first */
-	bool gone;         /* this rank has left */
+	unsigned *leader; /* [rank]: of its machine */
+	unsigned turn;    /* the rank whose message is looked for first */
+	bool gone;        /* this rank has left */
 	int dead;
 };
 

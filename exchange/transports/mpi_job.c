@@ -56,7 +56,8 @@ static void end_without(struct crumb_exchange_net *net)
 	if (net->rank > 0)
 		net->send(net, 0, (crumb_span){NULL, 0});
 	for (unsigned r = 0; r < net->ranks && expected; r++)
-		expected[r] = net->rank == 0 ? r > 0 : r == 0; /* rank 0 sends nothing: others wait for its end */
+		expected[r] =
+		        net->rank == 0 ? r > 0 : r == 0; /* rank 0 sends nothing: others wait for its end */
 	for (unsigned k = 0; k < net->losses && expected && net->rank == 0; k++)
 		expected[net->lost[k]] = false;
 	for (; left > 0 && expected && !net->receive(net, expected, INFINITY, &from, &message); left--)

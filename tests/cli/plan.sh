@@ -87,8 +87,8 @@ cp stdout rows
 holds "a line each: two sizes, all-reduce and fifteen ways" test "$(wc -l <rows)" = 32
 check "they agree" "$PYTHON" laws.py rows
 
-check "JSON of async" $plan --nodes 128 --link 100G --ranks 2 --gpus 2 --inside 100G -c raw -c twobit -c adacomp --plan async \
-	--json
+check "JSON of async" $plan --nodes 128 --link 100G --ranks 2 --gpus 2 --inside 100G -c raw -c twobit -c adacomp \
+	--plan async --json
 cp stdout rows
 holds "a line each: two links, two sizes, all-reduce and three codecs" test "$(wc -l <rows)" = 16
 check "they agree" "$PYTHON" laws.py rows

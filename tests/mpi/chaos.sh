@@ -1,5 +1,5 @@
-# Kills, stops or gives a NaN to a rank at a random step, or holds up the server of plan async, $CHAOS_RUNS times (20): no
-# job may hang, none may compute anything wrong (each rank compares its parameters after every step with those of one
+# Kills, stops or gives a NaN to a rank at a random step, or holds up the server of plan async, $CHAOS_RUNS times (20):
+# no job may hang, none may compute anything wrong (each rank compares its parameters after every step with those of one
 # process alone), and messages must be true. $CHAOS_SEED makes other runs. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/mpi/mpirun.sh"
 
