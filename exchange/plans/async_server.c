@@ -154,7 +154,7 @@ static int soothe(struct crumb_exchange *x)
 
 	for (size_t w = 0; w < a->workers && !error && x->net->timeout > 0; w++) {
 		struct worker_seen *worker = &a->worker[w];
-		if (!worker->here || worker->gone || now < worker->heard + x->net->timeout / 2)
+		if (!worker->here || worker->gone || now < worker->heard + x->net->timeout / 4)
 			continue;
 		worker->heard = now;
 		error = crumb_async_send(x, rank_of(x, w), (crumb_span){NULL, 0});
@@ -187,7 +187,7 @@ static double deadline_of(const struct crumb_exchange *x)
 		if (worker->gone)
 			continue;
 		if (worker->here)
-			deadline = fmin(deadline, worker->heard + x->net->timeout / 2);
+			deadline = fmin(deadline, worker->heard + x->net->timeout / 4);
 		else if (a->expected[rank_of(x, w)])
 			deadline = fmin(deadline, worker->since + x->net->timeout);
 	}
