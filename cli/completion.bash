@@ -41,8 +41,7 @@ _crumb() {
 		;;
 	-m | --model) names=$("${help[@]}" 2>/dev/null | _crumb_section Networks) ;;
 	--plan)
-		names="gather shard server tiers tiers-shard"
-		[[ $tool == *-train ]] && names+=" async"
+		names="gather shard server tiers tiers-shard async"
 		;;
 	*)
 		if [[ $whole == -* ]]; then

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-const char *const plan_names[PLANS] = {"gather", "shard", "server", "tiers", "tiers-shard"};
+const char *const plan_names[PLANS] = {"gather", "shard", "server", "tiers", "tiers-shard", "async"};
 
 /* Writes the busiest owner's share of the network in each plan on so many nodes of so many ranks. False: not
  * enough memory. */
@@ -19,7 +19,7 @@ static bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64
 		whole[i] = sizes->tensor[i].slice;
 	const size_t count = crumb_slices_cut(whole, sizes->count, longest, NULL);
 	struct crumb_slice *part = calloc(count + 1, sizeof *part);
-	share[GATHER] = share[TIERS] = 0;
+	share[GATHER] = share[TIERS] = share[ASYNC] = 0;
 	share[SERVER] = 1;
 	if (part) {
 		crumb_slices_cut(whole, sizes->count, longest, part);
@@ -93,6 +93,71 @@ static struct answer answer_plan(const struct request *r, const struct answer *p
 	return answer;
 }
 
+static bool agrees(const struct policy *policy)
+{
+	int kind = 0;
+	while (kind < CRUMB_KINDS && !crumb_agrees(&policy->codec[kind]))
+		kind++;
+	return kind < CRUMB_KINDS;
+}
+
+bool answer_can_be_async(const struct request *r, size_t codec)
+{
+	return !agrees(&r->up[codec]) && !(r->down_text && agrees(&r->down));
+}
+
+/* Multiplies each part of a cost. */
+static void stretch(struct crumb_cost *cost, double factor)
+{
+	cost->compute *= factor;
+	cost->codec *= factor;
+	cost->inside *= factor;
+	cost->latency *= factor;
+	cost->wire *= factor;
+}
+
+/* Narrows the rates at which a way is faster to those at which it would be with one of its loads, too. */
+static void narrow(struct crumb_rates *pays, const struct crumb_rates *with_load)
+{
+	pays->above = fmax(pays->above, with_load->above);
+	pays->below = fmin(pays->below, with_load->below);
+	if (pays->above >= pays->below)
+		*pays = (struct crumb_rates){0, 0};
+}
+
+static struct answer answer_async(const struct request *r, const struct answer *plain, const char *codec,
+                                  const struct crumb_cost_frames *up, const struct crumb_cost_frames *down)
+{
+	const unsigned together = (unsigned)r->ranks, ranks = (unsigned)plain->nodes * together;
+	const double factor = (double)ranks / (ranks - 1);
+	const struct crumb_cluster cluster = cluster_of(r, plain->nodes, plain->link);
+	struct answer answer = *plain;
+	struct crumb_load load[CRUMB_ASYNC_LOADS];
+	answer.codec = codec;
+	answer.plan = plan_names[ASYNC];
+	answer.up = *up;
+	answer.down = *down;
+	crumb_cost_async(load, ranks - 1, ranks - together, up, down);
+	answer.load = load[CRUMB_ASYNC_PORT];
+	answer.load.bytes *= factor;
+	answer.cost = crumb_cost_async_step(&cluster, load, r->compute, answer_dense_bytes(r));
+	stretch(&answer.cost, factor);
+	answer.step = crumb_cost_total(&answer.cost);
+	answer.samples_per_second = plain->samples_per_second * plain->step / answer.step;
+	answer.speedup = plain->step / answer.step;
+	answer.pays = (struct crumb_rates){0, INFINITY};
+	for (int k = 0; k < CRUMB_ASYNC_LOADS; k++) {
+		struct crumb_cost cost =
+		        crumb_cost_step(&cluster, &load[k], k == CRUMB_ASYNC_WORKER ? r->compute : 0,
+		                        k == CRUMB_ASYNC_WORKER ? answer_dense_bytes(r) : 0);
+		stretch(&cost, factor);
+		const struct crumb_rates with_load =
+		        crumb_cost_pays(&cost, factor * load[k].bytes, &plain->cost, plain->load.bytes);
+		narrow(&answer.pays, &with_load);
+	}
+	return answer;
+}
+
 /* Fills in the steps of the request's codec number i in each plan, on plain's cluster. */
 static void answer_codec(struct answer answer[PLANS], const struct request *r, size_t i,
                          const struct catalogue *catalogue, const struct answer *plain,
@@ -100,7 +165,11 @@ static void answer_codec(struct answer answer[PLANS], const struct request *r, s
 {
 	const struct crumb_cost_frames up = catalogue_weigh(catalogue, &r->up[i], &r->sizes);
 	const struct crumb_cost_frames raw = catalogue_weigh(catalogue, NULL, &r->sizes);
-	for (enum way plan = 0; plan < PLANS; plan++) {
+	const struct crumb_cost_frames pulled =
+	        r->down_text ? catalogue_weigh(catalogue, &r->down, &r->sizes) : raw;
+	if (plain->nodes * r->ranks > 1)
+		answer[ASYNC] = answer_async(r, plain, r->up_text[i], &up, &pulled);
+	for (enum way plan = 0; plan < ASYNC; plan++) {
 		const size_t packing = (size_t)(plan < TIERS ? plain->nodes * r->ranks : plain->nodes);
 		const struct crumb_cost_frames down =
 		        r->down_text ? catalogue_weigh(catalogue, &r->down, &r->sizes)
@@ -123,11 +192,16 @@ bool answer_cluster(const struct request *r, const struct catalogue *catalogue, 
 		for (enum way plan = 0; plan < PLANS; plan++) {
 			if (r->plan[plan])
 				take(context, &answer[plan]);
-			if (answer[plan].step < fastest->step && (plan < TIERS || r->ranks > 1))
+			if (plan != ASYNC && answer[plan].step < fastest->step &&
+			    (plan < TIERS || r->ranks > 1))
 				fastest = &answer[plan];
 		}
-		if (!r->any_plan)
-			take(context, fastest);
+		if (r->any_plan)
+			continue;
+		take(context, fastest);
+		answer[ASYNC].aside = true;
+		if (nodes * r->ranks > 1 && answer_can_be_async(r, i))
+			take(context, &answer[ASYNC]);
 	}
 	return true;
 }

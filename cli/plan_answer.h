@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-enum way { GATHER, SHARD, SERVER, TIERS, TIERS_SHARD, PLANS };
+enum way { GATHER, SHARD, SERVER, TIERS, TIERS_SHARD, ASYNC, PLANS };
 extern const char *const plan_names[PLANS];
 
 struct request {
@@ -30,9 +30,12 @@ struct request {
 	const char *page; /* NULL: none */
 };
 
-/* One way to exchange on one cluster. */
+/* One way to exchange on one cluster. Plan async has one worker less than there are ranks: its step, and each
+ * part of it, is the time for as many batches as with the other plans. */
 struct answer {
 	const char *codec, *plan;
+	bool aside; /* nobody has asked: plan async, which is for a verdict only, as it changes the training
+	             */
 	uint64_t nodes;
 	double link;
 	struct crumb_cost_frames up, down; /* down: of plans that have it */
@@ -45,8 +48,11 @@ struct answer {
 /* Returns the bytes of the uncompressed gradient. */
 double answer_dense_bytes(const struct request *request);
 
+/* Returns true if plan async has this codec of the request: its learners need not agree before they pack. */
+bool answer_can_be_async(const struct request *request, size_t codec);
+
 /* Calls take with every step on one cluster: with plain all-reduce, and with each codec in the plans that
- * were named, or in its fastest one. False: not enough memory. */
+ * were named, or in its fastest one but async, and aside in that. False: not enough memory. */
 typedef void answer_taker(void *context, const struct answer *answer);
 bool answer_cluster(const struct request *request, const struct catalogue *catalogue, uint64_t nodes,
                     double link, answer_taker *take, void *context);

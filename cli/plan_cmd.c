@@ -43,7 +43,7 @@ static const struct option_info options[] = {
         {'c', "codec", "SPEC", "codec or policy; may be repeated (every codec, at its defaults)"},
         {OPTION_DOWN, "down", "SPEC", "of the mean on its way back (exact: f32, or sums of agreed integers)"},
         {OPTION_PLAN, "plan", "NAME",
-         "gather, shard, server, tiers or tiers-shard; may be repeated (the fastest)"},
+         "gather, shard, server, tiers, tiers-shard or async; may be repeated (the fastest, never async)"},
         {OPTION_JSON, "json", NULL, "JSON Lines: one object a codec and plan"},
         {OPTION_REPORT, "report", "PAGE.html",
          "a page, too: a step's time over every link, and where codecs break even"},
@@ -55,17 +55,22 @@ static const struct unit speeds[] = {{"img/s", 1}, {NULL, 0}};
 /* The answers of one cluster as they are printed. */
 struct printed {
 	const struct request *request;
-	struct answer plain, best; /* best: of all those that can be chosen */
+	struct answer plain, best,
+	        async; /* best: of all those that can be chosen by time; async: of that plan */
 };
 
 static void print_answer(void *context, const struct answer *answer)
 {
 	struct printed *printed = context;
-	plan_print(printed->request, answer);
-	if (answer->plan[0] == 'a')
-		printed->plain = printed->best = *answer;
-	else if (answer->step < printed->best.step)
-		printed->best = *answer;
+	if (!answer->aside)
+		plan_print(printed->request, answer);
+	if (!strcmp(answer->plan, "all-reduce")) {
+		printed->plain = printed->best = printed->async = *answer;
+		return;
+	}
+	struct answer *best = !strcmp(answer->plan, plan_names[ASYNC]) ? &printed->async : &printed->best;
+	if (answer->step < best->step)
+		*best = *answer;
 }
 
 static int print_cluster(const struct request *r, const struct catalogue *catalogue, uint64_t nodes,
@@ -77,7 +82,7 @@ static int print_cluster(const struct request *r, const struct catalogue *catalo
 	if (!answer_cluster(r, catalogue, nodes, link, print_answer, &printed))
 		return program_fail("not enough memory");
 	if (!r->json)
-		plan_print_verdict(&printed.best, &printed.plain);
+		plan_print_verdict(&printed.best, &printed.async, &printed.plain);
 	return STATUS_OK;
 }
 
@@ -218,6 +223,21 @@ static int read_option(struct request *r, int id, const char *value)
 	}
 }
 
+/* Refuses what plan async cannot have. */
+static int check_async(const struct request *r)
+{
+	for (size_t n = 0; n < r->node_counts; n++)
+		if (r->nodes[n] * r->ranks < 2)
+			return command_usage(&plan_command, "plan async needs two ranks: one is the server");
+	for (size_t i = 0; i < r->ups; i++)
+		if (!answer_can_be_async(r, i))
+			return command_usage(
+			        &plan_command,
+			        "plan async is not for %s, whose learners agree before they pack",
+			        r->up_text[i]);
+	return STATUS_OK;
+}
+
 /* Refuses a request that lacks an option, and fills in the codecs if none is named. */
 static int complete(struct request *r)
 {
@@ -237,7 +257,7 @@ static int complete(struct request *r)
 			r->up_text[r->ups] = info->name;
 			crumb_policy_parse(&r->up[r->ups], info->name, NULL);
 		}
-	return STATUS_OK;
+	return r->plan[ASYNC] ? check_async(r) : STATUS_OK;
 }
 
 static int read_arguments(struct request *r, int argc, char **argv)

@@ -23,7 +23,8 @@ struct rows {
 static void write_row(void *context, const struct answer *answer)
 {
 	const struct rows *rows = context;
-	plan_print_json(rows->to, rows->request, answer, rows->swept);
+	if (!answer->aside)
+		plan_print_json(rows->to, rows->request, answer, rows->swept);
 }
 
 static bool write_asked(struct rows *rows, const struct catalogue *catalogue)

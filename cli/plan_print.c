@@ -64,7 +64,8 @@ static void print_text(const struct answer *a, int width)
 	       quantity_print(compute, a->cost.compute, plan_times),
 	       quantity_print(exchange, a->step - a->cost.compute, plan_times),
 	       quantity_print(step, a->step, plan_times), a->samples_per_second, a->speedup,
-	       crumb_cost_binding(&a->cost), a->plan[0] == 'a' ? "" : print_pays(pays, &a->pays));
+	       crumb_cost_binding(&a->cost),
+	       !strcmp(a->plan, "all-reduce") ? "" : print_pays(pays, &a->pays));
 }
 
 static void print_field(FILE *to, const char *name, double value)
@@ -115,13 +116,18 @@ void plan_print(const struct request *r, const struct answer *a)
 		print_text(a, width_of(r));
 }
 
-void plan_print_verdict(const struct answer *best, const struct answer *plain)
+void plan_print_verdict(const struct answer *best, const struct answer *async, const struct answer *plain)
 {
+	const bool faster = async->speedup >= 1.005 * best->speedup;
 	if (best->speedup >= 1.005)
 		printf("\n%s in plan %s: %.3g times the speed of plain all-reduce. This is time alone: not every "
 		       "codec\ntrains every network (doc/MEASUREMENTS.md).\n",
 		       best->codec, best->plan, best->speedup);
-	else
+	else if (!faster)
 		printf("\nNo codec helps here: of a step with plain all-reduce, %.3g %% is compute.\n",
 		       100 * plain->cost.compute / plain->step);
+	if (faster)
+		printf("\n%s in plan async: %.3g times. It is no choice by time: its gradients are stale, "
+		       "which changes\nthe training.\n",
+		       async->codec, async->speedup);
 }

@@ -20,7 +20,8 @@ void plan_print(const struct request *request, const struct answer *answer);
 /* Prints a JSON object. swept: of a link that nobody asked about, for a curve alone. */
 void plan_print_json(FILE *to, const struct request *request, const struct answer *answer, bool swept);
 
-/* Ends the table with the best answer, or with what keeps all codecs from helping. */
-void plan_print_verdict(const struct answer *best, const struct answer *plain);
+/* Ends the table with the best answer, or with what keeps all codecs from helping, and with plan async's best
+ * one if that is faster. */
+void plan_print_verdict(const struct answer *best, const struct answer *async, const struct answer *plain);
 
 #endif

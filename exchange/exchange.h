@@ -69,11 +69,11 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 
 /* Takes another policy, plan, way down or table of slices of the same gradient from the next step on; ranks
  * and learners stay. All ranks change before the same step. Nothing is lost: residuals are added to the
- * gradients of the next step that is not skipped (those of a mean, or of a node, to its rank's first
- * learner's, times the node's weight and divided by that learner's, which must not be 0). Returns 0; or an
- * error with a line in why, and the exchange is unchanged: CRUMB_EINVAL if a rank without learners of its own
- * packs a mean with a codec that has a residual, or for a node. Packers, and what crumb_exchange_codec
- * returns, are new ones. */
+ * gradients of the next step that is not skipped, and so is what momentum owes (those of a mean, or of a
+ * node, to its rank's first learner's, times the node's weight and divided by that learner's, which must not
+ * be 0). Returns 0; or an error with a line in why, and the exchange is unchanged: CRUMB_EINVAL if a rank
+ * without learners of its own packs a mean with a codec that has a residual, or for a node. Packers, and what
+ * crumb_exchange_codec returns, are new ones. */
 int crumb_exchange_change(struct crumb_exchange *exchange, const struct crumb_exchange_config *config,
                           char *why, size_t cap);
 
@@ -110,7 +110,9 @@ int crumb_exchange_begin(struct crumb_exchange *exchange, const float *const *gr
 void crumb_exchange_final(struct crumb_exchange *exchange, size_t l, size_t at);
 
 /* Gives some bytes of every learner to every rank: mine holds those of this rank's learners, all gets those
- * of all, in learner order. One swap. Returns 0, or an error that is final, as with crumb_exchange_step. */
+ * of all, in learner order. One swap; with plan async a message to the server and one back, and for learners
+ * whose rank has been given up all ranks get what stands in the server's all. Returns 0, or an error that is
+ * final, as with crumb_exchange_step. */
 int crumb_exchange_tell(struct crumb_exchange *exchange, const void *mine, size_t bytes, void *all);
 
 enum { CRUMB_STALENESS_BINS = 16 };

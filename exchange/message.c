@@ -7,7 +7,7 @@
 #include "exchange/why.h"
 
 static const char magic[4] = {'C', 'R', 'M', 'X'};
-static const uint16_t format = 3;
+static const uint16_t format = 4;
 static const uint32_t crumb = CRUMB_VERSION_MAJOR << 16 | CRUMB_VERSION_MINOR << 8 | CRUMB_VERSION_PATCH;
 
 void crumb_message_head(struct message_head *head)
@@ -17,13 +17,19 @@ void crumb_message_head(struct message_head *head)
 	head->crumb = crumb;
 }
 
+/* Returns the hash of what a head and its body say. */
+static uint64_t sum_of(const struct message_head *head, const uint8_t *data, size_t body)
+{
+	return crumb_message_hash(crumb_message_mix(head->next, head->count), data, body);
+}
+
 void crumb_message_seal(const struct message_head *head, struct outgoing *message)
 {
 	struct message_head sealed = *head;
 
 	if (head->error)
 		message->body = 0, message->len = sizeof sealed;
-	sealed.sum = crumb_message_hash(sealed.next, message->data + sizeof sealed, message->body);
+	sealed.sum = sum_of(&sealed, message->data + sizeof sealed, message->body);
 	memcpy(message->data, &sealed, sizeof sealed);
 }
 
@@ -83,7 +89,7 @@ const uint8_t *crumb_message_body(crumb_span message, size_t body)
 		return NULL;
 	memcpy(&its, message.data, sizeof its);
 	const uint8_t *data = (const uint8_t *)message.data + sizeof its;
-	return crumb_message_hash(its.next, data, body) == its.sum ? data : NULL;
+	return sum_of(&its, data, body) == its.sum ? data : NULL;
 }
 
 /* The finaliser of splitmix64. The odd constant makes zeros count. */

@@ -14,8 +14,9 @@ enum message_phase {
 	MESSAGE_UP = 2,
 	MESSAGE_DOWN = 3,
 	MESSAGE_TELL = 4,
-	MESSAGE_PUSH = 5, /* plan async: gradients for the server */
-	MESSAGE_PULL = 6  /* plan async: weights for a worker */
+	MESSAGE_PUSH = 5,   /* plan async: gradients for the server */
+	MESSAGE_PULL = 6,   /* plan async: weights for a worker */
+	MESSAGE_REFUSAL = 7 /* plan async: to a worker that was given up */
 };
 
 /* It travels as it lies here, little-endian, without gaps. magic, format and crumb keep their places in every
@@ -33,8 +34,10 @@ struct message_head {
 	uint64_t table;             /* hash of the slice table */
 	uint64_t setup;             /* hash of plan, codecs, learners and seed */
 	uint64_t weights;           /* hash of the learners' weights */
-	uint64_t next;              /* of MESSAGE_PULL: struct async_work's first; else 0 */
-	uint64_t sum;               /* hash of next and the body */
+	/* Of MESSAGE_PULL: the next work's first part, and how many parts it has. Of MESSAGE_TELL in plan
+	 * async, from the server: next is how many ranks it has given up. Else 0. */
+	uint64_t next, count;
+	uint64_t sum; /* hash of next, count and the body */
 };
 
 /* A message on its way out: a head, body bytes that the head's sum covers, and then, up to len, frames, which

@@ -29,6 +29,8 @@ struct plan {
 	unsigned swaps; /* of a step with its vote: the messages from a rank to each other rank */
 	/* Rank 0 of several is a server and has no learners. */
 	bool serves;
+	/* crumb_exchange_tell, with a server; NULL: by a swap. */
+	int (*tell)(struct crumb_exchange *x, const void *mine, size_t bytes, void *all);
 	/* Opens what the plan keeps in the exchange beside the rest, after that; NULL: nothing. Returns 0, or
 	 * an error and a line in why. */
 	int (*open)(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,

@@ -1,11 +1,12 @@
 /* Another policy, plan or table of slices for an exchange under way. The former exchange is kept for the next
- * step: the residuals of its packers are added to that step's gradients, and its messages may still be on
- * their way.
+ * step: the residuals of its packers, and their velocities, are added to that step's gradients, and its
+ * messages may still be on their way.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
 #include <string.h>
 #include "exchange/plan.h"
+#include "exchange/policy.h"
 #include "exchange/step.h"
 #include "exchange/why.h"
 
@@ -43,13 +44,27 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 	return 0;
 }
 
-/* Adds a packer's residual of one slice, times weight. */
+/* Returns the momentum of a packer that has a velocity. */
+static float momentum_of(const crumb_packer *packer)
+{
+	crumb_codec codec = *crumb_packer_codec(packer);
+
+	return *crumb_policy_momentum(&codec);
+}
+
+/* Adds a packer's residual of one slice, times weight. With momentum m the residual v is what weights shall
+ * move by, and m times the velocity u is what momentum adds to the next gradient; a gradient that meets
+ * momentum, of another packer or of the optimizer, moves them by 1 / (1 - m) times itself: m u + (1 - m) v
+ * moves them by v, and by what u would have. */
 static void add_residual(float *sum, const struct crumb_slice *slice, crumb_packer *packer, float weight)
 {
-	const float *residual = packer ? crumb_packer_residual(packer) : NULL;
+	const float *residual = packer ? crumb_packer_residual(packer) : NULL,
+	            *velocity = packer ? crumb_packer_velocity(packer) : NULL;
+	const float momentum = velocity ? momentum_of(packer) : 0;
 
 	for (size_t i = 0; residual && i < slice->n; i++)
-		sum[slice->at + i] += weight * residual[i];
+		sum[slice->at + i] +=
+		        weight * ((1 - momentum) * residual[i] + (velocity ? momentum * velocity[i] : 0));
 }
 
 /* Returns the weight of a debtor of this rank: a node's is its learners'. */

@@ -255,6 +255,8 @@ int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes
 	const size_t body = x->own * bytes;
 	int error = x->failed;
 
+	if (x->plan->tell && x->servers)
+		return x->plan->tell(x, mine, bytes, all);
 	if (!crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head) + body))
 		error = error ? error : CRUMB_EMEMORY;
 	else if (body)

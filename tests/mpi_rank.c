@@ -6,8 +6,11 @@
  *
  * conserved: with every such plan, the gradients of all learners are what was applied, and the residuals.
  *
+ * held: a rank that was held up itself past its deadline still gets all messages that were sent before.
+ *
  * fault KIND RANK STEP PLAN SPEC TIMEOUT: as same, for one plan and codec; at that step that rank is killed,
- * stopped or gets a NaN. async-N is async with a staleness of N, overlap-PLAN a plan with overlap, in which
+ * stopped, gets a NaN, or sleeps (late) for a tenth longer than the timeout. async-N is async with a
+ * staleness of N; the ranks that its server gives up are named. overlap-PLAN is a plan with overlap, in which
  * the rank is killed or stopped while segments are under way.
  *
  * Every rank also runs all learners by itself, without a transport, and compares: wrong bits are status 3, an
@@ -20,10 +23,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "exchange/exchange.h"
 #include "exchange/plan.h"
 #include "exchange/plans/async.h"
 #include "exchange/policy.h"
+#include "exchange/seconds.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
 
@@ -157,6 +162,13 @@ static struct policy policy_of(const char *spec)
 	return policy;
 }
 
+static void sleep_long(void)
+{
+	const double seconds = 1.1 * net->timeout;
+
+	nanosleep(&(struct timespec){(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))}, NULL);
+}
+
 static void run(const struct plan *plan, const char *spec, bool exact, bool overlaps,
                 const struct fault *fault)
 {
@@ -173,6 +185,8 @@ static void run(const struct plan *plan, const char *spec, bool exact, bool over
 		                            : LEARNERS;
 		if (now && fault->rank == net->rank)
 			mine->strike = signal_of(fault);
+		if (now && fault->rank == net->rank && !strcmp(fault->kind, "late"))
+			sleep_long();
 		const int expected = side_step(alone, step, sick), error = side_step(mine, step, sick);
 		mine->strike = 0;
 		if (error != expected)
@@ -197,11 +211,14 @@ static void strike(struct serving *s, unsigned step)
 {
 	if (!s->fault || s->fault->rank != net->rank || step < s->fault->step)
 		return;
-	const int signal = signal_of(s->fault);
-	if (!signal)
-		s->mine->grad[0][TOTAL / 2] = NAN;
+	const struct fault *fault = s->fault;
 	s->fault = NULL;
-	raise(signal);
+	if (!strcmp(fault->kind, "nan"))
+		s->mine->grad[0][TOTAL / 2] = NAN;
+	else if (!strcmp(fault->kind, "late"))
+		sleep_long();
+	else
+		raise(signal_of(fault));
 }
 
 static int move(void *arg, float share, uint64_t taken)
@@ -250,6 +267,7 @@ static void compare_weights(const struct serving *s, const char *spec)
 			memcpy(&bits, &s->param[i], sizeof bits);
 			mine[l] = crumb_exchange_seed(mine[l], bits, 0);
 		}
+		all[l] = mine[l]; /* for those that have been given up */
 	}
 	if (crumb_exchange_tell(s->mine->x, mine, sizeof *mine, all))
 		die(FAILED, crumb_exchange_why(s->mine->x), "async", spec, STEPS);
@@ -282,9 +300,11 @@ static void run_async(uint64_t bound, const char *spec, bool exact, const struct
 		work_off(&s, work, alone, spec);
 	else if (crumb_async_serve(mine->x))
 		die(FAILED, crumb_exchange_why(mine->x), "async", spec, STEPS);
-	if (!sick)
-		strike(&s, STEPS);
+	if (fault && !sick)
+		strike(&s, STEPS_OF_FAULT);
 	compare_weights(&s, spec);
+	for (unsigned k = 0; net->rank == 0 && k < net->losses; k++)
+		printf("rank %u is given up\n", net->lost[k]);
 	side_close(mine);
 	if (alone)
 		side_close(alone);
@@ -365,6 +385,36 @@ static void conserved(void)
 	}
 }
 
+static void held(void)
+{
+	enum { BYTES = 1 << 25 };
+	uint8_t *message = calloc(1, BYTES);
+	bool *expected = calloc(net->ranks, sizeof *expected);
+	unsigned from;
+	crumb_span in;
+
+	if (!message || !expected)
+		abort();
+	memset(expected + 1, net->rank == 0, net->ranks - 1);
+	net->timeout = 8;
+	if (net->rank > 0 && net->send(net, 0, (crumb_span){message, BYTES}))
+		abort();
+	if (net->rank == 0)
+		nanosleep(&(struct timespec){0, 500000000}, NULL);
+	for (unsigned r = 1; r < net->ranks && net->rank == 0; r++) {
+		if (net->receive(net, expected, crumb_seconds() - 0.1, &from, &in) || from == net->ranks)
+			die(WRONG, "a message that was sent in time", "async", "raw", 0);
+		expected[from] = false;
+	}
+	for (unsigned r = 1; r < net->ranks && net->rank == 0; r++)
+		net->send(net, r, (crumb_span){NULL, 0});
+	expected[0] = net->rank > 0;
+	if (net->rank > 0 && net->receive(net, expected, INFINITY, &from, &in))
+		abort();
+	free(message);
+	free(expected);
+}
+
 int main(int argc, char **argv)
 {
 	const bool overlaps = argc == 8 && !strncmp(argv[5], "overlap-", 8);
@@ -376,6 +426,8 @@ int main(int argc, char **argv)
 		same();
 	else if (argc == 2 && !strcmp(argv[1], "conserved"))
 		conserved();
+	else if (argc == 2 && !strcmp(argv[1], "held"))
+		held();
 	else if (argc == 8 && !strcmp(argv[1], "fault") &&
 	         (crumb_plan_find(argv[5]) || !strncmp(argv[5], "async-", 6) || overlaps)) {
 		const struct fault fault = {argv[2], (unsigned)atoi(argv[3]), (unsigned)atoi(argv[4])};

@@ -26,6 +26,10 @@ for way in raw,exact,all-reduce twobit,exact,gather raw,exact,tiers; do
 done
 check "a switch that never blocks, and machines that share a port" "$SOURCE/bench/simgrid/run" "$STATIC" "$@"
 within 5
+check "plan async, where workers that do not keep step bind, or the server" "$SOURCE/bench/simgrid/run" "$STATIC" \
+	star,neutral,lenet,twobit,twobit,async@0.05,8 star,neutral,lenet,twobit,twobit,async@0.001,8 \
+	star,neutral,lenet,twobit,exact,async@0.02,8 star,neutral,lenet,twobit,exact,async@0.2,64
+within 8
 check "two sites, which the closed form does not model" "$SOURCE/bench/simgrid/run" "$STATIC" \
 	sites,neutral,lenet,twobit,twobit,shard
 holds "are slower than it says" grep -q -e ',-[1-9][0-9.]*$' stdout

@@ -1,6 +1,7 @@
 /* Plan async over threads: in lock step it is plan server to the bit; no worker is further ahead than the
  * bound, and without one nobody waits; nothing that was pushed is lost; a worker's weights are the server's
- * but for what is owed; and a rank that fails or is silent is named.
+ * but for what is owed; a rank that fails or is silent is named, or the others take over its work; and a
+ * worker that waits for others knows that the server is alive.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -32,8 +33,12 @@ struct run {
 	unsigned leaver; /* a worker that leaves instead of that push */
 	unsigned silent; /* a rank that does nothing at all */
 	double timeout;
-	atomic_uint pushed[MOST_RANKS]; /* by rank: pushes that it has begun in this epoch */
-	atomic_uint parts;              /* that workers other than the first have pushed in this epoch */
+	double delay[MOST_RANKS]; /* by rank: seconds before every push */
+	unsigned napper;          /* a worker that is silent before its first push of the second epoch */
+	double nap;               /* for so many seconds */
+	atomic_uint taken[EPOCHS][TIMES * LEARNERS]; /* by part: how often it was pushed */
+	atomic_uint pushed[MOST_RANKS];              /* by rank: pushes that it has begun in this epoch */
+	atomic_uint parts; /* that workers other than the first have pushed in this epoch */
 };
 
 struct seat {
@@ -83,6 +88,12 @@ static void let_others_go(struct run *run, const struct seat *seat, unsigned own
 	nanosleep(&while_longer, NULL);
 }
 
+/* Returns true if the others have to go on without this rank. */
+static bool will_be_gone(const struct run *run, unsigned rank)
+{
+	return rank == run->leaver || rank == run->silent || rank == run->napper;
+}
+
 /* No worker is further ahead of another than the bound: a push has begun before the server knows of it. */
 static void check_lead(struct seat *seat, unsigned rank)
 {
@@ -91,7 +102,7 @@ static void check_lead(struct seat *seat, unsigned rank)
 
 	for (unsigned r = 1; r < run->ranks; r++) {
 		const uint64_t other = atomic_load(&run->pushed[r]);
-		if (own > other && own - other > run->bound)
+		if (own > other && own - other > run->bound && !will_be_gone(run, r))
 			snprintf(seat->wrong, sizeof seat->wrong,
 			         "rank %u gets work %u pushes ahead of rank %u", rank,
 			         (unsigned)(own - other), r);
@@ -118,6 +129,13 @@ static void check_pull(struct seat *seat, size_t pull)
 	}
 }
 
+static void pause_for(double seconds)
+{
+	const struct timespec time = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+
+	nanosleep(&time, NULL);
+}
+
 static void work_off(struct seat *seat, unsigned epoch, struct async_work work, size_t *pulls)
 {
 	struct run *run = seat->run;
@@ -127,10 +145,10 @@ static void work_off(struct seat *seat, unsigned epoch, struct async_work work, 
 	for (size_t k = 0; k < LEARNERS; k++)
 		grad[k] = must(malloc(total * sizeof(float)));
 	for (unsigned push = 0; work.count && !seat->error; push++) {
-		const size_t count = work.count;
+		const size_t first = work.first, count = work.count;
 		const bool later = epoch == 1 && push == 0, sick = rank == run->nan && later;
 		for (size_t k = 0; k < count; k++) {
-			const size_t part = work.first + k, learner = part % LEARNERS;
+			const size_t part = first + k, learner = part % LEARNERS;
 			make_gradient(grad[k], learner, (unsigned)(part / LEARNERS));
 			for (size_t i = 0; i < total && !sick; i++)
 				seat->pushed[i] += (double)run->share[learner] * (double)grad[k][i];
@@ -143,6 +161,7 @@ static void work_off(struct seat *seat, unsigned epoch, struct async_work work, 
 		}
 		if (run->waits && rank == 1)
 			let_others_go(run, seat, push);
+		pause_for(run->delay[rank] + (rank == run->napper && later ? run->nap : 0));
 		atomic_fetch_add(&run->pushed[rank], 1);
 		if (rank > 1)
 			atomic_fetch_add(&run->parts, (unsigned)count);
@@ -150,6 +169,8 @@ static void work_off(struct seat *seat, unsigned epoch, struct async_work work, 
 		if (sick && seat->error != CRUMB_ENONFINITE)
 			snprintf(seat->wrong, sizeof seat->wrong, "a NaN goes unnoticed");
 		seat->skipped += seat->error == CRUMB_ENONFINITE ? count : 0;
+		for (size_t k = 0; k < count && !seat->error; k++)
+			atomic_fetch_add(&run->taken[epoch][first + k], 1);
 		if (seat->error == CRUMB_ENONFINITE)
 			seat->error = 0;
 		++*pulls;
@@ -160,6 +181,23 @@ static void work_off(struct seat *seat, unsigned epoch, struct async_work work, 
 	}
 	for (size_t k = 0; k < LEARNERS; k++)
 		free(grad[k]);
+}
+
+/* All ranks are told what every learner tells, and what the server says for those who cannot. */
+static void tell(struct seat *seat)
+{
+	unsigned mine[LEARNERS], all[LEARNERS];
+	size_t first, own;
+
+	crumb_exchange_learners(seat->x, &first, &own);
+	for (unsigned l = 0; l < LEARNERS; l++) {
+		mine[l] = (unsigned)first + l;
+		all[l] = 100 + l;
+	}
+	seat->error = crumb_exchange_tell(seat->x, mine, sizeof *mine, all);
+	for (unsigned l = 0; l < LEARNERS && !seat->error; l++)
+		if (all[l] != l && (all[l] != 100 + l || !seat->net->losses))
+			snprintf(seat->wrong, sizeof seat->wrong, "learner %u has told %u", l, all[l]);
 }
 
 static void *seat_main(void *arg)
@@ -189,7 +227,9 @@ static void *seat_main(void *arg)
 		if (seat->error || (rank == run->leaver && e == 1))
 			break;
 		/* The swap ends the epoch on all ranks: nobody reads another's memory any more. */
-		seat->error = crumb_exchange_tell(seat->x, NULL, 0, NULL);
+		tell(seat);
+		if (seat->error)
+			break;
 		atomic_store(&run->pushed[rank], 0);
 		if (rank == 1)
 			atomic_store(&run->parts, 0);
@@ -271,7 +311,8 @@ static struct run plain_run(const struct policy *policy, unsigned ranks, uint64_
 	                    .steps = STEPS,
 	                    .nan = NONE,
 	                    .leaver = NONE,
-	                    .silent = NONE};
+	                    .silent = NONE,
+	                    .napper = NONE};
 }
 
 /* All ranks have the server's weights. */
@@ -457,20 +498,20 @@ static void a_worker_has_the_weights_but_for_what_is_owed(void **state)
 
 /* ---- faults --------------------------------------------------------------------------------- */
 
+/* In lock step nobody can go on. */
 static void one_that_leaves_is_missed_by_all(void **state)
 {
 	const struct policy policy = parse_policy("sign");
 
 	(void)state;
-	for (size_t b = 0; b < 2; b++)
-		for (unsigned leaver = 1; leaver < MOST_RANKS; leaver++) {
-			struct run run = plain_run(&policy, MOST_RANKS, b ? NO_BOUND : 0);
-			run.leaver = leaver;
-			struct seat *seat = take_seats(&run);
-			for (unsigned r = 0; r < run.ranks; r++)
-				assert_int_equal(seat[r].error, r == leaver ? 0 : CRUMB_EPEER);
-			leave_seats(seat, run.ranks);
-		}
+	for (unsigned leaver = 1; leaver < MOST_RANKS; leaver++) {
+		struct run run = plain_run(&policy, MOST_RANKS, 0);
+		run.leaver = leaver;
+		struct seat *seat = take_seats(&run);
+		for (unsigned r = 0; r < run.ranks; r++)
+			assert_int_equal(seat[r].error, r == leaver ? 0 : CRUMB_EPEER);
+		leave_seats(seat, run.ranks);
+	}
 }
 
 static void a_silent_rank_is_named(void **state)
@@ -481,18 +522,93 @@ static void a_silent_rank_is_named(void **state)
 	(void)state;
 	for (size_t b = 0; b < 2; b++)
 		for (unsigned silent = 0; silent < MOST_RANKS; silent += 2) {
-			struct run run = plain_run(&policy, MOST_RANKS, b ? NO_BOUND : 0);
-			run.silent = silent;
+			struct run run = plain_run(&policy, b ? 2 : MOST_RANKS, b ? NO_BOUND : 0);
+			run.silent = b && silent ? 1 : silent;
 			run.timeout = 0.3;
 			struct seat *seat = take_seats(&run);
-			snprintf(named, sizeof named, "nothing from rank %u within", silent);
-			for (unsigned r = 0; r < run.ranks; r++)
-				assert_int_equal(seat[r].error, r == silent ? 0 : CRUMB_EPEER);
-			const char *why = seat[silent ? 0 : 1].why;
-			if (!strstr(why, named))
-				fail_msg("\"%s\" does not say \"%s\"", why, named);
+			snprintf(named, sizeof named, "nothing from rank %u within", run.silent);
+			for (unsigned r = 0; r < run.ranks; r++) {
+				assert_int_equal(seat[r].error, r == run.silent ? 0 : CRUMB_EPEER);
+				if (r != run.silent && !strstr(seat[r].why, named))
+					fail_msg("rank %u: \"%s\" does not say \"%s\"", r, seat[r].why,
+					         named);
+			}
 			leave_seats(seat, run.ranks);
 		}
+}
+
+/* The others have the server's weights, and have pushed every part once between them. */
+static void assert_taken_over(const struct seat *seat, const struct run *run, unsigned gone)
+{
+	for (unsigned r = 0; r < run->ranks; r++) {
+		if (r == gone)
+			continue;
+		if (seat[r].error)
+			fail_msg("without rank %u, rank %u: %s", gone, r, seat[r].why);
+		assert_memory_equal(seat[r].param, seat[0].param, total * sizeof *seat->param);
+		assert_int_equal(seat[r].net->losses, 1);
+	}
+	assert_int_equal(seat[0].net->lost[0], gone);
+	for (size_t e = 0; e < EPOCHS; e++)
+		for (size_t part = 0; part < run->steps * LEARNERS; part++)
+			assert_int_equal(atomic_load(&run->taken[e][part]), 1);
+}
+
+static void the_others_go_on(void **state)
+{
+	const struct policy policy = parse_policy("adacomp"), down = parse_policy("qsgd");
+
+	(void)state;
+	for (unsigned way = 0; way < 4; way++)
+		for (unsigned gone = 1 + way / 2; gone < MOST_RANKS; gone += way % 2 ? 1 : MOST_RANKS) {
+			struct run run = plain_run(&policy, MOST_RANKS, way / 2 ? NO_BOUND : 1);
+			run.steps = TIMES;
+			run.down = way / 2 ? &down : NULL;
+			if (way % 2)
+				run.leaver = gone;
+			else
+				run.silent = gone;
+			run.timeout = way % 2 ? 0 : 0.8;
+			struct seat *seat = take_seats(&run);
+			assert_taken_over(seat, &run, gone);
+			leave_seats(seat, run.ranks);
+		}
+}
+
+static void one_that_wakes_up_is_refused(void **state)
+{
+	const struct policy policy = parse_policy("twobit");
+	struct run run = plain_run(&policy, MOST_RANKS, 2);
+
+	(void)state;
+	run.steps = TIMES / 2;
+	run.timeout = 0.6;
+	run.napper = 2;
+	run.nap = 2 * run.timeout;
+	for (unsigned r = 1; r < run.ranks; r++)
+		run.delay[r] = run.timeout / 2;
+	struct seat *seat = take_seats(&run);
+	assert_taken_over(seat, &run, run.napper);
+	assert_int_equal(seat[run.napper].error, CRUMB_EPEER);
+	assert_non_null(strstr(seat[run.napper].why, "has given this rank up"));
+	assert_true(seat[run.napper].net->given_up);
+	leave_seats(seat, run.ranks);
+}
+
+/* The second worker is held back by the bound until the first has pushed, which then gets the last work. */
+static void nobody_takes_a_server_that_waits_for_silent(void **state)
+{
+	const struct policy policy = parse_policy("sign");
+	struct run run = plain_run(&policy, 3, 1);
+
+	(void)state;
+	run.steps = 2;
+	run.timeout = 0.8;
+	run.delay[1] = 0.7 * run.timeout;
+	struct seat *seat = take_seats(&run);
+	assert_alike(seat, run.ranks);
+	assert_true(seat[0].stats.held_seconds > 2 * 1.25 * run.timeout);
+	leave_seats(seat, run.ranks);
 }
 
 /* ---- refusals ------------------------------------------------------------------------------- */
@@ -547,6 +663,9 @@ int main(void)
 	        cmocka_unit_test(a_worker_has_the_weights_but_for_what_is_owed),
 	        cmocka_unit_test(one_that_leaves_is_missed_by_all),
 	        cmocka_unit_test(a_silent_rank_is_named),
+	        cmocka_unit_test(the_others_go_on),
+	        cmocka_unit_test(one_that_wakes_up_is_refused),
+	        cmocka_unit_test(nobody_takes_a_server_that_waits_for_silent),
 	        cmocka_unit_test(what_cannot_be_is_refused),
 	};
 

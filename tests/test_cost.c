@@ -149,6 +149,29 @@ static void tiers_average_within_a_node_first(void **state)
 	assert_true(load.messages == 5);
 }
 
+/* Pushes come in while pulls go out; ranks of the server's node do not pass its port. */
+static void a_server_answers_all_while_a_worker_takes_a_step(void **state)
+{
+	const struct crumb_cost_frames up = {.bytes = 70, .pack = 0.25, .unpack = 0.125},
+	                               down = {.bytes = 300, .pack = 0.5, .unpack = 0.0625};
+	(void)state;
+	for (unsigned together = 1; together <= 4; together++)
+		for (unsigned n = 2 * together; n <= MOST_RANKS; n += together) {
+			struct ports ports = {0};
+			struct crumb_load load[CRUMB_ASYNC_LOADS];
+			for (unsigned r = 1; r < n; r++) {
+				send_bytes(&ports, r / together, 0, 70);
+				send_bytes(&ports, 0, r / together, 300);
+			}
+			crumb_cost_async(load, n - 1, n - together, &up, &down);
+			CLOSE(load[CRUMB_ASYNC_WORKER].bytes, 370.0);
+			assert_true(load[CRUMB_ASYNC_WORKER].messages == 2);
+			CLOSE(load[CRUMB_ASYNC_WORKER].codec, 0.25 + 0.125 + 0.5 + 0.0625);
+			CLOSE(load[CRUMB_ASYNC_PORT].bytes, busiest(&ports));
+			CLOSE(load[CRUMB_ASYNC_THREAD].codec, (n - 1) * (0.125 + 0.5));
+		}
+}
+
 /* ---- steps ---- */
 
 static const struct crumb_cluster small = {.nodes = 4,
@@ -176,6 +199,25 @@ static void a_step_is_the_sum_of_its_terms(void **state)
 	alone.gpus = 8;
 	const struct crumb_cost single = crumb_cost_step(&alone, &load, 0.2, 2e6);
 	CLOSE(crumb_cost_total(&single), 0.2 + 3 * 2e6 / 1e10);
+}
+
+/* A wait is in the term of what is waited for. */
+static void a_step_of_plan_async_is_its_longest_load(void **state)
+{
+	static const char *const binds[] = {"compute", "wire", "codec"};
+	(void)state;
+	for (size_t most = 0; most < CRUMB_ASYNC_LOADS; most++) {
+		const struct crumb_load load[] = {{.bytes = 3e6, .messages = 2, .codec = 0.011},
+		                                  {.bytes = most == 1 ? 9e8 : 2e8},
+		                                  {.codec = most == 2 ? 7 : 3}};
+		const double compute = most == 0 ? 8 : 0.2;
+		const struct crumb_cost cost = crumb_cost_async_step(&small, load, compute, 2e6);
+		const double own = compute + 0.011 + 2e6 / 1e10 + 2e6 / 5e9 + 2e-4 + 3e-2;
+		CLOSE(crumb_cost_total(&cost), most == 0 ? own : most == 1 ? 9 : 7);
+		CLOSE(cost.compute, compute);
+		CLOSE(cost.latency, 2e-4);
+		assert_string_equal(crumb_cost_binding(&cost), binds[most]);
+	}
 }
 
 static void the_largest_term_binds(void **state)
@@ -440,7 +482,9 @@ int main(void)
 	        cmocka_unit_test(an_owner_takes_its_slices_and_gives_their_mean),
 	        cmocka_unit_test(ranks_of_a_node_share_its_port),
 	        cmocka_unit_test(tiers_average_within_a_node_first),
+	        cmocka_unit_test(a_server_answers_all_while_a_worker_takes_a_step),
 	        cmocka_unit_test(a_step_is_the_sum_of_its_terms),
+	        cmocka_unit_test(a_step_of_plan_async_is_its_longest_load),
 	        cmocka_unit_test(the_largest_term_binds),
 	        cmocka_unit_test(a_codec_pays_between_its_rates),
 	        cmocka_unit_test(figure_5_is_reproduced),

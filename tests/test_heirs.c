@@ -232,11 +232,48 @@ static void packers_move_whole(void **state)
 	data_close(&p.data);
 }
 
+/* Returns the sum of all velocities, each times its learner's share. */
+static double sum_of_velocities(const struct side *side)
+{
+	const struct train *t = &side->train;
+	double sum = 0;
+	for (size_t i = 0; i < t->own * t->slices; i++) {
+		const struct crumb_slice *slice = &t->slice[i % t->slices];
+		const float *velocity = crumb_packer_velocity(side->held.packer[i]);
+		for (size_t k = 0; velocity && k < slice->n; k++)
+			sum += (double)t->share[i / t->slices] * fabs((double)velocity[k]);
+	}
+	return sum;
+}
+
+/* A warm-up goes on, whoever is the heir, and with the same learners so do velocities. */
+static void a_warm_up_goes_on(void **state)
+{
+	struct problem p;
+	(void)state;
+	problem_open(&p);
+	for (size_t heirs = 1; heirs <= 8; heirs++) {
+		struct side *from = side_open(&p, 4, "gather", "last=dgc:warmup=20;bias=raw", NULL);
+		struct side *to = side_open(&p, heirs, "gather", "last=dgc:warmup=20;bias=raw", NULL);
+		side_steps(from, 1);
+		goes_on(to, from, 2);
+		for (size_t l = 0; l < heirs; l++)
+			assert_int_equal(crumb_packer_step(to->held.packer[l * to->train.slices]), STEPS);
+		const double before = sum_of_velocities(from), after = sum_of_velocities(to);
+		assert_true(after > 0 &&
+		            (heirs % 4 ? after <= before : fabs(after - before) < 1e-5 * before));
+		side_close(from);
+		side_close(to);
+	}
+	data_close(&p.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(learners_pass_on_what_they_owe),
 	        cmocka_unit_test(packers_move_whole),
+	        cmocka_unit_test(a_warm_up_goes_on),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

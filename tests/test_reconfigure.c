@@ -175,6 +175,47 @@ static void nothing_is_lost(void **state)
 	}
 }
 
+/* With momentum m weights will still move by what is owed, and by m / (1 - m) of the velocity. After a change
+ * the optimizer has the momentum: it moves them by 1 / (1 - m) of a gradient. */
+static void momentum_goes_on(void **state)
+{
+	const double m = 0.75;
+	struct policy dgc;
+	struct crumb_exchange_config config = {
+	        .slices = slices, .slice_count = SLICES, .policy = &dgc, .learners = LEARNERS, .seed = 1};
+	struct crumb_exchange *x;
+	float *grad[LEARNERS], mean[TOTAL];
+	double moves[TOTAL] = {0};
+	char why[CRUMB_EXCHANGE_WHY_MAX];
+	(void)state;
+	open_gradients(grad);
+	assert_int_equal(crumb_policy_parse(&dgc, "dgc:momentum=0.75,fraction=0.01", NULL), 0);
+	assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), 0);
+	for (size_t step = 0; step < STEPS; step++) {
+		for (size_t l = 0; l < LEARNERS; l++)
+			make_gradient(grad[l], l, step);
+		assert_int_equal(crumb_exchange_step(x, (const float *const *)grad, share, mean), 0);
+	}
+	for (size_t l = 0; l < LEARNERS; l++)
+		for (size_t s = 0; s < SLICES; s++) {
+			crumb_packer *packer = crumb_exchange_packer(x, l, s);
+			const float *owed = crumb_packer_residual(packer), *u = crumb_packer_velocity(packer);
+			for (size_t i = 0; owed && i < slices[s].n; i++)
+				moves[slices[s].at + i] +=
+				        (double)share[l] * ((double)owed[i] + m / (1 - m) * (double)u[i]);
+		}
+	config.policy = NULL;
+	assert_int_equal(crumb_exchange_change(x, &config, why, sizeof why), 0);
+	for (size_t l = 0; l < LEARNERS; l++)
+		memset(grad[l], 0, TOTAL * sizeof **grad);
+	assert_int_equal(crumb_exchange_step(x, (const float *const *)grad, share, mean), 0);
+	for (size_t i = 0; i < TOTAL; i++)
+		if (fabs((double)mean[i] / (1 - m) - moves[i]) > 1e-5)
+			fail_msg("element %zu moves by %g, not %g", i, (double)mean[i] / (1 - m), moves[i]);
+	crumb_exchange_close(x);
+	close_gradients(grad);
+}
+
 static void what_cannot_change_stays(void **state)
 {
 	(void)state;
@@ -313,9 +354,9 @@ static void a_script_is_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	        cmocka_unit_test(nothing_is_lost),      cmocka_unit_test(what_cannot_change_stays),
-	        cmocka_unit_test(scripts_are_read),     cmocka_unit_test(a_choice_is_repeated),
-	        cmocka_unit_test(a_script_is_followed),
+	        cmocka_unit_test(nothing_is_lost),          cmocka_unit_test(momentum_goes_on),
+	        cmocka_unit_test(what_cannot_change_stays), cmocka_unit_test(scripts_are_read),
+	        cmocka_unit_test(a_choice_is_repeated),     cmocka_unit_test(a_script_is_followed),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -396,6 +396,12 @@ for momentum in 0 0.9; do
 done
 holds "dgc: the optimizer has none" sh -c 'grep dgc momentum0 >a && grep dgc momentum0.9 >b && cmp a b'
 holds "raw: it has" sh -c 'grep -v dgc momentum0 >a && ! grep -v dgc momentum0.9 | cmp -s a -'
+for codec in dgc 'auto|0 gather exact dgc'; do
+	check "$codec" $small --epochs 1 --flat --codec "$codec" --log log
+	mv b a
+	grep -o '"loss": [^,]*' log >b
+done
+holds "dgc in a script: nor then" cmp a b
 
 # ---- gradients in files ----
 check "a dump" $small --dump-gradients dump --log dumped

@@ -6,6 +6,7 @@
 #include "train/async_steps.h"
 #include "exchange/plans/async.h"
 #include "exchange/seconds.h"
+#include "exchange/transport.h"
 
 #include <stdio.h>
 
@@ -26,6 +27,24 @@ static int come_to(struct train *t, const struct steps *steps, size_t step, char
 	return step < steps->count ? log_step(t->setting->log, t->codec, steps->epoch, t->step, why, cap) : 0;
 }
 
+int async_note_lost(struct train *t, size_t epoch, char *why, size_t cap)
+{
+	const struct crumb_exchange_net *ranks = t->setting->ranks;
+	char line[160];
+	for (; ranks && ranks->rank == 0 && t->lost < ranks->losses; t->lost++) {
+		const unsigned rank = ranks->lost[t->lost];
+		snprintf(
+		        line, sizeof line,
+		        "rank %u is given up, nothing from it within %g s: others take over its work, what it "
+		        "owed is lost",
+		        rank, ranks->timeout);
+		progress_note(&t->progress, line);
+		if (log_lost(t->setting->log, t->codec, epoch, t->step, rank, why, cap) < 0)
+			return -1;
+	}
+	return 0;
+}
+
 /* Moves the weights by t->mean. */
 static int move(void *arg, float share, uint64_t taken)
 {
@@ -33,7 +52,8 @@ static int move(void *arg, float share, uint64_t taken)
 	struct train *t = steps->t;
 	const size_t step = (size_t)(taken / t->setting->options->learners);
 	const double begin = crumb_seconds();
-	if (t->step < steps->first + step && come_to(t, steps, step, steps->why, steps->cap) < 0)
+	if (async_note_lost(t, steps->epoch, steps->why, steps->cap) < 0 ||
+	    (t->step < steps->first + step && come_to(t, steps, step, steps->why, steps->cap) < 0))
 		return CRUMB_EINVAL;
 	t->rate = (double)share *
 	          train_rate(t, (double)(steps->epoch - 1) + (double)step / (double)steps->count);

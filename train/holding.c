@@ -168,6 +168,24 @@ static void add(float *to, const float *from, size_t n, float share)
 		to[i] += share * from[i];
 }
 
+static void copy_packer(crumb_packer *to, const crumb_packer *from)
+{
+	memcpy(to, from, crumb_packer_size(crumb_packer_codec(from), crumb_packer_count(from)));
+}
+
+/* Gives a fresh packer the steps that a former one has had, which a warm-up counts. It draws no random
+ * numbers, for which it would need a seed of its own. */
+static void inherit_steps(crumb_packer *to, const crumb_packer *from, size_t n)
+{
+	const crumb_codec_info *info = crumb_codec_info_of(crumb_packer_codec(to));
+	if (!(info->flags & CRUMB_CODEC_MOMENTUM) || crumb_packer_step(to) > 0)
+		return;
+	copy_packer(to, from);
+	memset(crumb_packer_residual(to), 0, n * sizeof(float));
+	if (crumb_packer_velocity(to))
+		memset(crumb_packer_velocity(to), 0, n * sizeof(float));
+}
+
 static void inherit_residuals(const struct train *t, struct holding *now, const struct holding *then)
 {
 	for (size_t h = 0; h < now->layout.debtors; h++)
@@ -177,17 +195,13 @@ static void inherit_residuals(const struct train *t, struct holding *now, const 
 			for (size_t s = 0; s < t->slices && share > 0; s++) {
 				crumb_packer *to = now->packer[h * t->slices + s],
 				             *from = then->packer[d * t->slices + s];
+				inherit_steps(to, from, t->slice[s].n);
 				add(crumb_packer_residual(to), crumb_packer_residual(from), t->slice[s].n,
 				    share);
 				add(crumb_packer_velocity(to), crumb_packer_velocity(from), t->slice[s].n,
 				    share);
 			}
 		}
-}
-
-static void copy_packer(crumb_packer *to, const crumb_packer *from)
-{
-	memcpy(to, from, crumb_packer_size(crumb_packer_codec(from), crumb_packer_count(from)));
 }
 
 static void inherit_packers(const struct train *t, struct holding *now, const struct holding *then)

@@ -5,9 +5,12 @@
 #include "measure/program.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
+#include "train/data/random.h"
 #include "train/holding.h"
 #include "train/outer.h"
 
+#include "exchange/plans/async.h"
+#include "exchange/transport.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,6 +115,48 @@ static int with_blocks(const struct train *t, bool write, size_t epoch, struct h
 	return result;
 }
 
+/* Takes memory for what a rank had that has been given up, with packers that owe nothing. */
+static bool open_lost(struct holding *lost, const struct train *t, const struct holding *own, unsigned rank)
+{
+	const uint64_t seed = random_stream(t->setting->options->seed, RANDOM_PACKERS, 0).counter;
+	struct layout layout = own->layout;
+	size_t first, count;
+	crumb_async_learners(t->exchange, rank, &first, &count);
+	layout.rank = rank;
+	layout.first_debtor = first;
+	layout.debtors = count;
+	if (!holding_open(lost, t, &layout))
+		return false;
+	memcpy(lost->debtor, own->debtor, (size_t)layout.learners * sizeof *own->debtor);
+	for (size_t s = 0; s < t->slices; s++) {
+		free(lost->mean[s]);
+		lost->mean[s] = NULL;
+		for (size_t d = 0; d < count; d++)
+			crumb_packer_init(lost->packer[d * t->slices + s],
+			                  crumb_exchange_codec(t->exchange, s), t->slice[s].n,
+			                  t->slice[s].run, crumb_exchange_seed(seed, first + d, s));
+	}
+	return true;
+}
+
+/* Writes the files of ranks that have been given up, in their stead. */
+static int save_lost(const struct train *t, const struct holding *own, struct past past, char *why,
+                     size_t cap)
+{
+	const struct crumb_exchange_net *ranks = t->setting->ranks;
+	int result = 0;
+	past.log_end = LOG_UNKNOWN;
+	for (unsigned k = 0; ranks && ranks->rank == 0 && k < ranks->losses && result == 0; k++) {
+		struct holding lost;
+		snprintf(why, cap, "out of memory");
+		result = open_lost(&lost, t, own, ranks->lost[k])
+		                 ? with_blocks(t, true, past.run.epoch, &lost, &past, why, cap)
+		                 : -1;
+		holding_close(&lost, t);
+	}
+	return result;
+}
+
 int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
@@ -120,8 +165,9 @@ int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 	if (!o->checkpoint || (run->epoch % o->every > 0 && run->epoch < o->epochs))
 		return 0;
 	snprintf(why, cap, "out of memory");
-	const int result =
-	        holding_of(&held, t) ? with_blocks(t, true, run->epoch, &held, &past, why, cap) : -1;
+	int result = holding_of(&held, t) ? with_blocks(t, true, run->epoch, &held, &past, why, cap) : -1;
+	if (result == 0)
+		result = save_lost(t, &held, past, why, cap);
 	holding_close(&held, t);
 	return result;
 }
@@ -155,16 +201,23 @@ static int read_layout(const struct train *t, uint32_t rank, size_t epoch, struc
 }
 
 /* Finds whose files of an epoch this rank goes on from: its own, if the run was divided then as it is now,
- * or those of all ranks of then. Returns 0 if they are there, or what checkpoint_read does. */
+ * or those of all ranks of then. Its own may be from before another division that began anew at an earlier
+ * epoch: rank 0's, which every division writes, tells. Returns 0 if they are there, or what checkpoint_read
+ * does. */
 static int find_files(const struct train *t, const struct layout *now, size_t epoch, struct layout *then,
                       char *why, size_t cap)
 {
 	struct layout its;
 	*then = *now;
 	int result = read_layout(t, now->rank, epoch, &its, why, cap);
-	if (result == CHECKPOINT_DAMAGED || result == -1 || (result == 0 && holding_alike(&its, now)))
+	if (result == CHECKPOINT_DAMAGED || result == -1)
 		return result;
+	const bool alike = result == 0 && holding_alike(&its, now);
 	result = read_layout(t, 0, epoch, then, why, cap);
+	if (alike && (result != 0 || holding_alike(then, now))) {
+		*then = *now;
+		return 0;
+	}
 	for (uint32_t r = 1; r < then->ranks && result == 0; r++) {
 		result = read_layout(t, r, epoch, &its, why, cap);
 		if (result == 0 && !holding_alike(&its, then)) {

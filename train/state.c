@@ -162,6 +162,7 @@ int train_open(struct train *t, const struct train_setting *s, size_t codec, cha
 {
 	const struct options *o = s->options;
 	*t = (struct train){.setting = s, .codec = o->codec[codec].text};
+	t->lost = s->ranks ? s->ranks->losses : 0;
 	options_describe(o, codec, t->run, sizeof t->run);
 	const size_t length = strlen(t->run);
 	snprintf(t->run + length, sizeof t->run - length, "%zu training samples, %zu test samples\n",

@@ -19,11 +19,12 @@ enum {
 /* One learner's part of an epoch's report, sent to all ranks; the first learner of a rank reports for the
  * rank. */
 struct told {
-	double loss, owed; /* loss: sum over its steps; owed: squared norm of its residuals */
-	uint64_t steps;    /* that were not skipped */
-	uint64_t skipped;  /* with --local-steps or plan async: those that it left out by itself */
-	double test_loss;  /* sum over its part of the test set */
-	uint64_t errors;
+	uint64_t told;           /* 1; 0: its rank has been given up (plans/async.h) */
+	double loss, owed;       /* loss: sum over its steps; owed: squared norm of its residuals */
+	uint64_t steps;          /* that were not skipped */
+	uint64_t skipped;        /* with --local-steps or plan async: those that it left out by itself */
+	double test_loss;        /* sum over its part of the test set */
+	uint64_t errors, tested; /* samples of it */
 	uint64_t dense[CRUMB_KINDS], bytes[CRUMB_KINDS], elements[CRUMB_KINDS], sent[CRUMB_KINDS];
 	uint64_t down[CRUMB_KINDS]; /* with plan async */
 };
@@ -56,6 +57,7 @@ struct train {
 	struct told *all;  /* by learner of all */
 	uint32_t *order;   /* of the epoch's samples */
 	size_t step;       /* since the start of the run */
+	unsigned lost;     /* ranks that have been given up, and are logged */
 	uint64_t moves;    /* of the parameters: steps that were not skipped */
 	struct progress progress;
 	struct arrival *arrival;   /* NULL: nobody asked, or there are other ranks */
@@ -65,6 +67,7 @@ struct train {
 	                N */
 	double rate;
 	bool exchanging;            /* after this step */
+	size_t chunk;               /* of the test set: the first of the task */
 	struct worker_score *score; /* by chunk of the test set */
 	bool *failed;               /* by thread */
 };

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "train/train.h"
 #include "exchange/auto/tuner.h"
+#include "exchange/plans/async.h"
 #include "exchange/seconds.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
@@ -94,7 +95,8 @@ static void move_by_mean(struct train *t, size_t at, size_t n, bool packed)
 
 static bool packed_with_momentum(const struct train *t, const struct crumb_slice *slice)
 {
-	crumb_codec codec = crumb_policy_choose(t->policy, slice->kind, slice->n);
+	const struct policy *policy = t->tuner ? crumb_tuner_policy(t->tuner) : t->policy;
+	crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
 	const float *momentum = crumb_policy_momentum(&codec);
 	return momentum && *momentum > 0;
 }
@@ -132,7 +134,7 @@ static size_t chunks_before(const struct train *t, size_t learner)
 static void test_task(void *arg, size_t i, unsigned thread)
 {
 	struct train *t = arg;
-	const size_t chunk = chunks_before(t, t->first) + i;
+	const size_t chunk = t->chunk + i;
 	const size_t first = chunk * TEST_CHUNK, left = t->setting->data->test.count - first;
 	if (worker_test(t->worker[thread], t->tested, first, left < TEST_CHUNK ? left : TEST_CHUNK,
 	                &t->score[chunk]) < 0)
@@ -327,18 +329,36 @@ static int prepare_test(struct train *t, char *why, size_t cap)
 	return 0;
 }
 
-/* Tests this rank's part of the test set; sums are by learner, so that they do not depend on ranks. */
-static int test(struct train *t, char *why, size_t cap)
+/* Tests some learners' part of the test set; sums are by learner, so that they do not depend on ranks. */
+static int test_part(struct train *t, size_t first, size_t count, struct told *told, char *why, size_t cap)
 {
-	const size_t first = chunks_before(t, t->first), end = chunks_before(t, t->first + t->own);
-	if (prepare_test(t, why, cap) < 0 || run_tasks(t, test_task, end - first, why, cap) < 0)
+	const size_t samples = t->setting->data->test.count, end = chunks_before(t, first + count);
+	t->chunk = chunks_before(t, first);
+	if (run_tasks(t, test_task, end - t->chunk, why, cap) < 0)
 		return -1;
-	for (size_t l = 0; l < t->own; l++)
-		for (size_t i = chunks_before(t, t->first + l); i < chunks_before(t, t->first + l + 1); i++) {
-			t->mine[l].errors += t->score[i].errors;
-			t->mine[l].test_loss += t->score[i].loss;
+	for (size_t l = 0; l < count; l++)
+		for (size_t i = chunks_before(t, first + l); i < chunks_before(t, first + l + 1); i++) {
+			const size_t left = samples - i * TEST_CHUNK;
+			told[l].errors += t->score[i].errors;
+			told[l].test_loss += t->score[i].loss;
+			told[l].tested += left < TEST_CHUNK ? left : TEST_CHUNK;
 		}
 	return 0;
+}
+
+/* Tests this rank's part, and on the server of plan async those of ranks that it has given up. */
+static int test(struct train *t, char *why, size_t cap)
+{
+	const struct crumb_exchange_net *ranks = t->setting->ranks;
+	int result = prepare_test(t, why, cap);
+	if (result == 0)
+		result = test_part(t, t->first, t->own, t->mine, why, cap);
+	for (unsigned k = 0; ranks && ranks->rank == 0 && k < ranks->losses && result == 0; k++) {
+		size_t first, count;
+		crumb_async_learners(t->exchange, ranks->lost[k], &first, &count);
+		result = test_part(t, first, count, t->all + first, why, cap);
+	}
+	return result;
 }
 
 static void add(uint64_t *total, const uint64_t *part)
@@ -352,16 +372,18 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	const bool serves = s->options->plan->serves;
-	const uint64_t workers = serves && s->ranks && s->ranks->ranks > 1 ? s->ranks->ranks - 1 : 1;
 	uint64_t down[CRUMB_KINDS] = {0};
 	struct exchange_stats *stats = &report->stats;
-	uint64_t errors = 0, taken = 0;
-	double loss = 0, test_loss = 0, owed = 0;
+	uint64_t errors = 0, tested = 0, taken = 0;
+	double loss = 0, share = 0, test_loss = 0, owed = 0;
 	crumb_exchange_read_stats(t->exchange, stats);
+	memset(t->all, 0, s->options->learners * sizeof *t->all);
 	if (test(t, why, cap) < 0)
 		return -1;
-	for (size_t l = 0; l < t->own; l++)
+	for (size_t l = 0; l < t->own; l++) {
+		t->mine[l].told = 1;
 		t->mine[l].owed = crumb_exchange_owed(t->exchange, l);
+	}
 	add(t->mine[0].dense, stats->dense);
 	add(t->mine[0].bytes, stats->bytes);
 	add(t->mine[0].elements, stats->elements);
@@ -373,14 +395,20 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	}
 	for (int kind = 0; kind < CRUMB_KINDS; kind++)
 		stats->dense[kind] = stats->bytes[kind] = stats->elements[kind] = stats->sent[kind] = 0;
+	const uint64_t workers =
+	        serves && s->ranks && s->ranks->ranks > 1 ? s->ranks->ranks - 1 - s->ranks->losses : 1;
 	for (size_t l = 0; l < s->options->learners; l++) {
 		const struct told *told = &t->all[l];
-		loss += (double)t->share[l] * told->loss /
-		        (double)told->steps; /* 0 / 0 if all were skipped */
+		if (told->told) {
+			loss += (double)t->share[l] * told->loss /
+			        (double)told->steps; /* 0 / 0 if all were skipped */
+			share += (double)t->share[l];
+		}
 		stats->skipped += told->skipped;
 		taken += told->steps;
 		owed += told->owed;
 		errors += told->errors;
+		tested += told->tested;
 		test_loss += told->test_loss;
 		add(stats->dense, told->dense);
 		add(stats->bytes, told->bytes);
@@ -390,12 +418,12 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	}
 	for (int kind = 0; kind < CRUMB_KINDS && serves; kind++)
 		stats->down[kind] = down[kind] / workers;
-	report->loss = loss;
+	report->loss = s->ranks && s->ranks->losses > 0 ? loss / share : loss;
 	if (serves) /* ranks take different numbers of steps */
 		stats->steps = (taken + s->options->learners - 1) / s->options->learners;
 	if (taken == 0)
 		stats->steps = 0; /* what was exchanged is no step */
-	const double judged = (double)s->data->test.count * s->net->places;
+	const double judged = (double)tested * s->net->places;
 	report->error = (double)errors / judged;
 	report->test_loss = test_loss / judged;
 	report->residual_norm = sqrt(owed / (double)s->options->learners);
@@ -438,7 +466,7 @@ static int train_epoch(struct train *t, size_t epoch, struct report *report, cha
 	crumb_exchange_reset_stats(t->exchange);
 	memset(t->mine, 0, (t->own + 1) * sizeof *t->mine);
 	if ((s->options->plan->serves ? async_steps : take_steps)(t, epoch, report, why, cap) < 0 ||
-	    tell(t, report, why, cap) < 0)
+	    tell(t, report, why, cap) < 0 || async_note_lost(t, epoch, why, cap) < 0)
 		return -1;
 	report->wall_seconds = crumb_seconds() - begin;
 	return 0;

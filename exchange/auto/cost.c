@@ -43,6 +43,17 @@ void crumb_cost_tiers(struct crumb_load *load, unsigned together, const struct c
 	load->inside = 2 * (together - 1.0) * raw->bytes;
 }
 
+void crumb_cost_async(struct crumb_load load[CRUMB_ASYNC_LOADS], unsigned workers, unsigned elsewhere,
+                      const struct crumb_cost_frames *up, const struct crumb_cost_frames *down)
+{
+	load[CRUMB_ASYNC_WORKER] =
+	        (struct crumb_load){.bytes = up->bytes + down->bytes,
+	                            .messages = 2,
+	                            .codec = up->pack + up->unpack + down->pack + down->unpack};
+	load[CRUMB_ASYNC_PORT] = (struct crumb_load){.bytes = elsewhere * fmax(up->bytes, down->bytes)};
+	load[CRUMB_ASYNC_THREAD] = (struct crumb_load){.codec = workers * (up->unpack + down->pack)};
+}
+
 struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const struct crumb_load *load,
                                   double compute, double inside)
 {
@@ -54,6 +65,22 @@ struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const str
 		cost.latency = load->messages * cluster->network_latency;
 		cost.wire = load->bytes / cluster->network_rate;
 	}
+	return cost;
+}
+
+struct crumb_cost crumb_cost_async_step(const struct crumb_cluster *cluster,
+                                        const struct crumb_load load[CRUMB_ASYNC_LOADS], double compute,
+                                        double inside)
+{
+	struct crumb_cost cost = crumb_cost_step(cluster, &load[CRUMB_ASYNC_WORKER], compute, inside);
+	const double own = crumb_cost_total(&cost),
+	             port = crumb_cost_step(cluster, &load[CRUMB_ASYNC_PORT], 0, 0).wire,
+	             thread = crumb_cost_step(cluster, &load[CRUMB_ASYNC_THREAD], 0, 0).codec;
+
+	if (port > own && port >= thread)
+		cost.wire += port - own;
+	else if (thread > own)
+		cost.codec += thread - own;
 	return cost;
 }
 

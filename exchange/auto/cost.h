@@ -51,6 +51,14 @@ void crumb_cost_crowd(struct crumb_load *load, unsigned ranks, unsigned together
  * rank's gradient as it is. */
 void crumb_cost_tiers(struct crumb_load *load, unsigned together, const struct crumb_cost_frames *raw);
 
+/* Plan async, in which nobody waits for a swap: the time in which each of so many workers takes a step is
+ * that of the longest of three loads. A worker has its own, with the server's answer to it; for all of them
+ * the server has messages through its port, some in while others go out, of workers on other nodes, and
+ * frames on its thread. */
+enum crumb_async_load { CRUMB_ASYNC_WORKER, CRUMB_ASYNC_PORT, CRUMB_ASYNC_THREAD, CRUMB_ASYNC_LOADS };
+void crumb_cost_async(struct crumb_load load[CRUMB_ASYNC_LOADS], unsigned workers, unsigned elsewhere,
+                      const struct crumb_cost_frames *up, const struct crumb_cost_frames *down);
+
 /* A rate of INFINITY costs nothing. */
 struct crumb_cluster {
 	unsigned nodes, gpus; /* gpus of one rank */
@@ -67,6 +75,12 @@ struct crumb_cost {
 /* inside: bytes that a node's GPUs exchange. A single node sends nothing. */
 struct crumb_cost crumb_cost_step(const struct crumb_cluster *cluster, const struct crumb_load *load,
                                   double compute, double inside);
+
+/* Returns the cost of a worker's step with these loads: what it waits for the server's port is in wire, for
+ * its thread in codec. Computation and what GPUs exchange are the worker's. */
+struct crumb_cost crumb_cost_async_step(const struct crumb_cluster *cluster,
+                                        const struct crumb_load load[CRUMB_ASYNC_LOADS], double compute,
+                                        double inside);
 
 double crumb_cost_total(const struct crumb_cost *cost);
 

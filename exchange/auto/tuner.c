@@ -35,6 +35,7 @@ struct crumb_tuner {
 	size_t timed;
 	double plain_extra; /* seconds that a raw step took more than predicted */
 	struct crumb_tuned tuned;
+	struct policy policy; /* of gradients, in use */
 	char up[TEXT], down[TEXT], text[CRUMB_SCRIPT_MOST * TEXT];
 };
 
@@ -93,6 +94,7 @@ static int change(struct crumb_tuner *t, const struct plan *plan, const struct p
 	config.down = down;
 	const int error = t->x ? crumb_exchange_change(t->x, &config, why, cap)
 	                       : crumb_exchange_start(&t->x, &config, why, cap);
+	t->policy = *up;
 	print_policy(t, up, t->up);
 	if (down)
 		print_policy(t, down, t->down);
@@ -328,3 +330,4 @@ int crumb_tuner_step(struct crumb_tuner *t, const float *const *grad, char *why,
 }
 
 const struct crumb_tuned *crumb_tuner_tell(const struct crumb_tuner *t) { return &t->tuned; }
+const struct policy *crumb_tuner_policy(const struct crumb_tuner *t) { return &t->policy; }

@@ -38,4 +38,7 @@ struct crumb_tuned {
 };
 const struct crumb_tuned *crumb_tuner_tell(const struct crumb_tuner *tuner);
 
+/* Returns the policy of gradients in use. */
+const struct policy *crumb_tuner_policy(const struct crumb_tuner *tuner);
+
 #endif

@@ -39,7 +39,8 @@ struct peer {
 	size_t size, len; /* room, and bytes that have arrived */
 	MPI_Request piece;
 	size_t piece_len; /* 0: the opening is on its way */
-	bool done;
+	bool done, left;
+	MPI_Request farewell; /* to it */
 	size_t first, pieces; /* of the message out, its opening included: in mpi->all */
 };
 
@@ -48,8 +49,10 @@ struct mpi {
 	MPI_Comm comm;
 	struct peer *peer; /* [rank] */
 	struct sends all;  /* of the last swap */
-	unsigned *leader;  /* [rank]: of its machine */
-	unsigned turn;     /* the rank whose message is looked for first */
+	struct opening farewell;
+	unsigned *leader; /* [rank]: of its machine */
+	unsigned turn;    /* the rank whose message is looked for first */
+	bool gone;        /* this rank has left */
 	int dead;
 };
 
@@ -156,23 +159,32 @@ static int receive_opening(struct mpi *mpi, unsigned from)
 	                            &peer->piece));
 }
 
-/* Takes an opening that has arrived. */
+/* Says that a rank has left, and what its farewell says. */
+static int say_left(struct mpi *mpi, unsigned from)
+{
+	const struct peer *peer = &mpi->peer[from];
+
+	snprintf(mpi->net.why, sizeof mpi->net.why, "rank %u has left%s%.*s", from, peer->len ? ": " : "",
+	         (int)peer->len, (const char *)peer->in.first);
+	return CRUMB_EPEER;
+}
+
+/* Takes an opening that has arrived. Returns 0; CRUMB_EPEER, which the caller makes final or not, if it is a
+ * farewell; or an error. */
 static int take_opening(struct mpi *mpi, unsigned from, const MPI_Status *status)
 {
 	struct peer *peer = &mpi->peer[from];
 	int bytes = 0;
-	char text[64];
-
-	if (status->MPI_TAG == TAG_LEAVE) {
-		snprintf(text, sizeof text, "rank %u has left", from);
-		return die(mpi, CRUMB_EPEER, text);
-	}
 	const int error = check(mpi, MPI_Get_count(status, MPI_BYTE, &bytes));
+
 	if (error)
 		return error;
 	peer->len = (size_t)bytes - sizeof peer->in.len;
 	if (bytes < (int)sizeof peer->in.len || peer->len > peer->in.len)
 		return die(mpi, CRUMB_EFRAME, "a message without a length");
+	peer->left = status->MPI_TAG == TAG_LEAVE;
+	if (peer->left)
+		return say_left(mpi, from);
 	if (!reserve_data(peer, peer->in.len))
 		return die(mpi, CRUMB_EMEMORY, "out of memory");
 	if (peer->len)
@@ -270,7 +282,8 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 	int error = mpi->dead, taken = 0;
 
 	for (unsigned r = 0; r < net->ranks && !error; r++)
-		error = r == net->rank ? 0 : receive_opening(mpi, r);
+		if (r != net->rank)
+			error = mpi->peer[r].left ? say_left(mpi, r) : receive_opening(mpi, r);
 	if (!error)
 		error = send_all(mpi, out);
 	for (unsigned polls = 0; !error; polls++) {
@@ -290,6 +303,7 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 	}
 	for (unsigned r = 0; r < net->ranks && !error; r++)
 		in[r] = r == net->rank ? out[r] : (crumb_span){mpi->peer[r].data, mpi->peer[r].len};
+	mpi->dead = error;
 	return error;
 }
 
@@ -320,47 +334,81 @@ static int mpi_send(struct crumb_exchange_net *net, unsigned to, crumb_span mess
 	return error ? error : send_message(mpi, &peer->alone, to, &peer->letter, message);
 }
 
-static int mpi_receive(struct crumb_exchange_net *net, const bool *expected, double deadline, unsigned *from,
-                       crumb_span *message)
+/* Looks for a message of the ranks that are expected to send one. Returns 0, and *from, which is `ranks` if
+ * there is none; CRUMB_EPEER, and *from, which has left; or another error. */
+static int look(struct mpi *mpi, const bool *expected, unsigned *from)
 {
-	struct mpi *mpi = (struct mpi *)net;
-	int error = mpi->dead;
+	const unsigned ranks = mpi->net.ranks;
+	int error = 0;
 
-	for (unsigned polls = 0; !error; polls++) {
-		for (unsigned k = 0; k < net->ranks && !error; k++) {
-			const unsigned r = (mpi->turn + k) % net->ranks;
-			struct peer *peer = &mpi->peer[r];
-			if (!expected[r])
-				continue;
-			if (peer->piece == MPI_REQUEST_NULL)
-				error = receive_opening(mpi, r);
-			error = error ? error : advance(mpi, r);
-			if (!error && peer->done) {
-				*from = r;
-				*message = (crumb_span){peer->data, peer->len};
-				mpi->turn = (r + 1) % net->ranks;
-				return 0;
-			}
-		}
-		*from = net->ranks;
-		if (error || crumb_seconds() > deadline)
-			break;
-		rest(polls, false);
+	*from = ranks;
+	for (unsigned k = 0; k < ranks && *from == ranks && !error; k++) {
+		const unsigned r = (mpi->turn + k) % ranks;
+		struct peer *peer = &mpi->peer[r];
+		if (!expected[r])
+			continue;
+		if (peer->piece == MPI_REQUEST_NULL && !peer->left)
+			error = receive_opening(mpi, r);
+		error = error ? error : peer->left ? say_left(mpi, r) : advance(mpi, r);
+		if (peer->left || (!error && peer->done))
+			*from = r;
 	}
 	return error;
 }
 
-/* Farewells are short enough to be on their way when this returns. */
+/* Returns true if the beginning of a message has come, and not yet all of it. */
+static bool has_begun(const struct mpi *mpi, const bool *expected)
+{
+	unsigned r = 0;
+
+	while (r < mpi->net.ranks && !(expected[r] && mpi->peer[r].piece_len && !mpi->peer[r].done))
+		r++;
+	return r < mpi->net.ranks;
+}
+
+/* If this rank itself was held up, MPI may have messages that came before the deadline, and sees them only
+ * after some calls. */
+static int mpi_receive(struct crumb_exchange_net *net, const bool *expected, double deadline, unsigned *from,
+                       crumb_span *message)
+{
+	enum { LAST_LOOKS = 100 };
+	struct mpi *mpi = (struct mpi *)net;
+	double end = deadline;
+	int error = mpi->dead;
+
+	*from = net->ranks;
+	for (unsigned polls = 0, late = 0; !error; polls++) {
+		error = look(mpi, expected, from);
+		if (error || *from < net->ranks)
+			break;
+		const double now = crumb_seconds();
+		if (now > deadline && late++ == 0)
+			end = now + 0.25 * net->timeout;
+		if (late > LAST_LOOKS && (now > end || !has_begun(mpi, expected)))
+			break;
+		rest(late ? late : polls, false);
+	}
+	if (!error && *from < net->ranks) {
+		*message = (crumb_span){mpi->peer[*from].data, mpi->peer[*from].len};
+		mpi->turn = (*from + 1) % net->ranks;
+	}
+	return error;
+}
+
 static void mpi_leave(struct crumb_exchange_net *net)
 {
 	struct mpi *mpi = (struct mpi *)net;
+	const size_t len = strlen(net->why);
 
-	for (unsigned r = 0; r < net->ranks && !mpi->dead; r++) {
-		MPI_Request request;
-		if (r != net->rank &&
-		    MPI_Isend(NULL, 0, MPI_BYTE, (int)r, TAG_LEAVE, mpi->comm, &request) == MPI_SUCCESS)
-			MPI_Request_free(&request);
-	}
+	if (mpi->gone)
+		return;
+	mpi->gone = true;
+	mpi->farewell.len = len;
+	memcpy(mpi->farewell.first, net->why, len);
+	for (unsigned r = 0; r < net->ranks; r++)
+		if (r != net->rank)
+			MPI_Isend(&mpi->farewell, (int)(sizeof mpi->farewell.len + len), MPI_BYTE, (int)r,
+			          TAG_LEAVE, mpi->comm, &mpi->peer[r].farewell);
 	die(mpi, CRUMB_EPEER, "this rank has left");
 }
 
@@ -397,8 +445,11 @@ static bool quiet(struct mpi *mpi)
 		if (MPI_Test(piece, &all, MPI_STATUS_IGNORE) != MPI_SUCCESS || !all)
 			done = 0;
 	}
-	for (unsigned r = 0; r < mpi->net.ranks; r++)
+	for (unsigned r = 0; r < mpi->net.ranks; r++) {
 		done = gone(&mpi->peer[r].alone) && done;
+		if (MPI_Test(&mpi->peer[r].farewell, &all, MPI_STATUS_IGNORE) != MPI_SUCCESS || !all)
+			done = 0;
+	}
 	return gone(&mpi->all) && done;
 }
 
@@ -416,6 +467,7 @@ static bool mpi_close(struct crumb_exchange_net *net)
 	}
 	free(mpi->peer);
 	free(mpi->leader);
+	free(mpi->net.lost);
 	free(mpi->all.request);
 	free(mpi);
 	return true;
@@ -473,24 +525,26 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	MPI_Comm_size(comm, &ranks);
 	struct mpi *mpi = calloc(1, sizeof *mpi);
 	struct peer *peer = calloc((size_t)ranks, sizeof *peer);
-	unsigned *leader = calloc((size_t)ranks, sizeof *leader);
+	unsigned *leader = calloc((size_t)ranks, sizeof *leader), *lost = calloc((size_t)ranks, sizeof *lost);
 	char(*name)[MPI_MAX_PROCESSOR_NAME] = calloc((size_t)ranks + 1, sizeof *name);
-	if (!mpi || !peer || !leader || !name) {
+	if (!mpi || !peer || !leader || !lost || !name) {
 		free(mpi);
 		free(peer);
 		free(leader);
+		free(lost);
 		free(name);
 		return refuse(why, cap, CRUMB_EMEMORY, "out of memory");
 	}
 	if (MPI_Comm_idup(comm, &mpi->comm, &request) != MPI_SUCCESS || await(&request, timeout)) {
 		free(peer);
 		free(leader); /* mpi stays: MPI may still write to it */
+		free(lost);
 		free(name);
 		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
 	}
 	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
 	for (int r = 0; r < ranks; r++)
-		peer[r].piece = MPI_REQUEST_NULL;
+		peer[r].piece = peer[r].farewell = MPI_REQUEST_NULL;
 	peer[rank].done = true; /* a rank's message to itself needs no MPI */
 	mpi->peer = peer;
 	mpi->leader = leader;
@@ -499,6 +553,7 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	                                       .local = 1,
 	                                       .timeout = timeout,
 	                                       .any_thread = level >= MPI_THREAD_SERIALIZED,
+	                                       .lost = lost,
 	                                       .swap = mpi_swap,
 	                                       .send = mpi_send,
 	                                       .receive = mpi_receive,
@@ -507,6 +562,7 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	if (!find_machines(mpi, name, timeout)) {
 		free(peer);
 		free(leader); /* name stays, and mpi's communicator */
+		free(lost);
 		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
 	}
 	free(name);

@@ -3,8 +3,12 @@
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
+#include "exchange/seconds.h"
 #include "exchange/transport.h"
 #include "exchange/transports/communicator.h"
 #include "exchange/why.h"
@@ -41,11 +45,34 @@ int crumb_mpi_open(struct crumb_exchange_net **net, double timeout, char *why, s
 	return error;
 }
 
+/* Ends the job for the launcher, after all ranks that were not given up have come. */
+static void end_without(struct crumb_exchange_net *net)
+{
+	bool *expected = calloc(net->ranks, sizeof *expected);
+	unsigned from, left = net->rank == 0 ? net->ranks - 1 - net->losses : 1;
+	crumb_span message;
+
+	fflush(NULL);
+	if (net->rank > 0)
+		net->send(net, 0, (crumb_span){NULL, 0});
+	for (unsigned r = 0; r < net->ranks && expected; r++)
+		expected[r] =
+		        net->rank == 0 ? r > 0 : r == 0; /* rank 0 sends nothing: others wait for its end */
+	for (unsigned k = 0; k < net->losses && expected && net->rank == 0; k++)
+		expected[net->lost[k]] = false;
+	for (; left > 0 && expected && !net->receive(net, expected, INFINITY, &from, &message); left--)
+		expected[from] = false;
+	MPI_Abort(MPI_COMM_WORLD, left > 0);
+	_exit(left > 0);
+}
+
 void crumb_mpi_close(struct crumb_exchange_net **net)
 {
 	if (!*net)
 		return;
 	guard((*net)->timeout);
+	if ((*net)->losses > 0)
+		end_without(*net);
 	(*net)->close(*net);
 	MPI_Finalize();
 	guard(0);
@@ -54,7 +81,8 @@ void crumb_mpi_close(struct crumb_exchange_net **net)
 
 void crumb_mpi_abort(struct crumb_exchange_net *net, int status)
 {
-	(void)net;
+	while (net->given_up)
+		pause();
 	MPI_Abort(MPI_COMM_WORLD, status);
 	_exit(status);
 }

@@ -20,6 +20,7 @@ struct seat {
 	const crumb_span *out;
 	crumb_span *in;
 	bool left;
+	char farewell[160];
 };
 
 /* A message from one rank to another. */
@@ -34,7 +35,9 @@ struct meeting {
 	unsigned ranks, come, left, closed;
 	unsigned long number;
 	int result;            /* of the last meeting; the next cannot end before everyone has read it */
+	unsigned leaver;       /* the first that has left */
 	struct letter *letter; /* [from][to] */
+	unsigned *lost;        /* [ranks], rank 0's */
 	struct seat seat[];
 };
 
@@ -56,7 +59,10 @@ static void depart(struct seat *seat)
 	struct meeting *m = seat->meeting;
 
 	seat->left = true;
-	m->left++;
+	snprintf(seat->farewell, sizeof seat->farewell, "rank %u has left%s%.*s", seat->net.rank,
+	         *seat->net.why ? ": " : "", (int)sizeof seat->farewell - 32, seat->net.why);
+	if (m->left++ == 0)
+		m->leaver = seat->net.rank;
 	if (m->come > 0 && m->come + m->left == m->ranks)
 		meet(m);
 	pthread_cond_broadcast(&m->over); /* for those who wait for a letter */
@@ -88,17 +94,17 @@ static int threads_swap(struct crumb_exchange_net *net, const crumb_span *out, c
 			                        : pthread_cond_wait(&m->over, &m->mutex);
 		late = m->number == number;
 		if (late) {
+			snprintf(net->why, sizeof net->why, "another rank does not come within %g s",
+			         net->timeout);
 			m->come--;
 			depart(seat);
 		} else {
 			result = m->result;
 		}
 	}
+	if (result && !late)
+		snprintf(net->why, sizeof net->why, "%s", m->seat[m->leaver].farewell);
 	pthread_mutex_unlock(&m->mutex);
-	if (late)
-		snprintf(net->why, sizeof net->why, "another rank does not come within %g s", net->timeout);
-	else if (result)
-		snprintf(net->why, sizeof net->why, "another rank has left");
 	return result;
 }
 
@@ -134,24 +140,37 @@ static unsigned take_letter(struct seat *seat, const bool *expected, crumb_span 
 	return from;
 }
 
+/* Returns a rank that has left and is expected to send; `ranks` if there is none. */
+static unsigned find_leaver(const struct meeting *m, const bool *expected)
+{
+	unsigned rank = 0;
+
+	while (rank < m->ranks && !(expected[rank] && m->seat[rank].left))
+		rank++;
+	return rank;
+}
+
 static int threads_receive(struct crumb_exchange_net *net, const bool *expected, double deadline,
                            unsigned *from, crumb_span *message)
 {
 	struct seat *seat = (struct seat *)net;
 	struct meeting *m = seat->meeting;
+	unsigned leaver;
 	int late = 0, error = 0;
 
 	pthread_mutex_lock(&m->mutex);
-	while ((*from = take_letter(seat, expected, message)) == m->ranks && !m->left && !late) {
+	while ((*from = take_letter(seat, expected, message)) == m->ranks &&
+	       (leaver = find_leaver(m, expected)) == m->ranks && !late) {
 		const struct timespec end = moment(isinf(deadline) ? 0 : deadline);
 		late = isinf(deadline) ? pthread_cond_wait(&m->over, &m->mutex)
 		                       : pthread_cond_timedwait(&m->over, &m->mutex, &end);
 	}
-	if (*from == m->ranks && m->left)
+	if (*from == m->ranks && leaver < m->ranks) {
+		*from = leaver;
 		error = CRUMB_EPEER;
+		snprintf(net->why, sizeof net->why, "%s", m->seat[leaver].farewell);
+	}
 	pthread_mutex_unlock(&m->mutex);
-	if (error)
-		snprintf(net->why, sizeof net->why, "another rank has left");
 	return error;
 }
 
@@ -178,6 +197,7 @@ static bool threads_close(struct crumb_exchange_net *net)
 		pthread_cond_destroy(&m->over);
 		pthread_mutex_destroy(&m->mutex);
 		free(m->letter);
+		free(m->lost);
 		free(m);
 	}
 	return true;
@@ -190,7 +210,9 @@ int crumb_exchange_threads(struct crumb_exchange_net **net, unsigned ranks)
 	if (ranks < 1)
 		return CRUMB_EINVAL;
 	struct meeting *m = calloc(1, sizeof *m + ranks * sizeof m->seat[0]);
-	if (!m || !(m->letter = calloc((size_t)ranks * ranks, sizeof *m->letter))) {
+	if (!m || !(m->letter = calloc((size_t)ranks * ranks, sizeof *m->letter)) ||
+	    !(m->lost = calloc(ranks, sizeof *m->lost))) {
+		free(m ? m->letter : NULL);
 		free(m);
 		return CRUMB_EMEMORY;
 	}
@@ -207,6 +229,7 @@ int crumb_exchange_threads(struct crumb_exchange_net **net, unsigned ranks)
 		                .local = ranks,
 		                .shares_memory = true,
 		                .any_thread = true,
+		                .lost = m->lost,
 		                .swap = threads_swap,
 		                .send = threads_send,
 		                .receive = threads_receive,

@@ -6,7 +6,7 @@ from .lines import Line, amount, amount_or_none, amounts, count, member, refuse
 from .style import printable
 
 SETTINGS = ["model", "data", "learners", "batch", "seed"]  # may tell runs of one codec apart
-PASSED_OVER = ("step", "probe", "choice", "divided")  # events that are not drawn
+PASSED_OVER = ("step", "probe", "choice", "divided", "lost")  # events that are not drawn
 PHASES = ["compute", "pack", "swap", "unpack"]
 
 

@@ -18,6 +18,19 @@ for line in open(sys.argv[1]):
     ranks = nodes * together
     if plan == "all-reduce":
         plain = row
+    if plan == "async":  # one rank is no worker, and a step is the worker's, its port's or its thread's
+        more = ranks / (ranks - 1)
+        close(row["port_bytes"], more * (ranks - together) * max(row["up_bytes"], row["down_bytes"]))
+        close(seconds["compute"], more * row["batch"] / 256)
+        own = more * 8 * (row["up_bytes"] + row["down_bytes"]) / row["link"]
+        assert seconds["wire"] >= own * (1 - 1e-6) and row["step"] >= 8 * row["port_bytes"] / row["link"] * (1 - 1e-6)
+        close(row["down_bytes"], 4 * PARAMETERS, 0.001)
+        close(row["step"], sum(seconds.values()))
+        close(row["samples_per_second"], ranks * row["gpus"] * row["batch"] / row["step"])
+        close(row["speedup"], plain["step"] / row["step"])
+        assert (row["pays_above"] < row["link"] and (row["pays_below"] is None or row["link"] < row["pays_below"])) == (
+            row["step"] < plain["step"]), row
+        continue
     known = {"all-reduce": 2 * (ranks - 1) / ranks * row["up_bytes"],
              "gather": together * (ranks - together) * row["up_bytes"],
              "server": (ranks - together) * (row["up_bytes"] + row["down_bytes"]),
@@ -74,6 +87,12 @@ cp stdout rows
 holds "a line each: two sizes, all-reduce and fifteen ways" test "$(wc -l <rows)" = 32
 check "they agree" "$PYTHON" laws.py rows
 
+check "JSON of async" $plan --nodes 128 --link 100G --ranks 2 --gpus 2 --inside 100G -c raw -c twobit -c adacomp \
+	--plan async --json
+cp stdout rows
+holds "a line each: two links, two sizes, all-reduce and three codecs" test "$(wc -l <rows)" = 16
+check "they agree" "$PYTHON" laws.py rows
+
 # field NAME: of the last line in stdout.
 field() { tail -1 stdout | sed "s/.*\"$1\": \"\{0,1\}\([^,\"}]*\).*/\1/"; }
 
@@ -100,6 +119,10 @@ holds "but its GPUs do: 3 times 102 MB at 1 GB/s" grep -q '"inside": 0.306684' s
 check "yes" $CRUMB plan -m alexnet --nodes 4 --link 10M --compute 256img/s -c twobit
 holds "a row each" test "$(grep -c '^raw  *all-reduce \|^twobit  *gather ' stdout)" = 2
 holds "it helps" grep -q '^twobit in plan [a-z]*: [0-9.]* times the speed' stdout
+check "async" $plan --nodes 8 --link 10M -c twobit --down twobit --plan server --plan async
+holds "is shown" grep -q '^twobit  *async ' stdout
+holds "and no choice" grep -q '^twobit in plan server: ' stdout
+holds "as it says" grep -q '^twobit in plan async: .* It is no choice by time' stdout
 check "no" $CRUMB plan -m lenet --nodes 8 --link 100T --compute 5img/s
 rows=$(sed -n 's/^\([a-z]*\)  *\(all-reduce\|gather\|shard\|server\) .*/\1/p' stdout | sort -u | wc -l)
 holds "every codec has a row" test "$rows" = "$("$CRUMB" list --json | wc -l)"
@@ -112,6 +135,8 @@ refused 2 "--link RATE is missing" "$CRUMB" plan -m lenet --nodes 2 --compute 1s
 refused 2 "--compute SPEED is missing" "$CRUMB" plan -m lenet --nodes 2 --link 1G
 refused 2 'there is no network "lenot"' $plan -m lenot
 refused 2 'there is no plan "ring"' $plan --plan ring
+refused 2 'plan async needs two ranks' $plan --nodes 1 --plan async
+refused 2 'plan async is not for terngrad:shared=1' $plan -c terngrad:shared=1 --plan async
 refused 2 "it takes no file: x" $plan x
 refused 2 "--nodes takes 1 to" $plan --nodes 0
 refused 2 "--ranks takes 1 to" $plan --ranks 0

@@ -153,6 +153,25 @@ static void save_and_load(void)
 	crumb_exchange_close(again);
 }
 
+/* A rank that comes too late hears whom the others have missed. */
+static void one_that_comes_late(void)
+{
+	const struct crumb_exchange_slice slice = {N, 0, "fc"};
+	const struct crumb_exchange_options options = {.timeout = 1.5};
+	struct crumb_exchange *x;
+	char why[CRUMB_EXCHANGE_WHY_MAX];
+
+	require(crumb_exchange_open_mpi(&x, MPI_COMM_WORLD, &slice, 1, &options, why, sizeof why) == 0);
+	fill(0);
+	require(crumb_exchange_mean(x, grad, mean) == 0);
+	if (rank == 2)
+		sleep(4);
+	require(crumb_exchange_mean(x, grad, mean) == CRUMB_EPEER);
+	require(strstr(crumb_exchange_why(x), "nothing from rank 2 within 1.5 s"));
+	crumb_exchange_close(x);
+	MPI_Barrier(MPI_COMM_WORLD);
+}
+
 /* A rank that begins to open and stays away costs the others the timeout, no more. It then does what they
  * have waited for, so that MPI can end. */
 static void half_opened(void)
@@ -200,6 +219,7 @@ int main(int argc, char **argv)
 	errors();
 	another_after_a_failure();
 	save_and_load();
+	one_that_comes_late();
 	half_opened();
 	for (int i = 0; i < SIGNALS; i++) {
 		sigaction(signals[i], NULL, &kept);

@@ -37,6 +37,24 @@ check "1 of 2" ranks 2 "$CRUMB_TRAIN" "$@" --learners 2 --node-size 2 --epochs 3
 check "4 of 2" ranks 8 "$CRUMB_TRAIN" "$@" --learners 8 --node-size 2 --epochs 4 --resume
 holds "are said" grep -qx '  2 learners on 2 ranks go on as 8 on 8: what is owed is divided anew' stderr
 
+# ---- ranks whose files of an epoch are from before another division, which began anew at the epoch before ----
+set -- --data digits:300 --batch 60 --codec adacomp --checkpoint stale
+check "two epochs on 4 ranks" ranks 4 "$CRUMB_TRAIN" "$@" --learners 4 --epochs 2
+echo damaged >>stale/epoch0000002-rank0
+check "the second one on 2" ranks 2 "$CRUMB_TRAIN" "$@" --learners 2 --epochs 2 --resume
+check "a third one on 4" ranks 4 "$CRUMB_TRAIN" "$@" --learners 4 --epochs 3 --resume
+cat >weights.py <<'END'
+import struct, sys
+def weights(path):
+    data, at = open(path, "rb").read(), 8
+    for block in range(5):
+        size, = struct.unpack_from("<Q", data, at)
+        at += 8 + size
+    return data[at - size:at]
+assert weights(sys.argv[1]) == weights(sys.argv[2])
+END
+check "go on from the same weights" python3 weights.py stale/epoch0000003-rank0 stale/epoch0000003-rank2
+
 # ---- killed and begun again: a random rank at random moments, drawn from seed 1, while the launcher's loop runs ----
 set -- --data digits:600 --batch 60 --learners 4 --epochs 16 --codec adacomp --optimizer adam --lr 0.002
 for plan in gather tiers; do

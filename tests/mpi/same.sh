@@ -8,4 +8,6 @@ for n in 1 2 4 8; do
 	check "nothing is lost on $n ranks" ranks $n "$MPI_RANK" conserved
 	holds "all of it" grep -q '^all right$' stdout
 done
+check "all that was sent in time" ranks 4 "$MPI_RANK" held
+holds "comes" grep -q '^all right$' stdout
 finish

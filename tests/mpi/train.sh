@@ -143,17 +143,25 @@ for path in sys.argv[2:]:
     assert last["event"] in ("step", "failed") and last["step"] >= int(sys.argv[1]), last
 ' "$@"
 }
+# strike SIGNAL: sends it to rank 2 of the job whose options begin with --epochs 1000.
+strike() {
+	for process in $(pgrep -f "^$CRUMB_TRAIN --epochs 1000"); do
+		tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=2 && kill -"$1" "$process"
+	done
+}
+# until_said FILE PATTERN
+until_said() {
+	until grep -qs "$2" "$1"; do
+		sleep 0.1
+	done
+}
 # fails SIGNAL: sends it to rank 2 of a long job once its log has come to a step.
 fails() {
 	rm -f log*
 	ranks 4 "$CRUMB_TRAIN" --epochs 1000 --batch 40 --timeout 2 --codec twobit --log log >stdout 2>stderr &
 	job=$!
-	until grep -qs '"step": [1-9]' log.2; do
-		sleep 0.1
-	done
-	for process in $(pgrep -f "^$CRUMB_TRAIN --epochs 1000"); do
-		tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=2 && kill -"$1" "$process"
-	done
+	until_said log.2 '"step": [1-9]'
+	strike "$1"
 	wait $job
 	status=$?
 	holds "$1: a status, $status" test $status != 0 -a $status != 124
@@ -167,6 +175,34 @@ holds "one line says who hangs, and when" test "$lines" = 1
 holds "and nothing else" test "$(grep -c crumb-train: stderr)" = 1
 fails KILL
 holds "mpirun says who died" grep -q 'rank 2.*signal 9' stderr
+
+# ---- plan async goes on without a worker that is stopped, and refuses it when it wakes up ----
+set -- --data digits:1000 --batch 40 --learners 5 --codec adacomp --plan async --staleness 2 --momentum 0
+set -- "$@" --timeout 2 --checkpoint left
+rm -f log*
+ranks 5 "$CRUMB_TRAIN" --epochs 1000 "$@" --epochs 4 --log log >stdout 2>stderr &
+job=$!
+until_said log.2 '"step": [1-9]'
+strike STOP
+until_said log '"lost"'
+strike CONT
+wait $job
+holds "without rank 2: status $?" test $? = 0
+holds "it is named" grep -q '^  rank 2 is given up, nothing from it within 2 s: others take over its work' stderr
+holds "and told so" grep -q 'crumb-train: adacomp: step [0-9]*: rank 2: rank 0 has given this rank up' stderr
+cat >lost.py <<'END'
+import json
+events = [json.loads(line) for line in open("log")]
+assert [(event["lost"], event["epoch"]) for event in events if event["event"] == "lost"] == [(2, 1)], events
+epochs = [event for event in events if event["event"] == "epoch"]
+assert len(epochs) == 4 and events[-1]["event"] == "done" and epochs[3]["loss"] < epochs[0]["loss"], epochs
+assert all(event["steps"] == 25 for event in epochs[1:]), "all of the work is done"
+assert events[-1]["error"] * 1000 == round(events[-1]["error"] * 1000), "by all of the test set"
+END
+check "all of the work" python3 lost.py
+holds "all files are there" test "$(ls left | grep -c epoch0000004)" = 5
+check "all ranks go on from them" ranks 5 "$CRUMB_TRAIN" "$@" --epochs 5 --log log --resume
+check "fewer, too" ranks 4 "$CRUMB_TRAIN" "$@" --epochs 6 --resume
 
 # differ LINE OPTION...: rank 1 of two has the options, too; the job fails, and one line says how they differ.
 differ() {

@@ -50,7 +50,7 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 
 int log_resume(struct log *log, long end, char *why, size_t cap)
 {
-	if (!log->file || log->end < 0)
+	if (!log->file || log->end < 0 || end == LOG_UNKNOWN)
 		return 0;
 	if (log->end < end) {
 		snprintf(why, cap, "%s: shorter than the log of the run that is to be resumed",
@@ -287,6 +287,17 @@ int log_divided(struct log *log, const char *codec, size_t epoch, size_t step, s
 	put_head(log, "divided", codec);
 	fprintf(to, ", \"epoch\": %zu, \"step\": %zu, \"from\": {\"ranks\": %u, \"learners\": %zu}", epoch,
 	        step, ranks, learners);
+	return end_line(log, why, cap);
+}
+
+int log_lost(struct log *log, const char *codec, size_t epoch, size_t step, unsigned rank, char *why,
+             size_t cap)
+{
+	FILE *to = log->file;
+	if (!to)
+		return 0;
+	put_head(log, "lost", codec);
+	fprintf(to, ", \"epoch\": %zu, \"step\": %zu, \"lost\": %u", epoch, step, rank);
 	return end_line(log, why, cap);
 }
 

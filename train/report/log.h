@@ -74,7 +74,9 @@ struct log {
 /* All return 0, or -1 with a line in why, which names the file. */
 int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
              size_t cap);
-/* Truncates the log to where it once ended (0: its start), and goes on there. */
+/* Truncates the log to where it once ended (0: its start), and goes on there; LOG_UNKNOWN: goes on at its
+ * end. */
+enum { LOG_UNKNOWN = -2 };
 int log_resume(struct log *log, long end, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
 /* arrived may be NULL. */
@@ -84,6 +86,8 @@ int log_epoch(struct log *log, const char *codec, const struct report *epoch, ch
 int log_done(struct log *log, const char *codec, const struct report *run, char *why, size_t cap);
 int log_divided(struct log *log, const char *codec, size_t epoch, size_t step, size_t learners,
                 unsigned ranks, char *why, size_t cap);
+int log_lost(struct log *log, const char *codec, size_t epoch, size_t step, unsigned rank, char *why,
+             size_t cap);
 int log_choice(struct log *log, const char *codec, const struct crumb_tuned *choice, char *why, size_t cap);
 /* Logs that the run ended at this step; ignores errors. */
 void log_failed(struct log *log, const char *codec, size_t step, const char *reason);
