@@ -1,5 +1,6 @@
 """Files of results, and tables in Markdown. SPDX-License-Identifier: MIT"""
 import csv
+import math
 import os
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,7 +33,8 @@ def distinct(rows, key):
 
 
 def mean(values):
-    return sum(values) / len(values)
+    """Returns the mean, rounded once: sum() rounds in another way from Python 3.12 on."""
+    return math.fsum(values) / len(values)
 
 
 def table(head, lines, left=()):

@@ -18,4 +18,4 @@ foreach(name same train resume chaos mpich)
 	set_tests_properties(mpi_${name} PROPERTIES ENVIRONMENT "${mpi_environment}" LABELS mpi SKIP_RETURN_CODE 77
 		TIMEOUT 900 PROCESSORS 2)
 endforeach()
-set_property(TEST mpi_train mpi_chaos APPEND PROPERTY LABELS long)
+set_property(TEST mpi_train mpi_resume mpi_chaos APPEND PROPERTY LABELS long)
