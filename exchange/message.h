@@ -34,8 +34,8 @@ struct message_head {
 	uint64_t table;             /* hash of the slice table */
 	uint64_t setup;             /* hash of plan, codecs, learners and seed */
 	uint64_t weights;           /* hash of the learners' weights */
-	/* A MESSAGE_PULL has the next work's first part here, and how many parts it has; the server's MESSAGE_TELL
-	 * in plan async how many ranks it has given up; other messages 0. */
+	/* A MESSAGE_PULL has the next work's first part here, and how many parts it has; the server's
+	 * MESSAGE_TELL in plan async how many ranks it has given up; other messages 0. */
 	uint64_t next, count;
 	uint64_t sum; /* hash of next, count and the body */
 };
