@@ -93,7 +93,7 @@ static struct answer answer_plan(const struct request *r, const struct answer *p
 	return answer;
 }
 
-static bool agrees(const struct policy *policy)
+bool answer_agrees(const struct policy *policy)
 {
 	int kind = 0;
 	while (kind < CRUMB_KINDS && !crumb_agrees(&policy->codec[kind]))
@@ -103,7 +103,7 @@ static bool agrees(const struct policy *policy)
 
 bool answer_can_be_async(const struct request *r, size_t codec)
 {
-	return !agrees(&r->up[codec]) && !(r->down_text && agrees(&r->down));
+	return !answer_agrees(&r->up[codec]) && !(r->down_text && answer_agrees(&r->down));
 }
 
 /* Multiplies each part of a cost. */

@@ -234,7 +234,7 @@ static int check_async(const struct request *r)
 			return command_usage(
 			        &plan_command,
 			        "plan async is not for %s, whose learners agree before they pack",
-			        r->up_text[i]);
+			        answer_agrees(&r->up[i]) ? r->up_text[i] : r->down_text);
 	return STATUS_OK;
 }
 
@@ -253,9 +253,10 @@ static int complete(struct request *r)
 	if (r->compute == 0 && !r->measure)
 		return command_usage(&plan_command, "--compute SPEED is missing");
 	if (!r->ups)
-		for (; (info = crumb_list(r->ups)); r->ups++) {
+		for (size_t i = 0; (info = crumb_list(i)); i++) {
 			r->up_text[r->ups] = info->name;
 			crumb_policy_parse(&r->up[r->ups], info->name, NULL);
+			r->ups += !(r->plan[ASYNC] && answer_agrees(&r->up[r->ups]));
 		}
 	return r->plan[ASYNC] ? check_async(r) : STATUS_OK;
 }

@@ -127,7 +127,7 @@ void plan_print_verdict(const struct answer *best, const struct answer *async, c
 		printf("\nNo codec helps here: of a step with plain all-reduce, %.3g %% is compute.\n",
 		       100 * plain->cost.compute / plain->step);
 	if (faster)
-		printf("\n%s in plan async: %.3g times. It is no choice by time: its gradients are stale, "
-		       "which changes\nthe training.\n",
+		printf("\n%s in plan async: %.3g times the speed of plain all-reduce. It is no choice by time: "
+		       "its gradients\nare stale, which changes the training.\n",
 		       async->codec, async->speedup);
 }

@@ -54,7 +54,8 @@ struct crumb_exchange_config {
 	uint64_t staleness; /* with plan async: most pushes that a worker may be ahead of the slowest one when
 	                       it gets work; 0: lock step; UINT64_MAX: any number */
 	bool overlap;   /* segments are exchanged while gradients are still computed (crumb_exchange_begin) */
-	size_t segment; /* with overlap, elements of a segment at least; 0: as many as suit the plan */
+	size_t segment; /* with overlap, elements of a segment at least, but the last one to go; 0: as many as
+	                   suit the plan */
 	size_t learners;                /* over all ranks; may be fewer than ranks */
 	uint64_t seed;                  /* the packers' seeds are crumb_exchange_seed(seed, learner, slice) */
 	struct crumb_exchange_net *net; /* not owned; NULL: this rank is alone */

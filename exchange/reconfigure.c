@@ -53,9 +53,9 @@ static float momentum_of(const crumb_packer *packer)
 }
 
 /* Adds a packer's residual of one slice, times weight. With momentum m the residual v is what weights shall
- * move by, and m times the velocity u is what momentum adds to the next gradient; a gradient that meets
- * momentum, of another packer or of the optimizer, moves them by 1 / (1 - m) times itself: m u + (1 - m) v
- * moves them by v, and by what u would have. */
+ * move by, and m times the velocity u is what momentum adds to the next gradient. A gradient g that meets
+ * momentum, of another packer or of the optimizer, moves them by g / (1 - m) in the end: the sum of v and of
+ * m u / (1 - m), what u would have moved them by, if g = m u + (1 - m) v. */
 static void add_residual(float *sum, const struct crumb_slice *slice, crumb_packer *packer, float weight)
 {
 	const float *residual = packer ? crumb_packer_residual(packer) : NULL,

@@ -49,8 +49,8 @@ int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...
 
 /* ---- overlap/segment.c ---- */
 
-/* Divides the slices into segments of at least so many elements; 0: of as many as suit the plan. Without
- * overlap all are one. Returns false if there is no memory. */
+/* Divides the slices into segments of at least so many elements, but the last one to go, which has what is
+ * left; 0: of as many as suit the plan. Without overlap all are one. Returns false if there is no memory. */
 bool crumb_segments_open(struct crumb_exchange *x, size_t segment);
 
 /* Decides which segments vote, and takes memory for copies of packers; both are set by now. Returns false if

@@ -65,8 +65,8 @@ struct crumb_exchange_options {
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
 	double timeout;     /* seconds to wait for another rank; 0: for ever */
-	int overlap;        /* not 0: for crumb_exchange_ready; a mean that is grad is then overwritten even
-	                       if a gradient is not finite */
+	int overlap; /* not 0: for crumb_exchange_ready; takes the packers' memory once more; a mean that
+	                is grad is then overwritten even if a gradient is not finite */
 };
 
 struct crumb_exchange;
@@ -91,23 +91,25 @@ CRUMB_API int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb
  * have; mean may be grad. A mean that a plan packs again is limited to 2^120 in magnitude.
  *
  * CRUMB_ENONFINITE: a gradient of some rank has a NaN, an infinity or a magnitude above 2^120. All ranks
- * return it, residuals are unchanged, a mean that is grad is unchanged, too; skip the step. Every other error
- * is final, and mean and residuals are then unspecified: every rank returns it from then on, or from the next
- * call on if this rank alone had it (a frame damaged on its way here). */
+ * return it, residuals are unchanged, a mean that is grad is, too (without overlap); skip the step. Every
+ * other error is final, and mean and residuals are then unspecified: every rank returns it from then on, or
+ * from the next call on if this rank alone had it (a frame damaged on its way here). */
 CRUMB_API int crumb_exchange_mean(struct crumb_exchange *exchange, const float *grad, float *mean);
 
 /* Begins with a mean whose gradient is still computed, from its end to its beginning, as by backward: says
  * that the elements first, first + 1, ... of grad are final. The exchange averages some slices at a time, the
  * last ones first, in a thread of its own, as soon as all ranks have said that they are final. It is called
- * any number of times, with a smaller `first` each time. crumb_exchange_mean follows, with the same grad and
- * mean; it takes the rest, and returns the bits that it would return without. Until then mean, and what of
- * grad is final, belong to the exchange, and no other function of it is called.
+ * any number of times, with a smaller first each time. crumb_exchange_mean follows, with the same grad and
+ * mean (other ones end the exchange with CRUMB_EINVAL); it takes the rest, and returns the bits that it would
+ * return without. Until then mean, and what of grad is final, belong to the exchange, and no other function
+ * of it is called.
  *
  * The thread polls, since MPI does not go on with messages while a program computes. A host that has begun
  * MPI with MPI_THREAD_SERIALIZED makes no calls of MPI from here to the end of crumb_exchange_mean; with
  * MPI_THREAD_MULTIPLE it may; with less crumb_exchange_open fails. Returns 0; CRUMB_EINVAL if the options had
- * no overlap, or the mean was begun with another grad; CRUMB_EMEMORY if there is no thread; or the error that
- * has ended this exchange. After an error crumb_exchange_mean does what is left. */
+ * no overlap or, without a line of crumb_exchange_why, if the mean was begun with another grad or mean;
+ * CRUMB_EMEMORY if there is no thread; or the error that has ended this exchange. After an error
+ * crumb_exchange_mean does what is left. */
 CRUMB_API int crumb_exchange_ready(struct crumb_exchange *exchange, const float *grad, float *mean,
                                    size_t first);
 
@@ -136,7 +138,8 @@ CRUMB_API size_t crumb_exchange_save(const struct crumb_exchange *exchange, void
 CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *src, size_t len);
 
 /* Closes the exchange and its net; NULL is fine. Waits for nobody, unless crumb_exchange_ready was called and
- * crumb_exchange_mean was not: then for the slices under way, and the mean is lost on all ranks. After that,
+ * crumb_exchange_mean was not: then for the slices under way, up to the timeout, and the mean is lost on all
+ * ranks. After that,
  * or an error, the others are told that this rank has left; frames that MPI has not yet sent stay allocated.
  */
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);

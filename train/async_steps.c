@@ -35,8 +35,8 @@ int async_note_lost(struct train *t, size_t epoch, char *why, size_t cap)
 		const unsigned rank = ranks->lost[t->lost];
 		snprintf(
 		        line, sizeof line,
-		        "rank %u is given up, nothing from it within %g s: others take over its work, what it "
-		        "owed is lost",
+		        "rank %u is given up: it has left, or nothing came from it within %g s; others take over its "
+		        "work, what it owed is lost",
 		        rank, ranks->timeout);
 		progress_note(&t->progress, line);
 		if (log_lost(t->setting->log, t->codec, epoch, t->step, rank, why, cap) < 0)

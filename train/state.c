@@ -47,12 +47,12 @@ void train_close(struct train *t)
 {
 	for (size_t i = 0; t->worker && i < t->workers; i++)
 		worker_close(t->worker[i]);
-	for (size_t l = 0; t->grad && l < t->own; l++)
-		free(t->grad[l]);
 	crumb_tuner_close(t->tuner);
 	arrival_close(t->arrival);
 	free(t->probe);
-	crumb_exchange_close(t->exchange);
+	crumb_exchange_close(t->exchange); /* before the gradients, which its thread may read till then */
+	for (size_t l = 0; t->grad && l < t->own; l++)
+		free(t->grad[l]);
 	free(t->worker);
 	free(t->param);
 	for (size_t i = 0; i < OPTIMIZER_MOST_MOMENTS; i++)

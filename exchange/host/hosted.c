@@ -18,7 +18,8 @@ struct hosted {
 	struct team *team;
 	struct crumb_slice *slice;
 	float *weight;     /* [rank] */
-	const float *grad; /* of the step that has begun */
+	const float *grad; /* of the step that has begun, */
+	float *mean;       /* and its mean */
 };
 
 static enum crumb_kind kind_of(const char *name)
@@ -215,10 +216,11 @@ int crumb_exchange_ready(struct crumb_exchange *x, const float *grad, float *mea
 	struct hosted *hosted = x->hosted;
 	int error = 0;
 
-	if (crumb_overlap_begun(x) && hosted->grad != grad)
-		return CRUMB_EINVAL;
+	if (crumb_overlap_begun(x) && (hosted->grad != grad || hosted->mean != mean))
+		return CRUMB_EINVAL; /* why is the thread's meanwhile */
 	if (!crumb_overlap_begun(x)) {
 		hosted->grad = grad;
+		hosted->mean = mean;
 		error = crumb_exchange_begin(x, &hosted->grad, hosted->weight, mean);
 	}
 	if (!error)

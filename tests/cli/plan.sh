@@ -123,6 +123,8 @@ check "async" $plan --nodes 8 --link 10M -c twobit --down twobit --plan server -
 holds "is shown" grep -q '^twobit  *async ' stdout
 holds "and no choice" grep -q '^twobit in plan server: ' stdout
 holds "as it says" grep -q '^twobit in plan async: .* It is no choice by time' stdout
+check "async, every codec that it can have" $CRUMB plan -m lenet --nodes 8 --link 100T --compute 5img/s --plan async
+holds "alq's learners agree" sh -c "! grep -q '^alq ' stdout && grep -q '^adacomp  *async ' stdout"
 check "no" $CRUMB plan -m lenet --nodes 8 --link 100T --compute 5img/s
 rows=$(sed -n 's/^\([a-z]*\)  *\(all-reduce\|gather\|shard\|server\) .*/\1/p' stdout | sort -u | wc -l)
 holds "every codec has a row" test "$rows" = "$("$CRUMB" list --json | wc -l)"
@@ -137,6 +139,7 @@ refused 2 'there is no network "lenot"' $plan -m lenot
 refused 2 'there is no plan "ring"' $plan --plan ring
 refused 2 'plan async needs two ranks' $plan --nodes 1 --plan async
 refused 2 'plan async is not for terngrad:shared=1' $plan -c terngrad:shared=1 --plan async
+refused 2 'plan async is not for terngrad:shared=1' $plan -c raw --down terngrad:shared=1 --plan async
 refused 2 "it takes no file: x" $plan x
 refused 2 "--nodes takes 1 to" $plan --nodes 0
 refused 2 "--ranks takes 1 to" $plan --ranks 0

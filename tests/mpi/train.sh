@@ -188,7 +188,8 @@ until_said log '"lost"'
 strike CONT
 wait $job
 holds "without rank 2: status $?" test $? = 0
-holds "it is named" grep -q '^  rank 2 is given up, nothing from it within 2 s: others take over its work' stderr
+given='^  rank 2 is given up: it has left, or nothing came from it within 2 s; others take over its work'
+holds "it is named" grep -q "$given" stderr
 holds "and told so" grep -q 'crumb-train: adacomp: step [0-9]*: rank 2: rank 0 has given this rank up' stderr
 cat >lost.py <<'END'
 import json

@@ -517,8 +517,8 @@ static int check_overlap(const struct options *o)
 		bool given;
 		const char *what, *why;
 	} refused[] = {
-	        {o->plan->serves, "--plan async", "in which no rank waits for an exchange"},
-	        {o->local_steps, "--local-steps", "which exchange what no backward pass ends with"},
+	        {o->plan->serves, "--plan async", "whose steps are pushes and pulls"},
+	        {o->local_steps, "--local-steps", "which exchange how far weights have moved, not gradients"},
 	        {o->clip_norm > 0, "--clip-norm", "since a norm is known when all of a gradient is"},
 	        {o->flat, "--flat", "since one slice cannot go out in parts"},
 	        {tuned, "--codec auto", "which tells computation and exchange apart"},
