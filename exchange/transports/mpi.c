@@ -18,7 +18,7 @@
 #include "exchange/transports/communicator.h"
 #include "exchange/why.h"
 
-enum { FIRST = 4096, PIECE = 1 << 30, TAG_SWAP = 1, TAG_LEAVE = 2 };
+enum { FIRST = 4096, PIECE = 1 << 30, LAST_LOOKS = 100, TAG_SWAP = 1, TAG_LEAVE = 2 };
 
 struct opening {
 	uint64_t len; /* of the whole message */
@@ -54,6 +54,7 @@ struct mpi {
 	unsigned *leader; /* [rank]: of its machine */
 	unsigned turn;    /* the rank whose message is looked for first */
 	bool gone;        /* this rank has left */
+	double swapped;   /* when the last swap ended */
 	int dead;
 };
 
@@ -227,6 +228,14 @@ static int advance(struct mpi *mpi, unsigned from)
 	return error;
 }
 
+/* Takes and drops what has arrived from a rank that has not left. */
+static void drop(struct mpi *mpi, unsigned from)
+{
+	if (mpi->peer[from].piece == MPI_REQUEST_NULL)
+		receive_opening(mpi, from);
+	advance(mpi, from);
+}
+
 /* ---- the swap ------------------------------------------------------------------------------- */
 
 /* Waits a little: at first yields the CPU, then sleeps, so that ranks that compute get on; a patient one
@@ -276,12 +285,36 @@ static int time_out(struct mpi *mpi)
 	return mpi->dead;
 }
 
+/* Returns CRUMB_EPEER if a rank has left, whose earlier messages are dropped; an error; or 0. A rank that
+ * comes too late must not send any more: nobody would receive it. MPI may see the farewells only after some
+ * calls. */
+static int look_for_farewell(struct mpi *mpi, double now)
+{
+	const double timeout = mpi->net.timeout;
+	const int looks = timeout > 0 && now - mpi->swapped > timeout ? LAST_LOOKS : 1;
+	int there = 0, error = 0;
+	MPI_Status status;
+
+	for (int k = 0; k < looks && !there && !error; k++)
+		error = check(mpi, MPI_Iprobe(MPI_ANY_SOURCE, TAG_LEAVE, mpi->comm, &there, &status));
+	if (error || !there)
+		return error;
+	const unsigned from = (unsigned)status.MPI_SOURCE;
+	for (unsigned polls = 0; !mpi->peer[from].left && crumb_seconds() < now + 1; polls++) {
+		drop(mpi, from);
+		rest(polls, false);
+	}
+	return say_left(mpi, from);
+}
+
 static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
 {
 	struct mpi *mpi = (struct mpi *)net;
-	const double deadline = crumb_seconds() + net->timeout;
+	const double begin = crumb_seconds(), deadline = begin + net->timeout;
 	int error = mpi->dead, taken = 0;
 
+	if (!error)
+		error = look_for_farewell(mpi, begin);
 	for (unsigned r = 0; r < net->ranks && !error; r++)
 		if (r != net->rank)
 			error = mpi->peer[r].left ? say_left(mpi, r) : receive_opening(mpi, r);
@@ -305,6 +338,7 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 	for (unsigned r = 0; r < net->ranks && !error; r++)
 		in[r] = r == net->rank ? out[r] : (crumb_span){mpi->peer[r].data, mpi->peer[r].len};
 	mpi->dead = error;
+	mpi->swapped = crumb_seconds();
 	return error;
 }
 
@@ -373,7 +407,6 @@ static bool has_begun(const struct mpi *mpi, const bool *expected)
 static int mpi_receive(struct crumb_exchange_net *net, const bool *expected, double deadline, unsigned *from,
                        crumb_span *message)
 {
-	enum { LAST_LOOKS = 100 };
 	const double held_up = 0.01; /* seconds from one look to the next */
 	struct mpi *mpi = (struct mpi *)net;
 	double end = deadline, before = crumb_seconds(), held = 0;
@@ -437,6 +470,25 @@ static int await(MPI_Request *request, double timeout)
 	return 0;
 }
 
+/* After a failure, drops what the others have sent, to their farewells: MPICH's MPI_Finalize aborts if long
+ * messages lie unmatched. A rank that is silent costs a second. */
+static void drain(struct mpi *mpi)
+{
+	const double timeout = mpi->net.timeout;
+	const double deadline = crumb_seconds() + (timeout > 0 && timeout < 1 ? timeout : 1);
+	bool over = false;
+
+	for (unsigned polls = 0; !over && crumb_seconds() < deadline; polls++) {
+		over = gone(&mpi->all);
+		for (unsigned r = 0; r < mpi->net.ranks; r++)
+			if (r != mpi->net.rank && !mpi->peer[r].left) {
+				drop(mpi, r);
+				over = false;
+			}
+		rest(polls, false);
+	}
+}
+
 /* Returns true if MPI no longer reads or writes this rank's memory. Receives are cancelled; messages out are
  * not, as MPI may have begun to send them. */
 static bool quiet(struct mpi *mpi)
@@ -463,6 +515,8 @@ static bool mpi_close(struct crumb_exchange_net *net)
 {
 	struct mpi *mpi = (struct mpi *)net;
 
+	if (mpi->dead)
+		drain(mpi);
 	if (!quiet(mpi))
 		return false;
 	if (!mpi->dead) /* else farewells may lie in it, which a new communicator must not take for its own */
