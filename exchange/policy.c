@@ -13,7 +13,7 @@ static const char *const kind_names[CRUMB_KINDS] = {
 };
 
 static const char raw_name[] = "raw";
-static const char *const last_stays_raw[] = {"terngrad"}; /* NeurIPS 2017, section 5 */
+static const char *const last_stays_raw[] = {"terngrad"}; /* NeurIPS 2017, section 4.2 */
 
 const char *crumb_kind_name(enum crumb_kind kind)
 {

@@ -7,8 +7,10 @@ SHORT, ALONE = "cifar10-cnn, 2 epochs, one slice", "cifar10-cnn, 2 epochs, a bat
 OFTEN, DROPS = "cifar10-cnn, 2 epochs, every 39 steps", "cifar10-cnn, 40 epochs, drops, one slice"
 RESNET = "cifar10-resnet20, drops"
 METHODS = [ALQ, AMQ, QSGD_INF, NUQSGD, ALQ_N, AMQ_N, TRN]
-# Accuracies of ResNet-32 in percent, read off the paper's figure to a tenth of a point.
-ACCURACIES = {ALQ_N: 91.99, ALQ: 91.35, AMQ: 91.05, AMQ_N: 91.00, QSGD_INF: 89.96, TRN: 89.61, NUQSGD: 83.77}
+# Accuracies of ResNet-32 in percent, read off the vector figures in the authors' repository, to a tenth of a point.
+ACCURACIES = {ALQ_N: 92.0, ALQ: 91.4, AMQ: 91.1, AMQ_N: 91.0, QSGD_INF: 90.0, TRN: 89.6, NUQSGD: 83.8}
+DENSE = 92.3  # of SuperSGD: four workers, float32
+WHERE = "authors' figures"
 
 
 def level(where, says, task, codecs, there, most, times=1, quick=False):
@@ -23,22 +25,23 @@ def level(where, says, task, codecs, there, most, times=1, quick=False):
 
 def table(task, quick):
     """The claims of the paper's comparison of methods, on one task."""
-    return [ordered("table 1", "noise", task, 4, [ALQ, AMQ, QSGD_INF, NUQSGD], "1.9, 2.5, 6.0, 47 millionths", quick),
-            ordered("table 1", "noise", task, 4, [ALQ_N, ALQ], "1.5, 1.9 millionths", False),
-            level("table 1", f"{task}: TRN is level with QSGDinf, within a fifth", task, [TRN, QSGD_INF],
+    return [ordered(WHERE, "noise", task, 4, [ALQ, AMQ, QSGD_INF, NUQSGD], "1.9, 2.5, 6.0, 47 millionths", quick),
+            at_least(WHERE, f"{task}: ALQ has 1.1 times ALQ-N's noise or more", mean_of("noise"),
+                     [(task, 4, ALQ), (task, 4, ALQ_N)], 1.1, "1.9, 1.5 millionths"),
+            level(WHERE, f"{task}: TRN is level with QSGDinf, within a fifth", task, [TRN, QSGD_INF],
                   "5.8, 6.0 millionths", 1.2),
-            level("table 1", f"{task}: NUQSGD has 25 times ALQ's noise, half to twice that", task, [NUQSGD, ALQ],
+            level(WHERE, f"{task}: NUQSGD has 25 times ALQ's noise, half to twice that", task, [NUQSGD, ALQ],
                   "47, 1.9 millionths", 2, 25),
-            *(near("table 1", task, 4, codec, f"SuperSGD 92.25 -> {ACCURACIES[codec]:.2f} % right",
-                   92.25 - ACCURACIES[codec] if ACCURACIES[codec] < 91.7 else 0.5, quick=False) for codec in METHODS)]
+            *(near(WHERE, task, 4, codec, f"SuperSGD {DENSE} -> {ACCURACIES[codec]} % right",
+                   max(round(DENSE - ACCURACIES[codec], 1), 0.5), quick=False) for codec in METHODS)]
 
 
 TEXT = ("The order of ALQ, AMQ, QSGDinf and NUQSGD by variance is the paper's, with levels fitted to the measured "
         "distribution. TRN, which the paper has level with QSGDinf, has 3.5 times its noise; ALQ-N, which the paper "
-        "has below ALQ, has the same; NUQSGD has 330 times ALQ's noise, where the paper has 25. After two epochs no "
-        "accuracy differs beyond the seeds but NUQSGD's. The variance of coordinates falls by a fifth and does not "
-        "jump, in a schedule without drops of the rate, which the paper's jumps come from. Fitted to the paper's "
-        "normal law, ALQ has 2.5 to 4.1 times the error ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
+        "has a fifth below ALQ, has the same; NUQSGD has 330 times ALQ's noise, where the paper has 25. After two "
+        "epochs no accuracy differs beyond the seeds but NUQSGD's. The variance of coordinates falls by a fifth and "
+        "does not jump, in a schedule without drops of the rate, which the paper's jumps come from. Fitted to the "
+        "paper's normal law, ALQ has 2.5 to 4.1 times the error ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
 
 EXPERIMENTS = {
     "alq-table": Experiment(
@@ -52,12 +55,12 @@ EXPERIMENTS = {
                [at_least("section 1", f"{task}: frozen levels have more noise than those that adapt, by a tenth",
                          mean_of("noise"), [(task, 4, ALQ_FROZEN), (task, 4, ALQ)], 1.1, "levels must adapt")
                 for task in (DROPS, RESNET)],
-        differs="The paper trains ResNet-32 for 80,000 steps with 4 workers; its numbers are read off its figures, "
-                "variances a quarter into the run. Noise here is the squared distance between the mean of the "
-                "quantised gradients and the mean of the gradients, by the latter's squared length. Levels are "
-                "fitted to the measured distribution; `model=normal` fits the paper's normal law. They are fitted to "
-                "one mini-batch a learner. SGD is one learner with its own batch of 32 and equal epochs, so four "
-                "times the steps.",
+        differs="The paper trains ResNet-32 for 80,000 steps with 4 workers; its numbers are read off the vector "
+                "figures in the authors' repository, to a tenth of a point, and variances a quarter into the run. "
+                "Noise here is the squared distance between the mean of the quantised gradients and the mean of the "
+                "gradients, by the latter's squared length. Levels are fitted to the measured distribution; "
+                "`model=normal` fits the paper's normal law. They are fitted to one mini-batch a learner. SGD is one "
+                "learner with its own batch of 32 and equal epochs, so four times the steps.",
         not_run="ResNet-32 and -110 and ImageNet: hours to weeks",
         figure=Figure("epoch", "noise", {name_of(codec): [(SHORT, 4, codec)] for codec in
                                          (ALQ, AMQ, QSGD_INF, NUQSGD, TRN)})),

@@ -51,6 +51,12 @@ DGC = "dgc:fraction=0.01,warmup=100"
 GPT_SPECS["dgc"] = f"{DGC},momentum=0"
 GPT_CODECS = {name: f"embedding,fc,last={spec}" for name, spec in GPT_SPECS.items()}
 GPT_DGC_MOMENTUM = f"embedding,fc,last={DGC}"
+# Top-k of other shares, and with a residual that decays.
+GPT_TOP = {text: f"embedding,fc,last=topk:{text}" for text in ("fraction=0.1", "fraction=0.01,decay=0.95",
+                                                               "fraction=0.01,decay=0", "fraction=0.01,value=exact")}
+NAMES |= {codec: f"matrices: topk:{text}" for text, codec in GPT_TOP.items()}
+GPT_SPARSELOCO = "embedding,fc,last=chunk:decay=0.95"
+NAMES[GPT_SPARSELOCO] = "matrices: chunk:decay=0.95"
 GPT_ADACOMP = [GPT_CODECS["adacomp 50"], GPT_CODECS["adacomp 500"]]
 NAMES |= {GPT_CODECS[name]: f"matrices: {spec}" for name, spec in GPT_SPECS.items()}
 NAMES[GPT_DGC_MOMENTUM] = f"matrices: {DGC}, its own momentum"

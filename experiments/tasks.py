@@ -101,9 +101,27 @@ GPT = ("--data text:$CRUMB_DATA/shakespeare/input.txt --model gpt-mini --batch 3
 TASKS["gpt-mini"] = Task(GPT, QUICK_FLAT)
 TASKS |= {f"gpt-mini, outer steps of {steps}": Task(f"{GPT} --local-steps {steps}", QUICK_FLAT)
           for steps in (10, 30, 100)}
+TASKS |= {f"gpt-mini, outer steps of {steps}, SparseLoCo's": Task(
+    f"{GPT} --local-steps {steps} --outer-lr 1 --outer-momentum 0", QUICK_FLAT) for steps in (10, 30)}
 TASKS["gpt-mini, AdamW without momentum"] = Task(GPT.replace("adamw:", "adamw:beta1=0,"), QUICK_FLAT)
 TASKS["gpt-mini, SGD"] = Task(GPT.replace("adamw:beta2=0.99 --lr 0.001 --weight-decay 0.1",
                                           "sgd --lr 0.3 --momentum 0.9"), QUICK_FLAT)
+RATES = (1, 2, 4, 8)
+GPT_SHORT = GPT.replace("--epochs 3", "--epochs 1")
+for times in RATES:
+    TASKS[f"gpt-mini, 490 steps, rate x {times}"] = Task(GPT_SHORT.replace("--lr 0.001", f"--lr {times / 1000:g}"),
+                                                         QUICK_FLAT)
+GPT_LONG = GPT.replace("--epochs 3", "--epochs 12").replace("--lr 0.001", "--lr 0.004")
+TASKS |= {
+    "gpt-mini, 490 steps, SGD": Task(GPT_SHORT.replace("adamw:beta2=0.99 --lr 0.001 --weight-decay 0.1",
+                                                       "sgd --lr 0.1 --momentum 0.9"), QUICK_FLAT),
+    "gpt-mini, 490 steps, no clipping": Task(GPT_SHORT.replace("--clip-norm 1 ", ""), QUICK_FLAT),
+    "gpt-mini, 490 steps, beta2=0.999": Task(GPT_SHORT.replace("beta2=0.99", "beta2=0.999"), QUICK_FLAT),
+    "gpt-mini, 5,880 steps, rate x 4": Task(GPT_LONG, QUICK_FLAT),
+    "gpt-mini, 5,880 steps, rate x 4, outer steps of 30": Task(f"{GPT_LONG} --local-steps 30", QUICK_FLAT),
+    "gpt-mini, 5,880 steps, rate x 4, outer steps of 30, SparseLoCo's": Task(
+        f"{GPT_LONG} --local-steps 30 --outer-lr 1 --outer-momentum 0", QUICK_FLAT),
+}
 BATCHES = (2048, 512, 128)
 ONE_EPOCH = {batch: f"cifar10-cnn, batch {batch}, 1 epoch" for batch in BATCHES}
 TWENTY_EPOCHS = {batch: f"cifar10-cnn, batch {batch}, 20 epochs" for batch in BATCHES}

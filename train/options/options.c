@@ -100,12 +100,14 @@ static const struct option table[] = {
          FIELD(warmup), 0, 1e6},
         {"seed", "N", "of initial weights, order of samples and random codecs", "1", SEED, FIELD(seed), 0, 0},
         {"codec", "SPEC",
-         "a codec, or a policy KIND[,KIND...]=SPEC;..., or auto, which measures and chooses codecs and plan; "
+         "a codec, or a policy KIND[,KIND...]=SPEC;..., or auto, which times codecs and plans and chooses; "
          "several run one after another",
          "raw", CODEC, FIELD(codec), 0, 0},
         {"flat", NULL, "the whole gradient is one slice, of kind fc, and no slice a layer", NULL, FLAG,
          FIELD(flat), 0, 0},
-        {"compression-params", "JSON", "a codec as MXNet writes it: {\"type\":\"2bit\",\"threshold\":0.5}",
+        {"compression-params", "JSON",
+         "a codec as MXNet writes it, {\"type\":\"2bit\",\"threshold\":t}; where MXNet "
+         "sums over samples, crumb takes the mean",
          NULL, MXNET, FIELD(codec), 0, 0},
         {"plan", "NAME", "how ranks exchange gradients, one of the plans below", "gather", PLAN, FIELD(plan),
          0, 0},

@@ -40,7 +40,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         last and embedding without a rule are as fc. Weights that an embedding shares with the head are an embedding;
         attention's matrices are fc, and scales and shifts of any normalisation are batchnorm. dgc has momentum
         itself: the optimizer's, or Adam's beta1, is then 0.
-    compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": 0.5}.
+    compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": t}. MXNet compresses sums over a
+        worker's samples, PyTorch's gradients are means: MXNet's 0.5 is 0.5 / samples here.
     seed: of random rounding; the same on all ranks.
     process_group: DDP's; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
