@@ -161,13 +161,14 @@ static int receive_opening(struct mpi *mpi, unsigned from)
 	                            &peer->piece));
 }
 
-/* Says that a rank has left, and what its farewell says. */
+/* Says that a rank has left, and what its farewell says, if it has come. */
 static int say_left(struct mpi *mpi, unsigned from)
 {
 	const struct peer *peer = &mpi->peer[from];
+	const size_t len = peer->left ? peer->len : 0;
 
-	snprintf(mpi->net.why, sizeof mpi->net.why, "rank %u has left%s%.*s", from, peer->len ? ": " : "",
-	         (int)peer->len, (const char *)peer->in.first);
+	snprintf(mpi->net.why, sizeof mpi->net.why, "rank %u has left%s%.*s", from, len ? ": " : "", (int)len,
+	         (const char *)peer->in.first);
 	return CRUMB_EPEER;
 }
 
