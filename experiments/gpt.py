@@ -25,7 +25,7 @@ LONG_OUTERS = [(LONG_OUTER, LEARNERS, GPT_CODECS["half"]), (LONG_OUTER, LEARNERS
 
 def raw_of(run):
     """Returns the run whose loss a run's is compared with: raw at every step, under the same optimizer."""
-    return (next((task for task in (SGD, LONG) if run[0].startswith(task)), EVERY), LEARNERS, "raw")
+    return (next((task for task in (SGD, LONG, BASE) if run[0].startswith(task)), EVERY), LEARNERS, "raw")
 
 
 def point(results, run):
@@ -103,10 +103,12 @@ EXPERIMENTS = {
          for row in rows(task, learners, [codec])] +
         [row for task in SPARSELOCO for row in rows(task, LEARNERS, ["raw", GPT_SPARSELOCO])] +
         rows(EVERY, LEARNERS, ["raw"]) +
-        [row for times in RATES for row in rows(SHORT[f"rate x {times}"], LEARNERS, ["raw", TOP, BINS])] +
+        rows(BASE, LEARNERS, ["raw", BINS], quick=True) + rows(BASE, LEARNERS, [TOP]) +
+        [row for times in RATES[1:] for row in rows(SHORT[f"rate x {times}"], LEARNERS, ["raw", TOP, BINS])] +
         [row for what in ("SGD", "no clipping", "beta2=0.999") for row in rows(SHORT[what], LEARNERS, ["raw", TOP])] +
         rows(BASE, LEARNERS, [*GPT_TOP.values(), GPT_CODECS["dgc"]]),
-        claims=[halved("SGD instead of AdamW", [SHORT["SGD"]]),
+        claims=[beside((BASE, LEARNERS, BINS), 0.02, True),
+                halved("SGD instead of AdamW", [SHORT["SGD"]]),
                 halved("a second moment over 1000 steps instead of 100", [SHORT["beta2=0.999"]]),
                 halved("no clipping", [SHORT["no clipping"]]),
                 halved("the best of four rates, for either", [SHORT[f"rate x {times}"] for times in RATES]),
