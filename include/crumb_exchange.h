@@ -139,9 +139,8 @@ CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *s
 
 /* Closes the exchange and its net; NULL is fine. Waits for nobody, unless crumb_exchange_ready was called and
  * crumb_exchange_mean was not: then for the slices under way, up to the timeout, and the mean is lost on all
- * ranks. After that,
- * or an error, the others are told that this rank has left; frames that MPI has not yet sent stay allocated.
- */
+ * ranks. After that, or an error, the others are told that this rank has left, and what they have sent is
+ * dropped, for a second at most; frames that MPI has not yet sent stay allocated. */
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);
 
 /* Writes the codec that a policy gives n elements of a kind: raw if the codec could make them longer than

@@ -18,7 +18,8 @@
 #include "exchange/transports/communicator.h"
 #include "exchange/why.h"
 
-enum { FIRST = 4096, PIECE = 1 << 30, LAST_LOOKS = 100, TAG_SWAP = 1, TAG_LEAVE = 2 };
+enum { FIRST = 4096, PIECE = 1 << 30, TAG_SWAP = 1, TAG_LEAVE = 2 };
+enum { LAST_LOOKS = 100 }; /* calls after which MPI has seen what came while this rank was held up */
 
 struct opening {
 	uint64_t len; /* of the whole message */
@@ -229,6 +230,12 @@ static int advance(struct mpi *mpi, unsigned from)
 	return error;
 }
 
+/* Returns how long to wait, in seconds, for the last messages after a failure. */
+static double last_wait(const struct mpi *mpi)
+{
+	return mpi->net.timeout > 0 ? fmin(1, 0.25 * mpi->net.timeout) : 1;
+}
+
 /* Takes and drops what has arrived from a rank that has not left. */
 static void drop(struct mpi *mpi, unsigned from)
 {
@@ -287,8 +294,8 @@ static int time_out(struct mpi *mpi)
 }
 
 /* Returns CRUMB_EPEER if a rank has left, whose earlier messages are dropped; an error; or 0. A rank that
- * comes too late must not send any more: nobody would receive it. MPI may see the farewells only after some
- * calls. */
+ * comes too late must not send any more: nobody would receive it. If it was away for
+ * longer than they wait, MPI may see their farewells only after some calls. */
 static int look_for_farewell(struct mpi *mpi, double now)
 {
 	const double timeout = mpi->net.timeout;
@@ -301,11 +308,11 @@ static int look_for_farewell(struct mpi *mpi, double now)
 	if (error || !there)
 		return error;
 	const unsigned from = (unsigned)status.MPI_SOURCE;
-	for (unsigned polls = 0; !mpi->peer[from].left && crumb_seconds() < now + 1; polls++) {
+	for (unsigned polls = 0; !mpi->peer[from].left && crumb_seconds() < now + last_wait(mpi); polls++) {
 		drop(mpi, from);
 		rest(polls, false);
 	}
-	return say_left(mpi, from);
+	return mpi->dead ? mpi->dead : say_left(mpi, from);
 }
 
 static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
@@ -472,11 +479,10 @@ static int await(MPI_Request *request, double timeout)
 }
 
 /* After a failure, drops what the others have sent, to their farewells: MPICH's MPI_Finalize aborts if long
- * messages lie unmatched. A rank that is silent costs a second. */
+ * messages lie unmatched. A rank that is silent costs the last wait. */
 static void drain(struct mpi *mpi)
 {
-	const double timeout = mpi->net.timeout;
-	const double deadline = crumb_seconds() + (timeout > 0 && timeout < 1 ? timeout : 1);
+	const double deadline = crumb_seconds() + last_wait(mpi);
 	bool over = false;
 
 	for (unsigned polls = 0; !over && crumb_seconds() < deadline; polls++) {
@@ -609,6 +615,7 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	peer[rank].done = true; /* a rank's message to itself needs no MPI */
 	mpi->peer = peer;
 	mpi->leader = leader;
+	mpi->swapped = crumb_seconds();
 	mpi->net = (struct crumb_exchange_net){.rank = (unsigned)rank,
 	                                       .ranks = (unsigned)ranks,
 	                                       .local = 1,
