@@ -51,6 +51,7 @@ DGC = "dgc:fraction=0.01,warmup=100"
 GPT_SPECS["dgc"] = f"{DGC},momentum=0"
 GPT_CODECS = {name: f"embedding,fc,last={spec}" for name, spec in GPT_SPECS.items()}
 GPT_DGC_MOMENTUM = f"embedding,fc,last={DGC}"
+GPT_DGC_LESS = GPT_DGC_MOMENTUM.replace("0.01", "0.005")
 # Top-k of other shares, and with a residual that decays.
 GPT_TOP = {text: f"embedding,fc,last=topk:{text}" for text in ("fraction=0.1", "fraction=0.01,decay=0.95",
                                                                "fraction=0.01,decay=0", "fraction=0.01,value=exact")}
@@ -59,7 +60,8 @@ GPT_SPARSELOCO = "embedding,fc,last=chunk:decay=0.95"
 NAMES[GPT_SPARSELOCO] = "matrices: chunk:decay=0.95"
 GPT_ADACOMP = [GPT_CODECS["adacomp 50"], GPT_CODECS["adacomp 500"]]
 NAMES |= {GPT_CODECS[name]: f"matrices: {spec}" for name, spec in GPT_SPECS.items()}
-NAMES[GPT_DGC_MOMENTUM] = f"matrices: {DGC}, its own momentum"
+NAMES |= {GPT_DGC_MOMENTUM: f"matrices: {DGC}, its own momentum",
+          GPT_DGC_LESS: f"matrices: {DGC.replace('0.01', '0.005')}, its own momentum"}
 
 
 def name_of(codec):

@@ -117,7 +117,10 @@ TASKS |= {
                                                        "sgd --lr 0.1 --momentum 0.9"), QUICK_FLAT),
     "gpt-mini, 490 steps, no clipping": Task(GPT_SHORT.replace("--clip-norm 1 ", ""), QUICK_FLAT),
     "gpt-mini, 490 steps, beta2=0.999": Task(GPT_SHORT.replace("beta2=0.99", "beta2=0.999"), QUICK_FLAT),
+    "gpt-mini, 490 steps, no momentum": Task(GPT_SHORT.replace("adamw:", "adamw:beta1=0,"), QUICK_FLAT),
     "gpt-mini, 5,880 steps, rate x 4": Task(GPT_LONG, QUICK_FLAT),
+    "gpt-mini, 5,880 steps, rate x 4, AdamW without momentum": Task(GPT_LONG.replace("adamw:", "adamw:beta1=0,"),
+                                                                    QUICK_FLAT),
     "gpt-mini, 5,880 steps, rate x 4, outer steps of 30": Task(f"{GPT_LONG} --local-steps 30", QUICK_FLAT),
     "gpt-mini, 5,880 steps, rate x 4, outer steps of 30, SparseLoCo's": Task(
         f"{GPT_LONG} --local-steps 30 --outer-lr 1 --outer-momentum 0", QUICK_FLAT),
