@@ -50,10 +50,9 @@ struct crumb_exchange_net {
 	 * fail with CRUMB_EPEER instead of waiting for it, and their why has this rank's, unless that is
 	 * empty. Not during a swap of this rank. */
 	void (*leave)(struct crumb_exchange_net *net);
-	/* Frees the transport; this rank swaps no more. Waits for nobody, but after a failure
-	 * for the others' last messages, a second at most. Returns false if messages are still
-	 * on their way after a swap has failed: the bytes of out[] must then stay, and so does the transport.
-	 */
+	/* Frees the transport; this rank swaps no more. Waits for nobody, but after a failure for the others'
+	 * last messages, a second at most. Returns false if messages are still on their way after a swap has
+	 * failed: the bytes of out[] must then stay, and so does the transport. */
 	bool (*close)(struct crumb_exchange_net *net);
 };
 

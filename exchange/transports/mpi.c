@@ -294,8 +294,8 @@ static int time_out(struct mpi *mpi)
 }
 
 /* Returns CRUMB_EPEER if a rank has left, whose earlier messages are dropped; an error; or 0. A rank that
- * comes too late must not send any more: nobody would receive it. If it was away for
- * longer than they wait, MPI may see their farewells only after some calls. */
+ * comes too late must not send any more: nobody would receive it. If it was away for longer than they wait,
+ * MPI may see their farewells only after some calls. */
 static int look_for_farewell(struct mpi *mpi, double now)
 {
 	const double timeout = mpi->net.timeout;
