@@ -28,8 +28,8 @@ LONG_OUTERS = [(LONG_OUTER, LEARNERS, GPT_CODECS["half"]),
 
 
 def raw_of(run):
-    """Returns the run whose loss a run's is compared with: raw at every step, under SGD for SGD's runs, else under AdamW
-    with its momentum, also for runs without it."""
+    """Returns the run whose loss a run's is compared with: raw at every step, under SGD for SGD's runs, else
+    under AdamW with its momentum, also for runs without it."""
     task = next((task for task in (SGD, LONG, *SHORT.values()) if run[0].startswith(task)), EVERY)
     return (task, LEARNERS, "raw")
 
