@@ -304,6 +304,7 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	}
 	free(x->messages.vote.data);
 	free(x->agreed.data);
+	free(x->extra);
 	crumb_average_close(&x->decode_memory);
 	free(x);
 }

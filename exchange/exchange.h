@@ -96,6 +96,15 @@ void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *firs
 int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
                         float *mean);
 
+/* Returns true if learners of this rank agree on statistics in the next step. Not in plans that know nodes.
+ */
+bool crumb_exchange_due(const struct crumb_exchange *exchange);
+
+/* Measures further gradients of this rank's learners, so that those statistics are of them, too. All ranks do
+ * so equally often, and if it fails the next step returns that error on all of them. Not with overlap, nor
+ * before crumb_exchange_change. */
+void crumb_exchange_measure(struct crumb_exchange *exchange, const float *const *grad);
+
 /* Begins a step, in which segments are exchanged while the caller goes on: a thread of the exchange takes
  * those whose elements are final in the gradients of all of this rank's learners. crumb_exchange_step
  * follows, with the same arguments, takes the rest and returns as it would without crumb_exchange_begin; its

@@ -18,7 +18,7 @@
 struct slice_state {
 	crumb_codec codec;
 	bool sums;         /* the frames agree on a scaler, and their exact sum may come down */
-	size_t due;        /* floats that each learner agrees on */
+	size_t due;        /* floats that each learner agrees on: of all gradients that it measures */
 	size_t due_before; /* the same, of all slices before this one */
 };
 
@@ -68,6 +68,9 @@ struct crumb_exchange {
 	struct down down;
 	struct messages messages;
 	struct buffer agreed; /* [slice][learner of all][due]: the floats that came with the vote */
+	float *extra;         /* [gradient][slice][own learner]: what crumb_exchange_measure has measured */
+	size_t extras;        /* of how many gradients */
+	int extra_error;      /* of it; the next step returns it */
 	struct decode_memory decode_memory;
 	struct message_head head; /* begins every message; the step fills in the rest */
 

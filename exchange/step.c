@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: MIT */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "exchange/plan.h"
 #include "exchange/seconds.h"
@@ -64,12 +65,16 @@ static void check_task(void *arg, size_t i, unsigned thread)
 	const size_t s = step->segment->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
+	const size_t before = x->own * state->due_before + l * state->due, gradients = 1 + x->extras;
+	const size_t due = state->due / gradients;
+	float *stat = own_floats(x) + before;
 	struct slot *slot = &x->up[l * x->slices + s];
 
 	(void)thread;
-	if (state->due) /* crumb_measure checks, too */
-		slot->length = crumb_measure(slot->packer, grad, n, CRUMB_F32,
-		                             own_floats(x) + x->own * state->due_before + l * state->due);
+	for (size_t k = 0; k < x->extras && due; k++, stat += due)
+		memcpy(stat, x->extra + (k * x->own * step->due + before) / gradients, due * sizeof *stat);
+	if (due) /* crumb_measure checks, too */
+		slot->length = crumb_measure(slot->packer, grad, n, CRUMB_F32, stat);
 	else
 		slot->length = crumb_finite(grad, n, CRUMB_F32);
 }
@@ -81,7 +86,7 @@ static int check(struct step *step)
 	const size_t first = step->segment->first, end = first + step->segment->count;
 
 	for (size_t s = first; s < end && x->own; s++) { /* a rank without learners has no packers */
-		x->slice_state[s].due = crumb_agree_count(x->up[s].packer);
+		x->slice_state[s].due = crumb_agree_count(x->up[s].packer) * (1 + x->extras);
 		x->slice_state[s].due_before = step->due;
 		step->due += x->slice_state[s].due;
 	}
@@ -90,7 +95,45 @@ static int check(struct step *step)
 	    !crumb_swap_reserve(&x->agreed, x->learners * step->due * sizeof(float)))
 		return CRUMB_EMEMORY;
 	crumb_team_run(step->team, check_task, step, x->own * step->segment->count);
-	return crumb_step_lengths(step, x->own);
+	const int error = crumb_step_lengths(step, x->own);
+	return error ? error : x->extra_error;
+}
+
+/* ---- further gradients ---------------------------------------------------------------------- */
+
+/* Returns the floats that a learner shares of a gradient. */
+static size_t floats_due(const struct crumb_exchange *x)
+{
+	size_t due = 0;
+
+	for (size_t s = 0; s < x->slices && x->own; s++)
+		due += crumb_agree_count(x->up[s].packer);
+	return due;
+}
+
+bool crumb_exchange_due(const struct crumb_exchange *x) { return !x->failed && floats_due(x) > 0; }
+
+void crumb_exchange_measure(struct crumb_exchange *x, const float *const *grad)
+{
+	const size_t all = x->own * floats_due(x);
+	float *extra = all ? realloc(x->extra, (x->extras + 1) * all * sizeof *extra) : NULL;
+
+	if (!extra) {
+		x->extra_error = all ? CRUMB_EMEMORY : x->extra_error;
+		return;
+	}
+	x->extra = extra;
+	float *stat = extra + x->extras++ * all;
+	for (size_t i = 0; i < x->slices * x->own; i++) {
+		const size_t s = i / x->own, l = i % x->own;
+		crumb_packer *packer = x->up[l * x->slices + s].packer;
+		const size_t due = crumb_agree_count(packer);
+		const int error =
+		        due ? crumb_measure(packer, grad[l] + x->slice[s].at, x->slice[s].n, CRUMB_F32, stat)
+		            : 0;
+		x->extra_error = x->extra_error ? x->extra_error : error;
+		stat += due;
+	}
 }
 
 /* ---- vote ----------------------------------------------------------------------------------- */
@@ -227,6 +270,8 @@ int crumb_step_end(struct step *step, int error)
 	} else {
 		x->failed = error;
 	}
+	x->extras = 0;
+	x->extra_error = 0;
 	x->packed = 0;
 	x->step++;
 	return error;

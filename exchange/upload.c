@@ -17,7 +17,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 	(void)thread;
 	if (state->due) {
 		const float *floats = (const float *)x->agreed.data + x->learners * state->due_before;
-		slot->length = crumb_agree(slot->packer, floats, x->learners);
+		slot->length = crumb_agree(slot->packer, floats, x->learners * (1 + x->extras));
 		if (slot->length < 0)
 			return;
 	}

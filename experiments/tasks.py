@@ -69,6 +69,8 @@ TASKS = {
     "cifar10-cnn, 2 epochs, by layer": Task(cifar(epochs=2) + " --probe 39", QUICK_MNIST + " --probe 10", layers=True),
     "cifar10-cnn, 2 epochs, TernGrad's": Task(cifar(epochs=2) + " --probe 100", QUICK_MNIST),
     "cifar10-cnn, 2 epochs, one slice": Task(cifar(epochs=2) + " --probe 100 --flat", QUICK_FLAT),
+    "cifar10-cnn, 2 epochs, one slice, ten mini-batches": Task(cifar(epochs=2) + " --probe 100 --flat --measure 10",
+                                                               QUICK_FLAT + " --measure 10"),
     "cifar10-cnn, 2 epochs, a batch of 32": Task(cifar(batch=32, epochs=2) + " --probe 100 --flat", QUICK_FLAT),
     "cifar10-cnn, 2 epochs, every 39 steps": Task(cifar(epochs=2) + " --probe 39 --flat", QUICK_FLAT + " --probe 10",
                                                   layers=True),

@@ -198,22 +198,28 @@ static void mean_of_integers(const float *frame, size_t n, float *mean)
 	}
 }
 
-static void reference_slice(struct reference *ref, size_t s, const float *share, float *mean)
+static void reference_slice(struct reference *ref, size_t s, const float *share, unsigned step, float *mean)
 {
 	const size_t n = slices[s].n, cap = crumb_bound(&ref->codec[s], n);
 	const size_t due = crumb_agree_count(ref->packer[0][s]);
-	float *stat = must(malloc((LEARNERS * due + 1) * sizeof *stat));
+	float *stat = must(malloc((LEARNERS * due * (1 + ref->extras) + 1) * sizeof *stat)), *next = stat;
+	float *extra = must(malloc(total * sizeof *extra));
 	float *decoded = must(calloc(LEARNERS * n + 1, sizeof *decoded));
 	uint8_t *frame = must(malloc(cap)), *sum = must(malloc(crumb_sum_bound(1, n)));
 	bool sums = false; /* frames of this codec can be summed */
 
 	for (size_t l = 0; l < LEARNERS && due; l++)
-		assert_int_equal(crumb_measure(ref->packer[l][s], ref->grad[l] + slices[s].at, n, CRUMB_F32,
-		                               stat + l * due),
-		                 0);
+		for (unsigned k = 1; k <= 1 + ref->extras; k++, next += due) {
+			const float *grad = k > ref->extras ? ref->grad[l] : extra;
+			if (grad == extra)
+				make_gradient(extra, l, further(step, k));
+			assert_int_equal(
+			        crumb_measure(ref->packer[l][s], grad + slices[s].at, n, CRUMB_F32, next), 0);
+		}
 	for (size_t l = 0; l < LEARNERS; l++) {
 		if (due)
-			assert_int_equal(crumb_agree(ref->packer[l][s], stat, LEARNERS), 0);
+			assert_int_equal(crumb_agree(ref->packer[l][s], stat, LEARNERS * (1 + ref->extras)),
+			                 0);
 		const int64_t length = crumb_pack(ref->packer[l][s], ref->grad[l] + slices[s].at, n,
 		                                  CRUMB_F32, 0, frame, cap);
 		assert_true(length >= CRUMB_HEADER_BYTES);
@@ -227,6 +233,7 @@ static void reference_slice(struct reference *ref, size_t s, const float *share,
 	else if (ref->down[s])
 		ref->down_bytes[slices[s].kind] += through(ref->down[s], &ref->down_codec[s], n, mean);
 	free(stat);
+	free(extra);
 	free(decoded);
 	free(sum);
 	free(frame);
@@ -237,7 +244,7 @@ const float *reference_step(struct reference *ref, const float *share, unsigned 
 	for (size_t l = 0; l < LEARNERS; l++)
 		make_gradient(ref->grad[l], l, step);
 	for (size_t s = 0; s < SLICES; s++)
-		reference_slice(ref, s, share, ref->mean[step] + slices[s].at);
+		reference_slice(ref, s, share, step, ref->mean[step] + slices[s].at);
 	return ref->mean[step];
 }
 
@@ -285,10 +292,15 @@ static void rank_steps(struct rank_run *run, struct crumb_exchange *x)
 		}
 		if (!job->alone)
 			run->net->timeout = job->sleeper == NONE ? 0 : 0.2;
-		for (size_t l = 0; l < own; l++) {
-			make_gradient(grad[l], first + l, step);
-			if (step == job->nan_step && first + l == job->nan_learner)
-				grad[l][total / 2] = NAN;
+		for (unsigned k = 1; k <= 1 + job->extras; k++) {
+			const bool last = k > job->extras;
+			for (size_t l = 0; l < own; l++) {
+				make_gradient(grad[l], first + l, last ? step : further(step, k));
+				if (step == job->nan_step && first + l == job->nan_learner && k == 1)
+					grad[l][total / 2] = NAN;
+			}
+			if (!last && crumb_exchange_due(x))
+				crumb_exchange_measure(x, (const float *const *)grad);
 		}
 		const float *share = rank == job->odd_share ? uneven_share : job->share;
 		run->error[step] = crumb_exchange_step(x, (const float *const *)grad, share, run->mean[step]);

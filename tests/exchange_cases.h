@@ -25,6 +25,9 @@ extern const float even_share[LEARNERS], uneven_share[LEARNERS];
 /* Makes a gradient that is about normal, of another size in every slice; a pure function. */
 void make_gradient(float *grad, size_t learner, unsigned step);
 
+/* Returns the step of make_gradient that gives a learner's k-th further gradient of a step, k from 1 on. */
+static inline unsigned further(unsigned step, unsigned k) { return step + k * STEPS; }
+
 struct policy parse_policy(const char *text);
 
 /* Returns true if the codec's packers have momentum; it is their first key then. */
@@ -40,7 +43,8 @@ struct reference {
 	crumb_packer *packer[LEARNERS][SLICES];
 	crumb_packer *down[SLICES]; /* NULL: the mean comes down as it is */
 	crumb_codec codec[SLICES], down_codec[SLICES];
-	bool exact; /* frames that agree on a scaler come down as integers */
+	bool exact;      /* frames that agree on a scaler come down as integers */
+	unsigned extras; /* further gradients that statistics are of */
 	float *grad[LEARNERS];
 	float *mean[STEPS];
 	uint64_t frame_bytes[CRUMB_KINDS]; /* over all learners and steps */
@@ -60,6 +64,8 @@ struct job {
 	unsigned ranks, threads;
 	unsigned nan_step; /* step at which learner nan_learner has a NaN; NONE: never */
 	size_t nan_learner;
+	unsigned extras; /* further gradients that statistics are of; the first has the NaN, if there are any
+	                  */
 	unsigned odd_rank;  /* rank with another slice table; NONE: nobody */
 	unsigned odd_share; /* rank with other weights */
 	unsigned leaver;    /* rank that leaves after the first step */

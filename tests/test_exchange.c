@@ -48,6 +48,7 @@ static struct reference *reference_of(const struct job *job)
 {
 	struct reference *ref = reference_open(job->policy, job->plan && job->plan->assign, job->down);
 
+	ref->extras = job->extras;
 	for (unsigned step = 0; step < STEPS; step++)
 		reference_step(ref, job->share, step);
 	return ref;
@@ -101,6 +102,20 @@ static void mixed_policies_have_the_same_bits(void **state)
 
 	(void)state;
 	same_bits_law(&policy, "a mixed policy", true);
+}
+
+/* Statistics of further gradients are those of as many learners, each learner's after another's. */
+static void further_gradients_are_learners(void **state)
+{
+	const struct policy policy =
+	        parse_policy("conv=alq:every=1;fc=amq:every=2;lstm,last=terngrad:shared=1;embedding=half");
+	struct job job = plain_job;
+
+	(void)state;
+	job.policy = &policy;
+	for (job.extras = 1; job.extras <= 3; job.extras += 2)
+		for (size_t i = 0; (job.plan = crumb_plan_list(i)) && !job.plan->between; i++)
+			same_bits_of(job, "further gradients", true);
 }
 
 /* The weighted gradients of all steps are the means that were applied, and the residuals. */
@@ -387,6 +402,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(the_mean_has_the_same_bits_everywhere),
 	        cmocka_unit_test(mixed_policies_have_the_same_bits),
+	        cmocka_unit_test(further_gradients_are_learners),
 	        cmocka_unit_test(nothing_is_lost),
 	        cmocka_unit_test(means_above_the_limit_end_nothing),
 	        cmocka_unit_test(random_errors_average_out),

@@ -14,7 +14,8 @@
 
 /* One learner's NaN: every rank skips the step, no packer has packed, and the other steps are as if it had
  * not been. */
-static void nan_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults)
+static void nan_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults,
+                   unsigned extras)
 {
 	for (unsigned nan_step = 0; nan_step < STEPS; nan_step += defaults ? 1 : STEPS) {
 		struct job job = plain_job;
@@ -26,6 +27,7 @@ static void nan_in(const struct plan *plan, const struct policy *policy, const c
 		job.threads = 2;
 		job.nan_step = nan_step;
 		job.nan_learner = 2;
+		job.extras = ref->extras = extras;
 		run_job(&job, run);
 		for (unsigned step = 0; step < STEPS; step++) {
 			const float *expected =
@@ -55,13 +57,23 @@ static void nan_law(const struct policy *policy, const char *text, bool defaults
 	const struct plan *plan;
 
 	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
-		nan_in(plan, policy, text, defaults);
+		nan_in(plan, policy, text, defaults, 0);
 }
 
 static void a_nan_is_skipped_together(void **state)
 {
 	(void)state;
 	for_every_setting(nan_law);
+}
+
+static void a_nan_that_is_only_measured_is_skipped_together(void **state)
+{
+	const struct policy policy = parse_policy("conv,fc=alq:every=1;last=terngrad:shared=1");
+	const struct plan *plan;
+
+	(void)state;
+	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
+		nan_in(plan, &policy, "two further gradients", true, 2);
 }
 
 /* Every rank returns the error from step on, and nobody packs any more. */
@@ -345,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_nan_is_skipped_together),
+	        cmocka_unit_test(a_nan_that_is_only_measured_is_skipped_together),
 	        cmocka_unit_test(another_model_is_refused),
 	        cmocka_unit_test(other_shares_are_refused),
 	        cmocka_unit_test(a_leaver_keeps_nobody_waiting),

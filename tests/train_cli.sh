@@ -15,7 +15,7 @@ END
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum \
-	weight-decay decay-first clip-norm local-steps outer-lr outer-momentum average dropout schedule warmup seed \
+	weight-decay decay-first clip-norm measure local-steps outer-lr outer-momentum average dropout schedule warmup seed \
 	codec flat compression-params plan down overlap timeout threads log probe dump-gradients checkpoint every \
 	resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
@@ -142,6 +142,20 @@ holds "without a word" sh -c '! grep -q "^crumb-train" stderr'
 check "--batch" $small --learners 5 --log whole
 check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
 holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
+
+# ---- statistics of several mini-batches ----
+for measure in 1 3; do
+	check "--measure $measure" $small --codec adacomp --codec alq --measure $measure --log $measure.log
+	for codec in adacomp alq; do
+		grep -o "\"codec\": \"$codec\".*\"test_loss\": [^,]*" $measure.log >$codec.$measure
+		holds "$codec's numbers" test -s $codec.$measure
+	done
+done
+holds "adacomp measures nothing" cmp adacomp.1 adacomp.3
+holds "alq takes other levels" sh -c '! cmp -s alq.1 alq.3'
+for option in "--plan async" "--plan tiers" "--local-steps 2" --overlap "--codec auto"; do
+	refused 2 "--measure takes no ${option%% [0-9]*}, " "$CRUMB_TRAIN" --measure 2 $option
+done
 
 # ---- what crumb plan wants to know ----
 check "--estimate" $small --learners 5 --estimate

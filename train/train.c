@@ -229,11 +229,28 @@ static size_t exchanges(const struct train *t, size_t step)
 	return outer_exchanges(step, train_steps(t->setting), local > 0 ? local : 1);
 }
 
+/* Shows the exchange the gradients of the next mini-batches, too, if codecs agree in this step. */
+static int measure(struct train *t, char *why, size_t cap)
+{
+	const struct options *o = t->setting->options;
+	const size_t part = t->part, parts = train_steps(t->setting) * o->learners;
+	for (size_t k = 1; k < o->measure && crumb_exchange_due(t->exchange); k++) {
+		t->part = (part + k * o->learners) % parts; /* the last ones are followed by the first */
+		if (train_gradients(t, t->own, why, cap) < 0)
+			return -1;
+		crumb_exchange_measure(t->exchange, (const float *const *)t->grad);
+	}
+	t->part = part;
+	return 0;
+}
+
 /* Takes one step on the parts from t->part on, and an exchange if t->exchanging. */
 static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
 {
 	const double begin = crumb_seconds();
 	t->rate = train_rate(t, epoch);
+	if (measure(t, why, cap) < 0)
+		return -1;
 	int error =
 	        t->setting->options->overlap
 	                ? crumb_exchange_begin(t->exchange, (const float *const *)t->grad, t->share, t->mean)

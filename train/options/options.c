@@ -80,6 +80,9 @@ static const struct option table[] = {
         {"clip-norm", "X",
          "a learner's gradient is scaled down to this norm if it is longer, before it is compressed; 0: never",
          "0", REAL, FIELD(clip_norm), 0, 1e30},
+        {"measure", "N",
+         "mini-batches of each learner that alq's and amq's levels are fitted to: the step's and the next ones",
+         "1", COUNT, FIELD(measure), 1, 1e6},
         {"local-steps", "N",
          "steps that each learner takes alone before an exchange (DiLoCo), with weights and optimizer of its own; an "
          "exchange also ends each epoch; 0: all share each step",
@@ -481,57 +484,76 @@ size_t options_cpus(void)
 	return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
 }
 
-/* Refuses what plan async cannot do, and what only it can. */
-static int check_async(const struct options *o)
+struct refusal {
+	bool given;
+	const char *what, *why;
+};
+
+/* Says which of what is refused beside an option is given. Returns 0, or -1 if any is. */
+static int refuse_beside(const char *option, const struct refusal *refused, size_t count)
 {
-	const struct {
-		bool given;
-		const char *option, *why;
-	} refused[] = {
-	        {o->local_steps, "local-steps", "which let learners wait for each other"},
-	        {o->average > 0, "average", "since the weights change more than once a step"},
-	        {o->carry_state, "carry-state", "since a learner does not go on where it was in the text"},
-	        {o->probe, "probe", "which follows all learners through the same steps"},
-	        {o->dump_gradients, "dump-gradients", "which follows one learner through all steps"},
-	};
-	for (size_t i = 0; i < sizeof refused / sizeof *refused && o->plan->serves; i++)
+	for (size_t i = 0; i < count; i++)
 		if (refused[i].given) {
-			fprintf(stderr, "crumb-train: --plan async takes no --%s, %s\n", refused[i].option,
+			fprintf(stderr, "crumb-train: %s takes no %s, %s\n", option, refused[i].what,
 			        refused[i].why);
 			return -1;
 		}
+	return 0;
+}
+
+#define REFUSE_BESIDE(option, refused) refuse_beside(option, refused, sizeof(refused) / sizeof *(refused))
+
+static bool tunes(const struct options *o)
+{
+	bool any = false;
+	for (size_t i = 0; i < o->codec_count; i++)
+		any = any || crumb_script_meant(o->codec[i].text);
+	return any;
+}
+
+/* Refuses what plan async cannot do, and what only it can. */
+static int check_async(const struct options *o)
+{
+	const struct refusal refused[] = {
+	        {o->local_steps, "--local-steps", "which let learners wait for each other"},
+	        {o->average > 0, "--average", "since the weights change more than once a step"},
+	        {o->carry_state, "--carry-state", "since a learner does not go on where it was in the text"},
+	        {o->probe, "--probe", "which follows all learners through the same steps"},
+	        {o->dump_gradients, "--dump-gradients", "which follows one learner through all steps"},
+	};
 	if (!o->plan->serves && o->staleness != UINT64_MAX) {
 		fprintf(stderr,
 		        "crumb-train: --staleness wants --plan async: with --plan %s all ranks keep step\n",
 		        o->plan->name);
 		return -1;
 	}
-	return 0;
+	return o->plan->serves ? REFUSE_BESIDE("--plan async", refused) : 0;
 }
 
 /* Refuses what cannot go with --overlap. */
 static int check_overlap(const struct options *o)
 {
-	bool tuned = false;
-	for (size_t i = 0; i < o->codec_count; i++)
-		tuned = tuned || crumb_script_meant(o->codec[i].text);
-	const struct {
-		bool given;
-		const char *what, *why;
-	} refused[] = {
+	const struct refusal refused[] = {
 	        {o->plan->serves, "--plan async", "whose steps are pushes and pulls"},
 	        {o->local_steps, "--local-steps", "which exchange how far weights have moved, not gradients"},
 	        {o->clip_norm > 0, "--clip-norm", "since a norm is known when all of a gradient is"},
 	        {o->flat, "--flat", "since one slice cannot go out in parts"},
-	        {tuned, "--codec auto", "which tells computation and exchange apart"},
+	        {tunes(o), "--codec auto", "which tells computation and exchange apart"},
 	};
-	for (size_t i = 0; i < sizeof refused / sizeof *refused && o->overlap; i++)
-		if (refused[i].given) {
-			fprintf(stderr, "crumb-train: --overlap takes no %s, %s\n", refused[i].what,
-			        refused[i].why);
-			return -1;
-		}
-	return 0;
+	return o->overlap ? REFUSE_BESIDE("--overlap", refused) : 0;
+}
+
+/* Refuses what cannot go with --measure. */
+static int check_measure(const struct options *o)
+{
+	const struct refusal refused[] = {
+	        {o->plan->serves, "--plan async", "in which no learners agree"},
+	        {o->plan->between, "--plan tiers", "in which nodes agree, on the means of their learners"},
+	        {o->local_steps, "--local-steps", "which exchange how far weights have moved, not gradients"},
+	        {o->overlap, "--overlap", "which exchanges a gradient before it is whole"},
+	        {tunes(o), "--codec auto", "which may change the codec in between"},
+	};
+	return o->measure > 1 ? REFUSE_BESIDE("--measure", refused) : 0;
 }
 
 static int complete(struct options *options)
@@ -577,7 +599,7 @@ static int complete(struct options *options)
 		        options->down_text, options->plan->name);
 		return -1;
 	}
-	if (check_async(options) < 0 || check_overlap(options) < 0)
+	if (check_async(options) < 0 || check_overlap(options) < 0 || check_measure(options) < 0)
 		return -1;
 	if (options->resume && !options->checkpoint) {
 		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");

@@ -31,6 +31,7 @@ struct options {
 	struct optimizer optimizer;
 	double lr, momentum, weight_decay, average, dropout;
 	double clip_norm;   /* of a learner's gradient; 0: none */
+	size_t measure;     /* mini-batches of a learner that shared statistics are of */
 	size_t local_steps; /* a learner's between two exchanges; 0: an exchange a step */
 	double outer_lr, outer_momentum;
 	bool decay_first; /* before the exchange */
