@@ -15,9 +15,9 @@ END
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum \
-	weight-decay decay-first clip-norm measure local-steps outer-lr outer-momentum average dropout schedule warmup seed \
-	codec flat compression-params plan down overlap timeout threads log probe dump-gradients checkpoint every \
-	resume estimate help version; do
+	weight-decay decay-first clip-norm measure local-steps outer-lr outer-momentum average dropout schedule \
+	warmup seed codec flat compression-params plan down overlap timeout threads log probe dump-gradients \
+	checkpoint every resume estimate help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
 mv stdout wanted
