@@ -15,6 +15,7 @@ import crumb.torch
 from crumb.policy import seed_of
 from crumb.torch import plan
 from crumb.torch.kinds import kinds_of
+from crumb.torch.slot import Slot
 from ranks import gathered, owed_by, refused, run
 
 SHAPES = (300, 20), (7,), (5, 6, 3, 3), (40000,)
@@ -322,6 +323,45 @@ def refusals(rank, ranks):
     assert "earlier step" in refused(RuntimeError, lambda: reduce(pair, model, gradient(0, rank)))
 
 
+def defaults_change_nothing(rank, ranks):
+    """torch.set_default_dtype and torch.set_default_device are the caller's."""
+    cases = [(spec, dtype, way) for spec in ("half", "alq", "adacomp") for dtype in DTYPES for way in plan.PLANS]
+    made = {case: (*hooked(everything(case[0]), meet=False, plan=case[2]),
+                   [gradient(step, rank, case[1]) for step in range(2)]) for case in cases}
+    expected = {case: [reduce(pair, model, flat.clone()) for flat in flats]
+                for case, (pair, model, flats) in made.items()}
+    for default in torch.bfloat16, torch.float64:
+        again = {case: hooked(everything(case[0]), meet=False, plan=case[2]) for case in cases}
+        torch.set_default_dtype(default)
+        if hasattr(torch, "set_default_device"):
+            torch.set_default_device("meta")
+        try:
+            for case, (pair, model) in again.items():
+                for flat, mean in zip(made[case][2], expected[case]):
+                    assert torch.equal(reduce(pair, model, flat.clone()), mean), (case, default)
+        finally:
+            torch.set_default_dtype(torch.float32)
+            if hasattr(torch, "set_default_device"):
+                torch.set_default_device("cpu")
+
+
+def an_infinity_in_a_plain_slot_stays_one(rank, ranks):
+    """What a slot that is averaged plainly owes stays as it is until the gradient is finite."""
+    for dtype in DTYPES:
+        slot = Slot(plan.Part("w", "w", "fc", 0, 0, 8, 0, None), crumb.Codec("topk:fraction=0.5"), 1)
+        slot.packer.pack(torch.linspace(0.1, 1, 8))
+        owed = slot.owed.clone()
+        assert owed.any()
+        for step, bad in enumerate((float("inf"), float("nan"))):
+            flat = torch.ones(8, dtype=dtype)
+            flat[1] = bad
+            slot.settle(flat, step, ranks)
+            assert not flat.isfinite().all() and torch.equal(slot.owed, owed), dtype
+        flat = torch.ones(8, dtype=dtype)
+        slot.settle(flat, 2, ranks)
+        torch.testing.assert_close(flat.float() + slot.owed, owed + 1)
+
+
 def kinds(rank, ranks):
     model = torch.nn.Sequential(torch.nn.Embedding(5, 4), torch.nn.LSTM(4, 4), torch.nn.Conv1d(4, 4, 1),
                                 torch.nn.BatchNorm1d(4), torch.nn.LayerNorm(4), torch.nn.Linear(4, 4),
@@ -341,11 +381,11 @@ def kinds(rank, ranks):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    run((1, [the_plan_is_that_of_fewer_bytes]),
+    run((1, [the_plan_is_that_of_fewer_bytes, an_infinity_in_a_plain_slot_stays_one]),
         (3, [owners_pack_the_means_again]),
         (2, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
              a_finite_unusable_element_is_averaged_plainly, frames_that_would_be_too_long_are_not_sent,
-             a_state_goes_on_where_it_was, one_agreement_a_bucket, kinds, refusals,
+             a_state_goes_on_where_it_was, one_agreement_a_bucket, kinds, refusals, defaults_change_nothing,
              what_befalls_an_owner_befalls_all]),
         (4, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
              frames_that_would_be_too_long_are_not_sent, a_slot_that_is_packed_no_more_sends_its_residual,

@@ -96,7 +96,7 @@ class Bucket:
 
     def _measure(self, slot, part, step):
         slot.remember(step)
-        stat = torch.empty(slot.packer.agree_count)
+        stat = torch.empty(slot.packer.agree_count, dtype=torch.float32, device="cpu")
         if stat.numel():
             try:
                 check(lib.crumb_measure(slot.packer.address, part.data_ptr(), part.numel(), self.kind, stat.data_ptr()))
@@ -165,7 +165,7 @@ class Bucket:
         return sum(self._take(i, frames, self.part(flat, i), step) for i in which)
 
     def _take(self, i, frames, part, step):
-        total = part if part.dtype == torch.float32 else torch.empty(len(part))
+        total = part if part.dtype == torch.float32 else torch.empty(len(part), dtype=torch.float32, device="cpu")
         self.total(i, frames, total)
         if total is part:
             return False
@@ -242,7 +242,7 @@ class SharedBucket(Bucket):
             if not any(theirs[i][1] for theirs in frames):
                 self._length[i] = 0
                 continue
-            mean = torch.empty(slot.n)
+            mean = torch.empty(slot.n, dtype=torch.float32, device="cpu")
             super().total(i, frames, mean)
             if slot.mean is None:
                 mean = mean.to(self.dtype)

@@ -91,6 +91,7 @@ def left_of(states: Sequence[Mapping[str, Any]], rank: int, ranks: int, plan: st
                 packer, (name, at) = Packer.from_bytes(data.cpu()), name_of(key)
                 for i, floats in enumerate((packer.residual, packer.velocity)):
                     if floats:
-                        whole = owed.setdefault(name, torch.zeros(2, state["model"][name]))
+                        whole = owed.setdefault(name, torch.zeros(2, state["model"][name], dtype=torch.float32,
+                                                                  device="cpu"))
                         whole[i, at:at + packer.n] += torch.frombuffer(floats, dtype=torch.float32) * weight
     return Left({}, {}, [], owed)

@@ -47,7 +47,7 @@ class Staged:
         if flat.is_sparse:
             self.host = flat.cpu()  # has arrived
             return
-        self.host = torch.empty(flat.shape, dtype=flat.dtype, pin_memory=True)
+        self.host = torch.empty(flat.shape, dtype=flat.dtype, device="cpu", pin_memory=True)
         down.wait_stream(self._library.current_stream(flat.device))
         with self._library.stream(down):
             self.host.copy_(flat, non_blocking=True)

@@ -17,7 +17,7 @@ Place = Tuple[int, int]  # address and length; of length 0 if there is nothing
 
 def room(slots: int, frames: int) -> torch.Tensor:
     """Returns a place for a message about so many slots whose frames have at most so many bytes."""
-    return torch.empty(body(slots) + max(frames, _TEXT), dtype=torch.uint8)
+    return torch.empty(body(slots) + max(frames, _TEXT), dtype=torch.uint8, device="cpu")
 
 
 def body(slots: int) -> int:

@@ -57,13 +57,14 @@ class ReduceScatter:
             self._n = n
         staging = stage(input_tensor)
         tag = wire.exchange()
-        rooms = {peer: torch.empty(_HEAD + n * input_tensor.element_size(), dtype=torch.uint8) for peer in wire.peers}
+        size = _HEAD + n * input_tensor.element_size()
+        rooms = {peer: torch.empty(size, dtype=torch.uint8, device="cpu") for peer in wire.peers}
         works = [wire.receive(rooms[peer], peer, tag) for peer in wire.peers]
         staging.wait()
         parts = staging.host.view(wire.ranks, n)
         works += [wire.send(self._message(parts[peer], peer), peer, tag) for peer in wire.peers]
         wait(works)
-        total = torch.zeros(n)
+        total = torch.zeros(n, dtype=torch.float32, device="cpu")
         for rank in range(wire.ranks):
             if rank == wire.rank:
                 total.add_(parts[rank].float(), alpha=weight)
@@ -73,7 +74,7 @@ class ReduceScatter:
 
     def _message(self, part, owner):
         size, packer = part.numel() * part.element_size(), self._packers[owner]
-        message = torch.zeros(_HEAD + max(size, packer.bound), dtype=torch.uint8)
+        message = torch.zeros(_HEAD + max(size, packer.bound), dtype=torch.uint8, device="cpu")
         try:
             length = packer.pack_into(part, message[_HEAD:])
             message[0] = _FRAME

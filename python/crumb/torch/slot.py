@@ -80,6 +80,8 @@ class Slot(Kept):
             self.mean.owed.zero_()
         if is_zero(self.owed):
             return
+        if not bool(gradient.isfinite().all()):
+            return  # nor is the mean then
         self.owed += gradient
         most = torch.finfo(gradient.dtype).max
         gradient.copy_(self.owed.clamp(-most, most))

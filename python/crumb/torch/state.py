@@ -184,7 +184,7 @@ class State:
 
     def _compare_setup(self, text):
         digest = hashlib.sha256(f"{text} {list(self._sizes.items())}".encode()).digest()
-        mine = torch.zeros(_SETUP, dtype=torch.uint8)
+        mine = torch.zeros(_SETUP, dtype=torch.uint8, device="cpu")
         said = digest + text.encode()[:_SETUP - len(digest)]
         mine[:len(said)] = torch.frombuffer(bytearray(said), dtype=torch.uint8)
         texts = [bytes(theirs.tolist()) for theirs in self._wire.gather(mine, self._wire.exchange())]
