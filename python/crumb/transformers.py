@@ -17,17 +17,21 @@ from crumb.torch.trainers import AllRanks, register
 
 class Compress(TrainerCallback):
     """Registers crumb.torch.hook(policy, **options) with the DistributedDataParallel that the Trainer wraps its model
-    in. Raises TypeError where it wraps it in something else.
+    in. Raises TypeError where it wraps it in something else. A model that the Trainer makes anew, by model_init, has a
+    new hook, which owes nothing.
 
     Each checkpoint's folder gets a file, crumb.pt, with what all ranks owe. Resuming reads it from the folder of that
-    step in the Trainer's output_dir, and warns if there is none.
+    step in the Trainer's output_dir, and warns if there is none. hyperparameter_search has other folders, and takes no
+    checkpoints with this callback.
 
     state: the hook's, with stats and rescale."""
 
     def __init__(self, trainer: Trainer, policy: str, **options: Any):
-        self.state, self._hook = crumb.torch.hook(policy, **options)
+        self._make = lambda: crumb.torch.hook(policy, **options)
+        self.state, self._hook = self._make()
         self._trainer = trainer
         self._registered: Any = None
+        self._model: Any = None
 
     @staticmethod
     def _file(args, state):
@@ -36,8 +40,10 @@ class Compress(TrainerCallback):
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         model = self._trainer.model_wrapped
         if model is not self._registered:  # which it is when the same Trainer trains again
+            if self._model not in (None, self._trainer.model):
+                self.state, self._hook = self._make()
             register(model, self.state, self._hook)
-            self._registered = model
+            self._registered, self._model = model, self._trainer.model
         if state.global_step:
             file = self._file(args, state)
             if os.path.exists(file):

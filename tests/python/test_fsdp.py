@@ -193,6 +193,12 @@ def shards_arrive_as_packers_by_hand_send_them(rank, ranks):
                             crumb.unpack_add(frame, 1.0, theirs)
                     total += theirs.float() * 0.5
                 torch.testing.assert_close(out, total.to(dtype), rtol=1e-6, atol=1e-6)
+    comm, drawn = crumb.torch.reduce_scatter("qsgd", seed=7), []
+    for n in (1001, 500, 1001, 500):  # a module with an unused parameter: draws go on, they are not those of before
+        out = torch.zeros(n)
+        comm(out, torch.linspace(-1, 1, 2 * n), group)
+        drawn.append(out)
+    assert not torch.equal(drawn[0], drawn[2]) and not torch.equal(drawn[1], drawn[3])
     for inputs, out in scattered(rank, group, "qsgd", torch.float32, 2, poison=True):
         assert bool(out.isfinite().all()) == (own == 1)
         if own == 0:
@@ -221,7 +227,8 @@ def refusals(rank, ranks):
     assert "set_force_sum_reduction_for_comms" in said, said
     hook = crumb.torch.replica(group, "sign")
     hook(torch.ones(40))
-    assert "make a hook for each" in refused(RuntimeError, lambda: hook(torch.ones(41)))
+    said = refused(RuntimeError, lambda: hook(torch.ones(41)))
+    assert "make a hook for each" in said and "set_reduce_scatter_unused_params" in said, said
     other = crumb.torch.replica(group, "sign" if rank else "onebit")
     assert "different" in refused(ValueError, lambda: other(torch.ones(40)))
 

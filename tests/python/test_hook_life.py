@@ -347,6 +347,70 @@ def a_step_that_was_left_is_undone_before_its_state_is_saved(rank, ranks):
     assert torch.equal(owed(state, "w.0"), before[0]) and torch.equal(owed(state, "w.1"), before[1])
 
 
+def a_step_that_is_thrown_away_is_taken_back(rank, ranks):
+    """A discriminator gets gradients while the generator trains."""
+    for way in plan.PLANS:
+        ddp, state = hooked("fc,last=topk:fraction=0.05", (400, 10), (400, 10), plan=way)
+        names = "w.0", "w.1"
+
+        def debts():
+            return torch.cat([owed_by(state, name, 4000, ranks) for name in names])
+
+        step(ddp, gradient(1, rank), gradient(2, rank))
+        before = debts()
+        step(ddp, gradient(3, rank), gradient(4, rank))
+        assert not torch.equal(debts(), before)
+        state.rescale(0.5)
+        for _ in range(2):
+            state.undo_step()
+            assert torch.equal(debts(), before / 2), way
+        handle = ddp.module.w[0].register_hook(lambda _: 1 / 0)
+        ddp.zero_grad()
+        refused(ZeroDivisionError, lambda: ddp(gradient(3, rank), gradient(4, rank)).backward())
+        handle.remove()
+        state.undo_step()
+        assert torch.equal(debts(), before / 2), way
+
+
+def a_loaded_state_is_rescaled(rank, ranks):
+    """Halving is exact: means are the same bits times the scale."""
+    ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
+    step(ddp, gradient(0, rank))
+    saved, means = state.state_dict(), []
+    for factor in 1, 0.5:
+        ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
+        state.load_state_dict(saved)
+        state.rescale(factor)
+        if factor != 1:
+            assert "rescaled" in refused(RuntimeError, state.state_dict)
+        means.append(step(ddp, gradient(1, rank) * factor) / factor)
+        means.append(step(ddp, gradient(2, rank) * factor) / factor)
+    assert torch.equal(means[0], means[2]) and torch.equal(means[1], means[3])
+
+
+def a_state_that_one_rank_loads_is_refused(rank, ranks):
+    ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
+    step(ddp, gradient(0, rank))
+    saved = state.state_dict()
+    ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
+    if rank == 0:
+        state.load_state_dict(saved)
+    assert "a state of 2 ranks" in refused(Exception, lambda: step(ddp, gradient(1, rank)))
+
+
+def a_compiled_model_is_registered(rank, ranks):
+    class Compiled(torch.nn.Module):
+        def __init__(self, inside):
+            super().__init__()
+            self._orig_mod = inside
+
+    ddp = DistributedDataParallel(Weights((400, 10)))
+    state, hook = crumb.torch.hook("fc,last=half")
+    register(torch.compile(ddp) if hasattr(torch, "compile") else Compiled(ddp), state, hook)
+    step(ddp, gradient(0, rank))
+    assert state.stats()["steps"] == 1
+
+
 def a_policy_says_what_it_cannot_reach(rank, ranks):
     def said(policy, *modules):
         ddp = DistributedDataParallel(torch.nn.Sequential(*modules))
@@ -385,7 +449,8 @@ if __name__ == "__main__":
              a_velocity_follows_the_scale_and_other_ranks,
              the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
              a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, a_policy_says_what_it_cannot_reach,
-             a_step_that_was_left_is_undone_before_its_state_is_saved,
+             a_step_that_was_left_is_undone_before_its_state_is_saved, a_step_that_is_thrown_away_is_taken_back,
+             a_loaded_state_is_rescaled, a_state_that_one_rank_loads_is_refused, a_compiled_model_is_registered,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
         (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean, rank_0_saves_for_all]),

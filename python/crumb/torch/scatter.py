@@ -1,5 +1,5 @@
 """FSDP2's reduce-scatter of gradients, packed by codecs without memory. SPDX-License-Identifier: MIT"""
-from typing import Any, List, Sequence
+from typing import Any, Dict, List, Sequence
 
 import torch
 import torch.distributed as dist
@@ -33,8 +33,7 @@ class ReduceScatter:
     def __init__(self, codec: Codec, seed: int):
         self._codec, self._seed = codec, seed
         self._wire: Any = None
-        self._packers: List[Packer] = []  # one an owner
-        self._n = 0
+        self._packers: Dict[int, List[Packer]] = {}  # by the length of a shard, one an owner
 
     def allocate(self, size: Sequence[int], *, dtype: torch.dtype, device: torch.device) -> torch.Tensor:
         """Returns memory for the input or the output of a call."""
@@ -51,10 +50,9 @@ class ReduceScatter:
             self._wire = Wire(group)
         wire, n = self._wire, output_tensor.numel()
         weight = _weight(op, wire.ranks)
-        if self._n != n:
-            self._packers = [Packer(self._codec, n, seed_of(self._seed, wire.rank, owner))
-                             for owner in range(wire.ranks)]
-            self._n = n
+        if n not in self._packers:
+            self._packers[n] = [Packer(self._codec, n, seed_of(self._seed, wire.rank, owner))
+                                for owner in range(wire.ranks)]
         staging = stage(input_tensor)
         tag = wire.exchange()
         size = _HEAD + n * input_tensor.element_size()
@@ -73,7 +71,7 @@ class ReduceScatter:
         output_tensor.copy_(total)
 
     def _message(self, part, owner):
-        size, packer = part.numel() * part.element_size(), self._packers[owner]
+        size, packer = part.numel() * part.element_size(), self._packers[part.numel()][owner]
         message = torch.zeros(_HEAD + max(size, packer.bound), dtype=torch.uint8, device="cpu")
         try:
             length = packer.pack_into(part, message[_HEAD:])

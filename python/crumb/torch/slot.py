@@ -26,7 +26,13 @@ class Kept:
         self.owed, self.velocity = (torch.frombuffer(floats, dtype=torch.float32) if packer.n and floats else None
                                     for floats in (packer.residual, packer.velocity))
         self._before = ctypes.create_string_buffer(packer.size)
+        self._scaled = [one for floats in (self.owed, self.velocity) if floats is not None
+                        for one in (floats, self._copy_of(floats))]
         self._step: Optional[int] = None
+
+    def _copy_of(self, floats):
+        return torch.frombuffer(self._before, dtype=torch.float32, count=floats.numel(),
+                                offset=floats.data_ptr() - self.packer.address)
 
     def remember(self, step: int) -> None:
         """Copies the packer before its first change in the step; does nothing if called again in this step."""
@@ -38,6 +44,11 @@ class Kept:
         """Resets the packer to its copy from before the step; does nothing if the step has not changed it."""
         if self._step == step:
             ctypes.memmove(self.packer.address, self._before, self.packer.size)
+
+    def rescale(self, factor: float) -> None:
+        """Multiplies what is owed, and the velocity, also those to which restore goes back."""
+        for floats in self._scaled:
+            floats *= factor
 
     def load(self, packer: Packer) -> None:
         """Takes over the state of a packer, from a checkpoint. Raises ValueError if it is of another codec or n."""
@@ -88,8 +99,7 @@ class Slot(Kept):
         self.owed -= gradient
 
     def rescale(self, factor: float) -> None:
-        """Multiplies what is owed, and the velocity."""
-        for kept in (self, self.mean):
-            for floats in (kept.owed, kept.velocity) if kept else ():
-                if floats is not None:
-                    floats *= factor
+        """As Kept's, of both packers."""
+        super().rescale(factor)
+        if self.mean:
+            self.mean.rescale(factor)

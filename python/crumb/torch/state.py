@@ -94,6 +94,7 @@ class State:
         self._sizes: Dict[str, int] = {}  # of all of the model's parameters
         self._slots: Dict[str, Slot] = {}
         self._loaded: List[Any] = []  # states that wait for the first bucket
+        self._factor = 1.0  # by which these are to be multiplied
         self._buckets: Dict[int, Bucket] = {}
         self._scale: Optional[float] = None
         self._said: Set[str] = set()
@@ -162,6 +163,7 @@ class State:
         text = f"policy {self._policy}, seed {self._seed}, plan {self._plan}"
         try:
             if self._loaded:
+                text += f", a state of {self._loaded[0]['ranks']} ranks"
                 self._adopt(self._loaded)
         except Exception as error:
             text = f"error {error}"
@@ -183,7 +185,8 @@ class State:
         return plan, dict(zip([parameter for _, parameter in named], parts))
 
     def _compare_setup(self, text):
-        digest = hashlib.sha256(f"{text} {list(self._sizes.items())}".encode()).digest()
+        plain = sorted(key for key, slot in self._slots.items() if slot.plain)
+        digest = hashlib.sha256(f"{text} {list(self._sizes.items())} {plain}".encode()).digest()
         mine = torch.zeros(_SETUP, dtype=torch.uint8, device="cpu")
         said = digest + text.encode()[:_SETUP - len(digest)]
         mine[:len(said)] = torch.frombuffer(bytearray(said), dtype=torch.uint8)
@@ -194,7 +197,8 @@ class State:
             if theirs.startswith("error"):
                 raise ValueError(f"crumb: rank {rank} cannot begin: {theirs[6:]}")
             if texts[rank] != first:
-                what = f"{shown[0]} and {theirs}" if theirs != shown[0] else "other names of parameters"
+                what = f"{shown[0]} and {theirs}" if theirs != shown[0] else \
+                    "other names of parameters, or states in which others are averaged plainly"
                 raise ValueError(f"crumb: ranks 0 and {rank} have different hooks: {what}")
 
     def _undo_unfinished(self):
@@ -431,24 +435,31 @@ class State:
     # ---- between steps ----
 
     def undo_step(self) -> None:
-        """Resets all packers to before the last step, for a caller who throws its means away."""
+        """Resets all packers to before the last step, or the one that an exception has ended, for a caller who throws
+        its means away: the gradients that a discriminator gets while the generator trains, say."""
+        if self._jobs:
+            self._undo_unfinished()
+            return
         for slot in self._slots.values():
             slot.restore(self._step - 1)
 
     def rescale(self, factor: float) -> None:
         """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before."""
         self._undo_unfinished()
+        if self._loaded:
+            self._factor *= factor
         for slot in self._slots.values():
             slot.rescale(factor)
 
     def state_dict(self) -> Dict[str, Any]:
         """Returns the packers' state between two steps, for torch.save. Every rank saves its own. It has no packer of
         parameters that are raw, or have always been frozen. Before the first step, what was loaded is returned; raises
-        RuntimeError then if that was a list of all ranks' states."""
-        if len(self._loaded) == 1:
+        RuntimeError then if that was a list of all ranks' states, or has been rescaled."""
+        if len(self._loaded) == 1 and self._factor == 1:
             return self._loaded[0]
         if self._loaded:
-            raise RuntimeError("crumb: states of other ranks that were loaded can be saved again after the first step")
+            raise RuntimeError("crumb: states that were loaded of other ranks, or rescaled, can be saved again after the "
+                               "first step")
         self._undo_unfinished()
         return {
             "policy": str(self._policy), "seed": self._seed, "model": dict(self._sizes), "scale": self._scale,
@@ -490,15 +501,17 @@ class State:
             if left.has(part):
                 slots[part.key] = self._new_slot(part)
                 left.give(part, slots[part.key])
+                slots[part.key].rescale(self._factor)
+        self._factor = 1.0
         self._slots, self._buckets, self._loaded, self._scale = slots, {}, [], states[0]["scale"]
 
     def __getstate__(self):
         return {"policy": self._policy, "seed": self._seed, "threads": self._threads, "scaler": self._scaler,
-                "plan": self._wanted, "loaded": self._loaded or [self.state_dict()]}
+                "plan": self._wanted, "loaded": self._loaded or [self.state_dict()], "factor": self._factor}
 
     def __setstate__(self, saved):
         self.__init__(None, saved["policy"], saved["seed"], None, saved["threads"], saved["scaler"], saved["plan"])
-        self._loaded = saved["loaded"]
+        self._loaded, self._factor = saved["loaded"], saved["factor"]
 
     def stats(self) -> Dict[str, Any]:
         """Returns this rank's counts since the last reset_stats. crumb report draws a file of them, as lines of JSON,
