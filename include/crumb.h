@@ -62,7 +62,8 @@ enum crumb_error {
 	CRUMB_ESPEC = -2,      /* the text names no codec, or a key or value it does not take */
 	CRUMB_ESPACE = -3,     /* the destination is smaller than the bound */
 	CRUMB_ENONFINITE = -4, /* a NaN, an infinity, or a magnitude above 2^120 */
-	CRUMB_EFRAME = -5,     /* the bytes are not a frame, or its payload is not well-formed */
+	CRUMB_EFRAME = -5,     /* the bytes are not a frame, its payload is not well-formed, or it has more
+	                          elements than a size_t counts here */
 	CRUMB_ESHORT = -6,     /* the frame is cut short */
 	CRUMB_ECHECKSUM = -7,  /* the frame is damaged */
 	CRUMB_EVERSION = -8,   /* the frame or the packer is of a format that this library does not know */
@@ -218,7 +219,8 @@ CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight
 CRUMB_API int64_t crumb_frame_length(const void *src, size_t len);
 
 typedef struct crumb_frame_info {
-	crumb_codec codec; /* id, and the keys that the frame carries; the others at their defaults */
+	crumb_codec codec; /* id, and the keys that the frame carries; others, and those out of a key's range,
+	                      at their defaults */
 	uint64_t n;        /* elements */
 	uint64_t bytes;    /* of the whole frame */
 	uint64_t sent;     /* elements that decode to something other than zero by their code */

@@ -71,6 +71,7 @@ int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype)
 
 size_t crumb_agree_count(const crumb_packer *packer)
 {
+	DEFAULT_FLOATS;
 	const struct codec *c = packer ? crumb_codec_find(packer->codec.id) : NULL;
 	return c && c->agreement && !packer->agreed && packer->n ? c->agreement->count(packer) : 0;
 }
@@ -119,7 +120,7 @@ size_t crumb_bound(const crumb_codec *codec, size_t n)
 {
 	DEFAULT_FLOATS;
 	const struct codec *c = crumb_codec_valid(codec);
-	if (!c || (uint64_t)n >> 48)
+	if (!c || (uint64_t)n >> 48 || n > SIZE_MAX / 64) /* or sizes might wrap, on 32-bit hosts */
 		return 0;
 	const size_t most = n ? c->bound(codec, n) : 0;
 	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
@@ -313,6 +314,7 @@ int64_t crumb_peek(crumb_frame_info *out, const void *src, size_t len)
 		out->codec.value[k] = c->info->key[k].default_value;
 	if (frame.n)
 		c->describe(&frame, out);
+	crumb_codec_mend(&out->codec);
 	return length;
 }
 

@@ -110,6 +110,8 @@ static int open_header(struct frame *frame, struct header *h, const uint8_t *src
 		return CRUMB_ESHORT;
 	if (!crumb_codec_find(h->id))
 		return CRUMB_EVERSION;
+	if ((size_t)h->n != h->n) /* from a 64-bit host */
+		return CRUMB_EFRAME;
 	*frame = (struct frame){h->id, h->flags, h->n, (size_t)h->size, src + sizeof *h};
 	return 0;
 }

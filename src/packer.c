@@ -53,9 +53,10 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 		return CRUMB_EPACKER;
 	if (packer->magic[sizeof magic - 1] != magic[sizeof magic - 1])
 		return CRUMB_EVERSION;
-	if (packer->size != size || crumb_packer_size(&packer->codec, packer->n) != size ||
-	    packer->agreed > 1 || packer->measured > 1 ||
-	    (packer->reserved[0] | packer->reserved[1] | packer->reserved[2]) || !floats_ok(packer, size))
+	if (packer->size != size || (size_t)packer->n != packer->n ||
+	    crumb_packer_size(&packer->codec, (size_t)packer->n) != size || packer->agreed > 1 ||
+	    packer->measured > 1 || (packer->reserved[0] | packer->reserved[1] | packer->reserved[2]) ||
+	    !floats_ok(packer, size))
 		return CRUMB_EPACKER;
 	const struct agreement *a = crumb_codec_find(packer->codec.id)->agreement;
 	return a && a->packer_ok && !a->packer_ok(packer) ? CRUMB_EPACKER : 0;
@@ -73,6 +74,7 @@ float *crumb_packer_residual(crumb_packer *packer)
 
 float *crumb_packer_velocity(crumb_packer *packer)
 {
+	DEFAULT_FLOATS;
 	const struct codec *c = packer ? crumb_codec_find(packer->codec.id) : NULL;
 	const size_t n = packer ? (size_t)packer->n : 0;
 	const bool has = c && c->info->flags & CRUMB_CODEC_MOMENTUM && c->floats(&packer->codec, n) > n;

@@ -45,6 +45,14 @@ const struct codec *crumb_codec_valid(const crumb_codec *codec)
 	return !c->accepts || c->accepts(codec) ? c : NULL;
 }
 
+void crumb_codec_mend(crumb_codec *codec)
+{
+	const crumb_codec_info *info = crumb_codec_find(codec->id)->info;
+	for (size_t k = 0; k < info->keys; k++)
+		if (!in_range(&info->key[k], codec->value[k]))
+			codec->value[k] = info->key[k].default_value;
+}
+
 const crumb_codec_info *crumb_list(size_t i)
 {
 	const struct codec *const *codecs = crumb_isa_now()->codecs;

@@ -5,6 +5,7 @@
 #define _DEFAULT_SOURCE /* mmap */
 #include <crumb_parallel.h>
 #include "tests/laws.h"
+#include "base/packer.h"
 #include "frame.h"
 #include <math.h>
 #include <sys/mman.h>
@@ -81,6 +82,11 @@ static void hostile_payloads_do_no_harm(void **state)
 				        crumb_unpack_add(bad, CRUMB_HEADER_BYTES + size, 1, acc, n);
 				refused += got < 0;
 				taken += got >= 0;
+				crumb_frame_info info;
+				char spec[CRUMB_SPEC_MAX];
+				if (got >= 0 && (crumb_peek(&info, bad, (size_t)got) != got ||
+				                 crumb_print(&info.codec, spec, sizeof spec) < 0))
+					fail_msg("%s: a frame of no valid codec", name(&codec[c]));
 				for (size_t k = 0; k < n; k++)
 					if (got < 0 ? acc[k] != 0 : !isfinite(acc[k]))
 						fail_msg("%s: %s, but acc[%zu] = %g", name(&codec[c]),
@@ -274,6 +280,69 @@ static void a_packer_is_a_checkpoint(void **state)
 	}
 }
 
+/* Levels that are not -1, ..., 1 in order, and multipliers whose powers are not, would make frames that
+ * nobody can decode. */
+static void levels_of_a_packer_are_checked(void **state)
+{
+	enum { N = 100 };
+	const struct {
+		uint32_t agreed;
+		uint64_t step;
+		float level[4];
+		bool alq, amq; /* may go on with them */
+	} cases[] = {
+	        {0, 0, {0, 0, 0, 0}, true, true},           {0, 0, {5, 5, 5, 5}, false, false},
+	        {0, 0, {-1, -0.5f, 0.5f, 1}, false, false}, {1, 0, {-1, -0.5f, 0.5f, 1}, true, true},
+	        {0, 7, {-1, -0.5f, 0.5f, 1}, true, true},   {1, 0, {-1, 0.5f, -0.5f, 1}, false, false},
+	        {1, 0, {0, 0, 0, 0}, false, false},         {0, 7, {-1, -0.9f, -0.5f, 1}, true, false},
+	        {0, 7, {-1, 0.5f, 0.5f, 1}, false, false},  {0, 7, {-2, -0.5f, 0.5f, 1}, false, false},
+	};
+	(void)state;
+	FOR_EACH_ISA(i)
+	{
+		for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+			for (int amq = 0; amq < 2; amq++) {
+				crumb_codec own;
+				assert_int_equal(crumb_parse(&own, amq ? "amq:bits=2" : "alq:bits=2", NULL),
+				                 0);
+				crumb_packer *p = case_packer(&own, N, 1);
+				p->agreed = cases[k].agreed;
+				p->step = cases[k].step;
+				memcpy(p + 1, cases[k].level, sizeof cases[k].level);
+				const int expected = (amq ? cases[k].amq : cases[k].alq) ? 0 : CRUMB_EPACKER;
+				if (crumb_packer_check(p, crumb_packer_size(&own, N)) != expected)
+					fail_msg("%s, case %zu", name(&own), k);
+				free(p);
+			}
+	}
+}
+
+/* A frame's value may be out of the key's range: it is then described as a codec with the default. */
+static void what_is_peeked_is_a_codec(void **state)
+{
+	(void)state;
+	for (int i = -120; i <= 120; i += 10) {
+		const float one = 1, t = ldexpf(1, i);
+		crumb_codec own;
+		crumb_frame_info info;
+		size_t len;
+		char spec[CRUMB_SPEC_MAX];
+		assert_int_equal(crumb_parse(&own, "twobit:threshold=1", NULL), 0);
+		crumb_packer *p = case_packer(&own, 1, 1);
+		uint8_t *frame = case_pack(p, &one, CRUMB_F32, &len);
+		struct frame was;
+		assert_true(crumb_frame_open(&was, frame, len) > 0);
+		memcpy(frame + CRUMB_HEADER_BYTES, &t, sizeof t);
+		crumb_frame_seal(frame, was.id, was.flags, was.n, was.size);
+		assert_int_equal(crumb_peek(&info, frame, len), len);
+		assert_true(crumb_print(&info.codec, spec, sizeof spec) > 0);
+		assert_true(info.fact[0].value == (double)t);
+		assert_true(info.codec.value[0] == (abs(i) <= 100 ? t : 0.5f));
+		free(frame);
+		free(p);
+	}
+}
+
 /* Memory of exactly `size` bytes: the page after it traps, and the rest of the page before it holds 0xA5. */
 struct fenced {
 	uint8_t *pages, *data;
@@ -381,6 +450,8 @@ int main(void)
 	        cmocka_unit_test(parts_answer_as_the_whole),
 	        cmocka_unit_test(what_is_not_finite_changes_nothing),
 	        cmocka_unit_test(a_packer_is_a_checkpoint),
+	        cmocka_unit_test(levels_of_a_packer_are_checked),
+	        cmocka_unit_test(what_is_peeked_is_a_codec),
 	        cmocka_unit_test(memory_is_what_was_said),
 	        cmocka_unit_test(wrong_arguments_are_errors),
 	};

@@ -16,6 +16,21 @@ static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 	crumb_adapt_agree(p, stat, learners, choose);
 }
 
+/* Frames have the powers of the multiplier alone, which are rounded otherwise than the levels are. */
+static bool packer_ok(const struct crumb_packer *p)
+{
+	const uint32_t count = levels_count(&p->codec, p->codec.value[ADAPT_ZERO] != 0);
+	const float *level = (const float *)(p + 1);
+	struct levels levels;
+	bool good = crumb_adapt_packer_ok(p);
+	if (!good || !p->n || level[0] == 0)
+		return good;
+	levels_powers(&levels, count, level[count - 2]);
+	for (uint32_t k = 1; k < count; k++)
+		good = good && levels.at[k - 1] < levels.at[k];
+	return good;
+}
+
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
@@ -30,5 +45,4 @@ CODEC_INFO(amq, .id = 16, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUM
            .keys = ADAPT_KEYS, .key = {ADAPT_OWN_KEYS});
 
 LEVELS_CODEC(amq, LEVELS_POWERS, true, .pack = pack, .floats = crumb_adapt_floats,
-             .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,
-                                                    crumb_adapt_packer_ok});
+             .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree, packer_ok});

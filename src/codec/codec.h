@@ -91,4 +91,7 @@ struct codec {
 const struct codec *crumb_codec_find(uint32_t id);
 const struct codec *crumb_codec_valid(const crumb_codec *codec);
 
+/* spec.c: gives values that are out of their range, of a codec that exists, their defaults. */
+void crumb_codec_mend(crumb_codec *codec);
+
 #endif

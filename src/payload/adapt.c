@@ -32,9 +32,10 @@ bool crumb_adapt_packer_ok(const struct crumb_packer *p)
 {
 	const uint32_t count = levels_count(&p->codec, zero_is_level(&p->codec));
 	const float *level = (const float *)(p + 1);
-	bool good = !p->n || !p->step || (level[0] == -1 && level[count - 1] == 1);
-	for (uint32_t k = 1; k < count && p->n && p->step; k++)
-		good = good && level[k - 1] < level[k];
+	const bool agreed = p->step || p->agreed;
+	bool good = !p->n || !agreed || (level[0] == -1 && level[count - 1] == 1);
+	for (uint32_t k = 0; k < count && p->n; k++)
+		good = good && (agreed ? k == 0 || level[k - 1] < level[k] : level[k] == 0);
 	return good;
 }
 
