@@ -100,9 +100,9 @@ int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *gra
  */
 bool crumb_exchange_due(const struct crumb_exchange *exchange);
 
-/* Measures further gradients of this rank's learners, so that those statistics are of them, too. All ranks do
- * so equally often, and if it fails the next step returns that error on all of them. Not with overlap, nor
- * before crumb_exchange_change. */
+/* Measures further gradients of this rank's learners, so that those statistics are of them, too, but of
+ * slices that are not finite. All ranks do so equally often. Without memory the next step fails on all of
+ * them. Not with overlap, nor before crumb_exchange_change. */
 void crumb_exchange_measure(struct crumb_exchange *exchange, const float *const *grad);
 
 /* Begins a step, in which segments are exchanged while the caller goes on: a thread of the exchange takes

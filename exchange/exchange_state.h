@@ -70,7 +70,7 @@ struct crumb_exchange {
 	struct buffer agreed; /* [slice][learner of all][due]: the floats that came with the vote */
 	float *extra;         /* [gradient][slice][own learner]: what crumb_exchange_measure has measured */
 	size_t extras;        /* of how many gradients */
-	int extra_error;      /* of it; the next step returns it */
+	int extra_error;      /* CRUMB_EMEMORY if there was no memory for it; the next step returns it */
 	struct decode_memory decode_memory;
 	struct message_head head; /* begins every message; the step fills in the rest */
 

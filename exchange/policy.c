@@ -177,7 +177,10 @@ crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kin
 {
 	const crumb_codec *codec = policy ? &policy->codec[kind] : NULL;
 
-	return codec && crumb_bound(codec, n) < n * sizeof(float) ? *codec : raw_codec();
+	/* Without a limit on n the codec is taken; its bound is 0 where it cannot take n. */
+	const size_t bound = codec && n < SIZE_MAX ? crumb_bound(codec, n) : 1;
+
+	return codec && bound && bound / sizeof(float) < n ? *codec : raw_codec();
 }
 
 float *crumb_policy_momentum(crumb_codec *codec)

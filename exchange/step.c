@@ -128,10 +128,8 @@ void crumb_exchange_measure(struct crumb_exchange *x, const float *const *grad)
 		const size_t s = i / x->own, l = i % x->own;
 		crumb_packer *packer = x->up[l * x->slices + s].packer;
 		const size_t due = crumb_agree_count(packer);
-		const int error =
-		        due ? crumb_measure(packer, grad[l] + x->slice[s].at, x->slice[s].n, CRUMB_F32, stat)
-		            : 0;
-		x->extra_error = x->extra_error ? x->extra_error : error;
+		if (due && crumb_measure(packer, grad[l] + x->slice[s].at, x->slice[s].n, CRUMB_F32, stat))
+			memset(stat, 0, due * sizeof *stat);
 		stat += due;
 	}
 }
@@ -268,7 +266,7 @@ int crumb_step_end(struct step *step, int error)
 		x->stats.skipped++;
 		crumb_segments_restore(x);
 	} else {
-		x->failed = error;
+		x->failed = error = x->failed ? x->failed : error;
 	}
 	x->extras = 0;
 	x->extra_error = 0;
@@ -316,7 +314,6 @@ int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes
 			memcpy((uint8_t *)all + first * bytes, told, count * bytes);
 	}
 	crumb_swap_end(x);
-	if (error)
-		x->failed = error;
-	return error;
+	x->failed = x->failed ? x->failed : error;
+	return x->failed;
 }

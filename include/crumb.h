@@ -177,7 +177,8 @@ CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
  * NeurIPS 2017 section 3.1), and some codecs always do (alq, amq). crumb_agree_count returns how many floats
  * are due before the next crumb_pack, 0 when none; crumb_measure writes this learner's to stat; crumb_agree
  * takes those of all learners, learner after learner, in the same order everywhere. A learner may measure
- * several gradients; all their floats are then shared, and learners counts gradients. crumb_pack answers
+ * several gradients, the one that it packs last; all their floats are then shared, and learners counts
+ * gradients. crumb_pack answers
  * CRUMB_EAGREE while floats are due. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,

@@ -25,8 +25,9 @@ extern const float even_share[LEARNERS], uneven_share[LEARNERS];
 /* Makes a gradient that is about normal, of another size in every slice; a pure function. */
 void make_gradient(float *grad, size_t learner, unsigned step);
 
-/* Returns the step of make_gradient that gives a learner's k-th further gradient of a step, k from 1 on. */
-static inline unsigned further(unsigned step, unsigned k) { return step + k * STEPS; }
+/* Makes a learner's k-th further gradient of a step, k from 1 on. The first one of learner 2 has a NaN in
+ * slice 4. */
+void make_further(float *grad, size_t learner, unsigned step, unsigned k);
 
 struct policy parse_policy(const char *text);
 
@@ -64,8 +65,7 @@ struct job {
 	unsigned ranks, threads;
 	unsigned nan_step; /* step at which learner nan_learner has a NaN; NONE: never */
 	size_t nan_learner;
-	unsigned extras; /* further gradients that statistics are of; the first has the NaN, if there are any
-	                  */
+	unsigned extras;    /* further gradients that statistics are of */
 	unsigned odd_rank;  /* rank with another slice table; NONE: nobody */
 	unsigned odd_share; /* rank with other weights */
 	unsigned leaver;    /* rank that leaves after the first step */

@@ -104,7 +104,8 @@ static void mixed_policies_have_the_same_bits(void **state)
 	same_bits_law(&policy, "a mixed policy", true);
 }
 
-/* Statistics of further gradients are those of as many learners, each learner's after another's. */
+/* Statistics of further gradients are those of as many learners, each learner's after another's; a slice that
+ * is not finite adds zeros. */
 static void further_gradients_are_learners(void **state)
 {
 	const struct policy policy =

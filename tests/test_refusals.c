@@ -1,10 +1,13 @@
 /* The exchange when something is wrong: whatever fails, every rank gets the error and none waits in vain.
  *
  * SPDX-License-Identifier: MIT */
+#define _POSIX_C_SOURCE 200809L
 #include "tests/exchange_cases.h"
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "exchange/message.h"
 #include "exchange/plan.h"
 #include "exchange/team.h"
@@ -14,8 +17,7 @@
 
 /* One learner's NaN: every rank skips the step, no packer has packed, and the other steps are as if it had
  * not been. */
-static void nan_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults,
-                   unsigned extras)
+static void nan_in(const struct plan *plan, const struct policy *policy, const char *text, bool defaults)
 {
 	for (unsigned nan_step = 0; nan_step < STEPS; nan_step += defaults ? 1 : STEPS) {
 		struct job job = plain_job;
@@ -27,7 +29,6 @@ static void nan_in(const struct plan *plan, const struct policy *policy, const c
 		job.threads = 2;
 		job.nan_step = nan_step;
 		job.nan_learner = 2;
-		job.extras = ref->extras = extras;
 		run_job(&job, run);
 		for (unsigned step = 0; step < STEPS; step++) {
 			const float *expected =
@@ -57,7 +58,7 @@ static void nan_law(const struct policy *policy, const char *text, bool defaults
 	const struct plan *plan;
 
 	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
-		nan_in(plan, policy, text, defaults, 0);
+		nan_in(plan, policy, text, defaults);
 }
 
 static void a_nan_is_skipped_together(void **state)
@@ -66,14 +67,49 @@ static void a_nan_is_skipped_together(void **state)
 	for_every_setting(nan_law);
 }
 
-static void a_nan_that_is_only_measured_is_skipped_together(void **state)
+/* Rank 1 of two reads for a while what rank 0 has sent; rank 0 waits for it no longer than 50 ms, and closes.
+ */
+static void *slow_reader(void *arg)
 {
-	const struct policy policy = parse_policy("conv,fc=alq:every=1;last=terngrad:shared=1");
-	const struct plan *plan;
+	struct crumb_exchange_net *net = arg;
+	uint8_t byte = 1;
+	const crumb_span out[2] = {{&byte, 1}, {&byte, 1}};
+	const crumb_span nothing[2] = {{NULL, 0}, {NULL, 0}};
+	crumb_span in[2];
+	int wrong = net->swap(net, out, in);
+
+	for (int i = 0; i < 100; i++) {
+		nanosleep(&(struct timespec){0, 3000000}, NULL);
+		wrong |= *(const volatile uint8_t *)in[0].data != 7;
+	}
+	wrong |= net->swap(net, nothing, in) != CRUMB_EPEER;
+	net->close(net);
+	return wrong ? net : NULL;
+}
+
+static void memory_that_is_read_stays(void **state)
+{
+	struct crumb_exchange_net *net[2];
+	uint8_t *byte = must(malloc(1));
+	const crumb_span out[2] = {{byte, 1}, {byte, 1}};
+	const crumb_span nothing[2] = {{NULL, 0}, {NULL, 0}};
+	crumb_span in[2];
+	pthread_t reader;
+	void *wrong;
 
 	(void)state;
-	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
-		nan_in(plan, &policy, "two further gradients", true, 2);
+	*byte = 7;
+	assert_int_equal(crumb_exchange_threads(net, 2), 0);
+	assert_int_equal(pthread_create(&reader, NULL, slow_reader, net[1]), 0);
+	net[0]->timeout = INFINITY;
+	assert_int_equal(net[0]->swap(net[0], out, in), 0);
+	net[0]->timeout = 0.05;
+	assert_int_equal(net[0]->swap(net[0], nothing, in), CRUMB_EPEER);
+	assert_true(net[0]->close(net[0]));
+	*byte = 0;
+	free(byte);
+	pthread_join(reader, &wrong);
+	assert_null(wrong);
 }
 
 /* Every rank returns the error from step on, and nobody packs any more. */
@@ -357,7 +393,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(a_nan_is_skipped_together),
-	        cmocka_unit_test(a_nan_that_is_only_measured_is_skipped_together),
+	        cmocka_unit_test(memory_that_is_read_stays),
 	        cmocka_unit_test(another_model_is_refused),
 	        cmocka_unit_test(other_shares_are_refused),
 	        cmocka_unit_test(a_leaver_keeps_nobody_waiting),

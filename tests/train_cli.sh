@@ -153,7 +153,7 @@ for measure in 1 3; do
 done
 holds "adacomp measures nothing" cmp adacomp.1 adacomp.3
 holds "alq takes other levels" sh -c '! cmp -s alq.1 alq.3'
-for option in "--plan async" "--plan tiers" "--local-steps 2" --overlap "--codec auto"; do
+for option in "--plan async" "--plan tiers" "--local-steps 2" --carry-state --overlap "--codec auto"; do
 	refused 2 "--measure takes no ${option%% [0-9]*}, " "$CRUMB_TRAIN" --measure 2 $option
 done
 

@@ -345,6 +345,11 @@ static int go_on(struct train *t, struct holding *now, struct report *run, char 
 	if (least_epoch(t, &epoch, why, cap) < 0 ||
 	    (epoch > 0 && epoch < own && find_files(t, &now->layout, epoch, &then, why, cap) < 0))
 		return -1;
+	if (epoch == 0 && own > t->setting->options->every) {
+		snprintf(why, cap, "%s has a checkpoint of epoch %zu, and that of another rank has none",
+		         t->setting->options->checkpoint, own);
+		return -1;
+	}
 	const bool alike = holding_alike(&then, &now->layout);
 	if (epoch > 0 && (alike ? with_blocks(t, false, epoch, now, &past, why, cap)
 	                        : inherit(t, epoch, now, &then, &past, why, cap)) < 0)

@@ -233,8 +233,8 @@ static size_t exchanges(const struct train *t, size_t step)
 static int measure(struct train *t, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
-	const size_t part = t->part, parts = train_steps(t->setting) * o->learners;
-	for (size_t k = 1; k < o->measure && crumb_exchange_due(t->exchange); k++) {
+	const size_t part = t->part, steps = train_steps(t->setting), parts = steps * o->learners;
+	for (size_t k = 1; k < o->measure && k < steps && crumb_exchange_due(t->exchange); k++) {
 		t->part = (part + k * o->learners) % parts; /* the last ones are followed by the first */
 		if (train_gradients(t, t->own, why, cap) < 0)
 			return -1;

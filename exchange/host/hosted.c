@@ -134,6 +134,8 @@ static int open_own(struct crumb_exchange **x, struct hosted *hosted,
 	snprintf(why, cap, "out of memory");
 	if (hosted->net)
 		hosted->net->timeout = o->timeout;
+	if (!(o->timeout >= 0))
+		return refuse(why, cap, CRUMB_EINVAL, "a timeout of %g seconds", o->timeout);
 	if (!config.plan)
 		return refuse(why, cap, CRUMB_EINVAL, "no such plan: \"%s\"", o->plan);
 	if (!config.plan->mean)
@@ -201,7 +203,8 @@ int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb_exchange_
 		return 0;
 	}
 	if (x) {
-		x->failed = 0; /* the others know already */
+		if (!x->messages.dead) /* else the others may not know */
+			x->failed = 0;
 		crumb_exchange_close(x);
 	} else {
 		close_parts(hosted);

@@ -20,6 +20,7 @@ struct seat {
 	const crumb_span *out;
 	crumb_span *in;
 	bool left;
+	bool reads; /* from the others' memory, until it swaps again or leaves */
 	char farewell[160];
 };
 
@@ -46,12 +47,21 @@ static void meet(struct meeting *m)
 	m->result = m->left ? CRUMB_EPEER : 0;
 	if (!m->result) {
 		for (unsigned from = 0; from < m->ranks; from++)
-			for (unsigned to = 0; to < m->ranks; to++)
+			for (unsigned to = 0; to < m->ranks; to++) {
 				m->seat[to].in[from] = m->seat[from].out[to];
+				m->seat[to].reads = m->seat[to].reads || m->seat[from].out[to].len > 0;
+			}
 	}
 	m->come = 0;
 	m->number++;
 	pthread_cond_broadcast(&m->over);
+}
+
+/* Says that the rank reads from no other's memory any more, the mutex held. */
+static void has_read(struct seat *seat)
+{
+	seat->reads = false;
+	pthread_cond_broadcast(&seat->meeting->over); /* for those who close */
 }
 
 static void depart(struct seat *seat)
@@ -59,20 +69,23 @@ static void depart(struct seat *seat)
 	struct meeting *m = seat->meeting;
 
 	seat->left = true;
+	seat->reads = false;
 	snprintf(seat->farewell, sizeof seat->farewell, "rank %u has left%s%.*s", seat->net.rank,
 	         *seat->net.why ? ": " : "", (int)sizeof seat->farewell - 32, seat->net.why);
 	if (m->left++ == 0)
 		m->leaver = seat->net.rank;
 	if (m->come > 0 && m->come + m->left == m->ranks)
 		meet(m);
-	pthread_cond_broadcast(&m->over); /* for those who wait for a letter */
+	pthread_cond_broadcast(&m->over); /* for those who wait for a letter, or close */
 }
 
+/* Returns the moment, at most some 30 years after the machine's start. */
 static struct timespec moment(double seconds)
 {
-	const time_t whole = (time_t)seconds;
+	const double end = seconds < 1e9 ? seconds : 1e9;
+	const time_t whole = (time_t)end;
 
-	return (struct timespec){whole, (long)(1e9 * (seconds - (double)whole))};
+	return (struct timespec){whole, (long)(1e9 * (end - (double)whole))};
 }
 
 static int threads_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
@@ -83,6 +96,7 @@ static int threads_swap(struct crumb_exchange_net *net, const crumb_span *out, c
 	int result = CRUMB_EPEER, late = 0;
 
 	pthread_mutex_lock(&m->mutex);
+	has_read(seat);
 	if (!seat->left) {
 		const unsigned long number = m->number;
 		seat->out = out;
@@ -185,12 +199,26 @@ static void threads_leave(struct crumb_exchange_net *net)
 	pthread_mutex_unlock(&m->mutex);
 }
 
-/* The last rank to close frees the meeting. */
+static bool others_read(const struct seat *seat)
+{
+	bool any = false;
+
+	for (unsigned r = 0; r < seat->meeting->ranks; r++)
+		any = any || (r != seat->net.rank && seat->meeting->seat[r].reads);
+	return any;
+}
+
+/* Waits until the others have read what this rank has sent, as it has left if they are not done. The last
+ * rank to close frees the meeting. */
 static bool threads_close(struct crumb_exchange_net *net)
 {
-	struct meeting *m = ((struct seat *)net)->meeting;
+	struct seat *seat = (struct seat *)net;
+	struct meeting *m = seat->meeting;
 
 	pthread_mutex_lock(&m->mutex);
+	has_read(seat);
+	while (others_read(seat))
+		pthread_cond_wait(&m->over, &m->mutex);
 	const bool last = ++m->closed == m->ranks;
 	pthread_mutex_unlock(&m->mutex);
 	if (last) {

@@ -30,6 +30,17 @@ rm there/epoch0000006-rank0 there/epoch0000005-rank3
 lost='there/epoch0000005-rank3: No such file or directory; each of 5 ranks has left a file of what it owes'
 refused 1 "$lost" "$CRUMB_TRAIN" "$@" --epochs 6 --checkpoint there --log log --resume
 
+# ---- a folder a rank, as on nodes with disks of their own, of which one is lost ----
+# shellcheck disable=SC2016 # the ranks' shells
+own='exec "$CRUMB_TRAIN" "$@" --checkpoint own.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}'
+set -- --data digits:200 --batch 50 --learners 2 --log own.log
+check "three epochs" ranks 2 sh -c "$own" sh "$@" --epochs 3
+rm -r own.1
+cp own.log before
+ranks 2 sh -c "$own" sh "$@" --epochs 4 --resume >stdout 2>stderr
+holds "the other one is named" grep -q 'own.0 has a checkpoint of epoch 3, and that of another rank has none' stderr
+holds "nothing is lost" sh -c 'head -n "$(wc -l <before)" own.log | cmp before -'
+
 # ---- other learners, and other nodes ----
 set -- --data digits:500 --batch 96 --codec adacomp --plan tiers-shard --down twobit:threshold=auto --checkpoint nodes
 check "2 nodes of 2" ranks 4 "$CRUMB_TRAIN" "$@" --learners 4 --node-size 2 --epochs 2

@@ -81,7 +81,8 @@ static const struct option table[] = {
          "a learner's gradient is scaled down to this norm if it is longer, before it is compressed; 0: never",
          "0", REAL, FIELD(clip_norm), 0, 1e30},
         {"measure", "N",
-         "mini-batches of each learner that alq's and amq's levels are fitted to: the step's and the next ones",
+         "mini-batches of each learner that statistics shared by learners are of (alq, amq, terngrad:shared=1): "
+         "the step's and the next ones, at most an epoch's",
          "1", COUNT, FIELD(measure), 1, 1e6},
         {"local-steps", "N",
          "steps that each learner takes alone before an exchange (DiLoCo), with weights and optimizer of its own; an "
@@ -550,6 +551,7 @@ static int check_measure(const struct options *o)
 	        {o->plan->serves, "--plan async", "in which no learners agree"},
 	        {o->plan->between, "--plan tiers", "in which nodes agree, on the means of their learners"},
 	        {o->local_steps, "--local-steps", "which exchange how far weights have moved, not gradients"},
+	        {o->carry_state, "--carry-state", "since the next mini-batches go on where this one ends"},
 	        {o->overlap, "--overlap", "which exchanges a gradient before it is whole"},
 	        {tunes(o), "--codec auto", "which may change the codec in between"},
 	};
