@@ -249,9 +249,37 @@ static void negative_scales_are_refused(void **state)
 	is_refused("terngrad:bucket=16", 11, SIGN);
 }
 
+/* Frames of more than 2^32 elements are read where a size_t can count them, if their payload is right;
+ * elsewhere they are refused. */
+static void frames_may_be_longer_than_memory(void **state)
+{
+	(void)state;
+	static const uint64_t n[] = {1ull << 32, (1ull << 32) + 64, (1ull << 33) + 17, (1ull << 47) + 1};
+	uint8_t frame[CRUMB_HEADER_BYTES + 64] = {0};
+	FOR_EACH_ISA(isa)
+	{
+		for (size_t c = 0; crumb_list(c); c++)
+			for (size_t i = 0; i < sizeof n / sizeof *n; i++)
+				for (size_t size = 0; size <= 64; size += 4) {
+					crumb_frame_info info;
+					/* seide's column, as many as there are elements modulo 2^32 */
+					const uint32_t column = (uint32_t)n[i] ? (uint32_t)n[i] : 1;
+					memcpy(frame + CRUMB_HEADER_BYTES, &column, sizeof column);
+					memcpy(frame + CRUMB_HEADER_BYTES + 4, &(uint32_t){1}, sizeof column);
+					const int64_t length =
+					        crumb_frame_seal(frame, crumb_list(c)->id, 0, n[i], size);
+					const int64_t got = crumb_peek(&info, frame, (size_t)length);
+					if (got >= 0 ? (size_t)n[i] != n[i] || info.n != n[i]
+					             : got != CRUMB_EFRAME)
+						fail_msg("%s: %zu bytes", crumb_list(c)->name, size);
+				}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(frames_may_be_longer_than_memory),
 	        cmocka_unit_test(checksums_are_the_documents),
 	        cmocka_unit_test(header_is_the_documents),
 	        cmocka_unit_test(refusals),
