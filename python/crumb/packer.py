@@ -108,7 +108,8 @@ class Packer:
         """Takes all learners' shared statistics, which allows the next pack.
 
         stats: each learner's agree_count floats, in the same order on all learners; of each gradient that it has
-        measured, if these are several, of which it has measured last the one that it packs. Raises Error for other lengths."""
+            measured, if these are several, of which it has measured last the one that it packs. Raises Error for
+            other lengths."""
         everything = array("f", (x for stat in stats for x in stat))
         if len(everything) != len(stats) * self.agree_count:
             check(EINVAL, f"{len(everything)} floats of {len(stats)} learners, {self.agree_count} of each are due")

@@ -90,7 +90,8 @@ def by_hand(packers, flats, slots, means=None):
         for row, part in zip(packers, parts):
             row[i].agree(stats)
             crumb.unpack_add(row[i].pack(part), 1 / len(flats), mean[at:at + slot.n])
-        if means and means[i].residual is not None:
+        if means and means[i].codec.name != "raw":
+            means[i].agree([means[i].measure(mean[at:at + slot.n])])
             frame = means[i].pack(mean[at:at + slot.n])
             crumb.unpack_add(frame, 1, mean[at:at + slot.n].zero_())
         at += slot.n
@@ -126,32 +127,39 @@ def means_are_those_of_packers_by_hand(rank, ranks):
 def owners_pack_the_means_again(rank, ranks):
     plan._LONGEST = 9000
     lengths = [6000, 7, 270] + [8000] * 5
-    for spec in policies():
+    for spec, down in [*((spec, None) for spec in policies()), ("block", "block"), ("half", "alq"), ("topk", "qsgd"),
+                       ("terngrad:shared=1", "half:type=f16"), ("natural", "terngrad:shared=1"), ("block", "raw")]:
         for dtype in DTYPES:
-            pair, model = hooked(everything(spec), seed=5, plan="shard")
+            pair, model = hooked(everything(spec), seed=5, plan="shard", down=down and everything(down))
             slots = list(pair[0]._slots.values())
             if not slots[-1].raw:
                 assert [slot.n for slot in slots] == lengths
                 assert {slot.owner for slot in slots[3:]} == set(range(ranks))
             runs = [20, 0, 54] + [0] * (len(slots) - 3)
-            made = [[crumb.Packer(slot.packer.codec if r < ranks else slot.packer.codec.of_mean(), slot.n,
-                                  seed_of(5, r, i), runs[i]) for i, slot in enumerate(slots)]
-                    for r in range(ranks + 1)]  # of the ranks, and of the means
+            means = [down or (slot.packer.codec.of_mean() if slot.packer.codec.info.residual else "raw")
+                     for slot in slots]
+            made = [[crumb.Packer(slot.packer.codec if r < ranks else means[i], slot.n, seed_of(5, r, i), runs[i])
+                     for i, slot in enumerate(slots)] for r in range(ranks + 1)]  # of the ranks, and of the means
             for step in range(3):
                 want = by_hand(made[:ranks], [gradient(step, r, dtype) for r in range(ranks)], slots, made[ranks])
                 got = reduce(pair, model, gradient(step, rank, dtype), split=2 - step % 2)
                 at = 0
                 for slot in slots:
                     part = slice(at, at := at + slot.n)
-                    assert slot.plain or slot.raw or torch.equal(got[part], want[part]), (spec, dtype, step, slot.name)
+                    assert slot.plain or slot.raw or torch.equal(got[part], want[part]), \
+                        (spec, down, dtype, step, slot.name)
             stats = pair[0].stats()
             assert (stats["plan"], stats["steps"], stats["skipped"]) == ("shard", 3, 0)
+            if (down, dtype) == ("block", torch.float32):
+                assert 3.5 < stats["allreduce_bytes"] / stats["sent_bytes"] < 4.5, stats
     plan._LONGEST = 1 << 16
 
 
 def the_plan_is_that_of_fewer_bytes(rank, ranks):
-    def choice(spec, ranks, *sizes):
-        tensors = [plan.Tensor(f"t{i}", "fc", crumb.Codec(spec), n, 4, 0, True) for i, n in enumerate(sizes)]
+    def choice(spec, ranks, *sizes, down=None):
+        codec = crumb.Codec(spec)
+        down = crumb.Codec(down or (spec if codec.info.residual else "raw"))
+        tensors = [plan.Tensor(f"t{i}", "fc", codec, down, n, 4, 0, True) for i, n in enumerate(sizes)]
         return plan.divide(None, ranks, tensors)[0]
 
     large = 1 << 24
@@ -160,9 +168,13 @@ def the_plan_is_that_of_fewer_bytes(rank, ranks):
         assert choice(spec, 64, 1000) == "gather"  # its one owner would be busier
     for spec, border in ("half", 3), ("qsgd", 8), ("terngrad", 21):  # about 1 + 4 n / bound
         assert [choice(spec, r, large) for r in (border - 1, border + 2)] == ["gather", "shard"], spec
-    parts = plan.divide("shard", 3, [plan.Tensor("t", "fc", crumb.Codec("sign"), 70000, 4, 3, True)])[1][0]
+    sign = crumb.Codec("sign")
+    parts = plan.divide("shard", 3, [plan.Tensor("t", "fc", sign, sign, 70000, 4, 3, True)])[1][0]
     assert [(part.key, part.at, part.n) for part in parts] == [("t", 0, 34998), ("t..34998", 34998, 35002)], parts
+    assert [choice("block", r, large, down="block") for r in (2, 3, 64)] == ["gather", "shard", "shard"]
     refused(ValueError, lambda: crumb.torch.hook(Model(), "raw", plan="server"))
+    assert "gather" in refused(ValueError, lambda: crumb.torch.hook("block", plan="gather", down="block"))
+    assert "residual" in refused(ValueError, lambda: crumb.torch.hook("block", down="fc=sign"))
 
 
 def what_is_not_finite_passes_and_nothing_moves(rank, ranks):
@@ -348,7 +360,8 @@ def defaults_change_nothing(rank, ranks):
 def an_infinity_in_a_plain_slot_stays_one(rank, ranks):
     """What a slot that is averaged plainly owes stays as it is until the gradient is finite."""
     for dtype in DTYPES:
-        slot = Slot(plan.Part("w", "w", "fc", 0, 0, 8, 0, None), crumb.Codec("topk:fraction=0.5"), 1)
+        topk = crumb.Codec("topk:fraction=0.5")
+        slot = Slot(plan.Part("w", "w", "fc", 0, 0, 8, 0, None), topk, topk, 1)
         slot.packer.pack(torch.linspace(0.1, 1, 8))
         owed = slot.owed.clone()
         assert owed.any()

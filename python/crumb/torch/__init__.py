@@ -12,7 +12,7 @@ import torch.distributed as dist
 
 from crumb.policy import Policy
 from crumb.torch.outer import Outer
-from crumb.torch.plan import PLANS
+from crumb.torch.plan import GATHER, PLANS
 from crumb.torch.replica import replica
 from crumb.torch.scatter import reduce_scatter
 from crumb.torch.state import State
@@ -30,7 +30,7 @@ def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch
 def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] = None, *,
          compression_params: Optional[Mapping[str, Any]] = None, seed: int = 0,
          process_group: Optional[dist.ProcessGroup] = None, threads: Optional[int] = None,
-         scaler: Any = None, plan: Optional[str] = None) -> Tuple[State, Callable]:
+         scaler: Any = None, plan: Optional[str] = None, down: Optional[str] = None) -> Tuple[State, Callable]:
     """Returns (state, hook) for register_comm_hook. Sends nothing: the ranks meet in the first step.
 
     model: DDP or the module in it, with gradients of float32, float16 or bfloat16. It may be left out, as in
@@ -47,6 +47,9 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
     plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean
         again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank.
+    down: the policy of means in the plan shard, of codecs without residual: down="block" beside the policy "block"
+        sends a quarter of an all-reduce's bytes on any number of ranks. Without it means are packed as gradients are if
+        the codec has a residual, or else sent as they are.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
 
     The state has state_dict, load_state_dict, rescale and stats. Raises ValueError if the policy is invalid. The first
@@ -55,13 +58,15 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     memory, packed and sent over gloo there, also if DDP uses NCCL, and the mean is copied back."""
     if isinstance(model, str) and policy is None:
         model, policy = None, model
+    if down is not None and plan == GATHER:
+        raise ValueError("crumb: in the plan gather no mean is sent, and down is of means")
     if plan not in (None, *PLANS):
         raise ValueError(f"crumb: the plan is {' or '.join(PLANS)}, not {plan!r}")
     if (policy is None) == (compression_params is None):
         raise ValueError("crumb: hook wants a policy or compression_params, one of them")
     for what, kind, value in (("model", torch.nn.Module, model), ("policy", str, policy),
                               ("compression_params", Mapping, compression_params), ("seed", int, seed),
-                              ("threads", int, threads)):
+                              ("threads", int, threads), ("down", str, down)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
     if threads is not None and threads < 1:
@@ -70,5 +75,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         raise TypeError(f"crumb: the scaler is of type {type(scaler).__name__}, which has no get_scale")
     assert not isinstance(model, str)  # for mypy
     chosen = Policy(policy) if policy is not None else Policy.from_params(compression_params or {})
+    means = Policy(down) if down is not None else None
+    if means and any(codec.info.residual for codec in means.codecs.values()):
+        raise ValueError(f"crumb: down is of codecs without residual, and this is {down}")
     return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler,
-                 plan), _reduce
+                 plan, means), _reduce

@@ -215,7 +215,7 @@ class SharedBucket(Bucket):
         self.mean_inbox = [message.room(count, size) for rank, size in enumerate(owned) if rank != self.rank]
 
     def _place(self, slot):
-        return max(slot.packer.bound, self.limit(slot.n))
+        return max(slot.packer.bound, slot.mean.packer.bound if slot.mean else 0, self.limit(slot.n))
 
     def limit(self, n: int) -> int:
         """Returns the most bytes of a frame of n elements: there and back they are those of a ring all-reduce."""
@@ -250,8 +250,10 @@ class SharedBucket(Bucket):
                 ctypes.memmove(room, mean.data_ptr(), self._length[i])
                 continue
             slot.mean.remember(step)
+            packer = slot.mean.packer
             try:
-                self._length[i] = slot.mean.packer.pack_at(mean.data_ptr(), F32, room, slot.packer.bound)
+                packer.agree([packer.measure(mean)])
+                self._length[i] = packer.pack_at(mean.data_ptr(), F32, room, packer.bound)
             except NonFinite:
                 return NONFINITE
         return PACKED
@@ -266,12 +268,12 @@ class SharedBucket(Bucket):
 
     def _measured(self, i, at, left):
         slot = self.slots[i]
-        return slot.n * self.width if slot.owed is None else lib.crumb_frame_length(at, left)
+        return lib.crumb_frame_length(at, left) if slot.packs_mean else slot.n * self.width
 
     def _take(self, i, frames, part, step):
         """frames: of one rank, the owner."""
         address, length = frames[0][i]
-        if self.slots[i].owed is not None or not length:
+        if self.slots[i].packs_mean or not length:
             return super()._take(i, frames, part, step)
         ctypes.memmove(part.data_ptr(), address, length)
         return part.dtype != torch.float32 and not part.isfinite().all()

@@ -2,8 +2,8 @@
 
 gather: every rank gives its frames to all others, and averages everything.
 shard: a part's frames go to the one rank that owns it. This rank averages it and gives the mean to all: packed again by
-    a packer of its own if the codec has a residual, which owes the rest; else as it is, for an error that nobody owes
-    would be lost (Seide et al. 2014, section 3.3; exchange/plans/shard.c is the same plan in C).
+    a packer of its own if the codec has a residual, which owes the rest (Seide et al. 2014, section 3.3), or if the
+    hook was given a codec for means; else as it is (exchange/plans/shard.c is the same plan in C).
 
 SPDX-License-Identifier: MIT"""
 import heapq
@@ -17,11 +17,13 @@ _RAW = Codec("raw")
 
 
 class Tensor(NamedTuple):
-    """A parameter of n elements, each of width bytes. run: as in Packer. trained: false if it is frozen."""
+    """A parameter of n elements, each of width bytes. down: the codec of its mean in the plan shard; raw: as it is.
+    run: as in Packer. trained: false if it is frozen."""
 
     name: str
     kind: str
     codec: Codec
+    down: Codec
     n: int
     width: int
     run: int
@@ -82,9 +84,8 @@ def _bytes(plan, ranks, packed):
     up = down = 0
     owned = [0] * ranks
     for tensor, parts in packed:
-        bound = tensor.codec.bound(tensor.n)
-        up += bound
-        down += bound if tensor.codec.info.residual else tensor.n * tensor.width
+        up += tensor.codec.bound(tensor.n)
+        down += tensor.down.bound(tensor.n) if tensor.down != _RAW else tensor.n * tensor.width
         for part in parts:
             owned[part.owner or 0] += part.n
     share = max(owned) / max(1, sum(owned)) if plan == SHARD else 1
@@ -96,8 +97,8 @@ def divide(plan: Optional[str], ranks: int, tensors: Sequence[Tensor]) -> Tuple[
 
     plan: None for the one with fewer bytes through the busiest rank in either direction, gather if they are equal. With
     U for the bytes of a rank's frames, M for those of the means, and w for the busiest owner's share, these bytes are
-    (ranks - 1) U or (ranks - 1) w (U + M); exchange/auto/cost.h has the same form. M is U for codecs with a residual,
-    else the gradient's size. U is that of the longest frames."""
+    (ranks - 1) U or (ranks - 1) w (U + M); exchange/auto/cost.h has the same form. U and M are those of the longest
+    frames; of a mean that is not packed M is the gradient's size."""
     parts = {one: _cut(one, ranks, tensors) for one in PLANS}
 
     def cost(one):

@@ -53,8 +53,8 @@ class Replica:
             self._module.register_parameter("shard", self._parameter)
         if self._parameter.numel() != shard.numel():
             raise RuntimeError(f"crumb: a replica's hook is for one FSDP module, with {self._parameter.numel()} "
-                               f"elements on this rank, and now there are {shard.numel()}: make a hook for each module; "
-                               "if a step leaves parameters out, call set_reduce_scatter_unused_params(True)")
+                               f"elements on this rank, and now there are {shard.numel()}: make a hook for each "
+                               "module; if a step leaves parameters out, call set_reduce_scatter_unused_params(True)")
         self.state.reduce(OneBucket([self._parameter], shard)).wait()
 
     def undo(self) -> None:
@@ -72,8 +72,8 @@ def replica(group: dist.ProcessGroup, policy: str, *, seed: int = 0) -> Replica:
         model.set_all_reduce_hook(crumb.torch.replica(mesh["replicate"].get_group(), "topk:fraction=0.01"))
 
     The model is sharded on the shard axis alone: over both axes, FSDP2 itself would average the replicas before. A
-    module of which a step leaves parameters out wants set_reduce_scatter_unused_params(True), or what one parameter owes
-    might be added to another one.
+    module of which a step leaves parameters out wants set_reduce_scatter_unused_params(True), or what one parameter
+    owes might be added to another one.
 
     group: the ranks that have the same shard. policy: one codec's spec, "adacomp:bin=500"; the residual has the size of
         the rank's shard. FSDP2 passes all of a module's parameters as one tensor, so they cannot have different codecs.

@@ -61,17 +61,19 @@ class Kept:
 class Slot(Kept):
     """A part of a parameter.
 
-    seed: as in Packer. mean_seed: of the packer of the mean, on the rank that owns the part; None elsewhere. plain:
-    this part is averaged without packing. mean: what keeps the packer of the mean, or None."""
+    down: the codec of the mean; raw: it is not packed. seed: as in Packer. mean_seed: of the packer of the mean, on the
+    rank that owns the part; None elsewhere. plain: this part is averaged without packing. packs_mean: the mean is
+    packed. mean: what keeps its packer, or None."""
 
-    def __init__(self, part: Part, codec: Codec, seed: int, mean_seed: Optional[int] = None):
+    def __init__(self, part: Part, codec: Codec, down: Codec, seed: int, mean_seed: Optional[int] = None):
         super().__init__(Packer(codec, part.n, seed, part.run))
         self.name, self.at, self.n, self.owner = part.name, part.at, part.n, part.owner
         self.raw = codec == Codec("raw")
         self.plain = False
+        self.packs_mean = down != Codec("raw")
         self.mean = None
-        if mean_seed is not None and self.owed is not None:
-            self.mean = Kept(Packer(codec.of_mean(), part.n, mean_seed, part.run))
+        if mean_seed is not None and self.packs_mean:
+            self.mean = Kept(Packer(down, part.n, mean_seed, part.run))
 
     def restore(self, step: int) -> None:
         """Resets both packers."""

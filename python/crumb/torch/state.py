@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set
 import torch
 import torch.distributed as dist
 
+from crumb.codec import Codec
 from crumb.policy import Policy, seed_of
 from crumb.torch.advice import advice
 from crumb.torch.bucket import Bucket, SharedBucket
@@ -81,12 +82,15 @@ class State:
     finite, all packers are reset to their state before the step. A rank that fails tells the others, and all raise an
     error.
 
-    group: DDP's, or None. threads: that pack and unpack. The other arguments are those of crumb.torch.hook.
+    group: DDP's, or None. threads: that pack and unpack. down: the policy of means, or None. The other arguments are
+    those of crumb.torch.hook.
     """
 
     def __init__(self, model: Optional[torch.nn.Module], policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
-                 threads: int, scaler: Any, plan: Optional[str] = None):
+                 threads: int, scaler: Any, plan: Optional[str] = None, down: Optional[Policy] = None):
         self._policy, self._seed, self._threads, self._scaler = policy, seed, threads, scaler
+        self._down = down
+        self._said_policy = f"{policy}, means {down}" if down else str(policy)
         self._owner = Owner(model, group)
         self._wire: Optional[Wire] = None
         self._wanted, self._plan = plan, ""
@@ -160,7 +164,7 @@ class State:
         self._ignored = set(getattr(model, "_ddp_params_and_buffers_to_ignore", ()))
         self._wire = Wire(group)
         self._plan, self._parameters = self._divide(named, kinds)
-        text = f"policy {self._policy}, seed {self._seed}, plan {self._plan}"
+        text = f"policy {self._said_policy}, seed {self._seed}, plan {self._plan}"
         try:
             if self._loaded:
                 text += f", a state of {self._loaded[0]['ranks']} ranks"
@@ -178,7 +182,7 @@ class State:
 
     def _divide(self, named, kinds):
         """Returns the plan, and every parameter's parts."""
-        tensors = [Tensor(name, kinds[name], self._policy.choose(kinds[name], parameter.numel()), parameter.numel(),
+        tensors = [Tensor(name, kinds[name], *self._codecs(kinds[name], parameter.numel()), parameter.numel(),
                           parameter.element_size(), _run(parameter), parameter.requires_grad)
                    for name, parameter in named]
         plan, parts = divide(self._wanted, self._wire.ranks, tensors)
@@ -240,9 +244,16 @@ class State:
         return [self._slots[part.key] for part in self._parameters[parameter]]
 
     def _new_slot(self, part):
-        codec, rank, ranks = self._policy.choose(part.kind, part.n), self._wire.rank, self._wire.ranks
+        rank, ranks = self._wire.rank, self._wire.ranks
         mean = seed_of(self._seed, ranks, part.number) if part.owner == rank else None
-        return Slot(part, codec, seed_of(self._seed, rank, part.number), mean)
+        return Slot(part, *self._codecs(part.kind, part.n), seed_of(self._seed, rank, part.number), mean)
+
+    def _codecs(self, kind, n):
+        """Returns the codecs of n elements of a kind and of their mean; raw: it is not packed."""
+        codec = self._policy.choose(kind, n)
+        if self._down and codec != Codec("raw"):
+            return codec, self._down.choose(kind, n)
+        return codec, codec.of_mean() if codec.info.residual else Codec("raw")
 
     def _advise(self):
         """Warns on rank 0, once of each: of frames that are too long, and of a policy that leaves much uncompressed."""
@@ -458,11 +469,11 @@ class State:
         if len(self._loaded) == 1 and self._factor == 1:
             return self._loaded[0]
         if self._loaded:
-            raise RuntimeError("crumb: states that were loaded of other ranks, or rescaled, can be saved again after the "
-                               "first step")
+            raise RuntimeError("crumb: states that were loaded of other ranks, or rescaled, can be saved again after "
+                               "the first step")
         self._undo_unfinished()
         return {
-            "policy": str(self._policy), "seed": self._seed, "model": dict(self._sizes), "scale": self._scale,
+            "policy": self._said_policy, "seed": self._seed, "model": dict(self._sizes), "scale": self._scale,
             "rank": self._wire.rank if self._wire else 0, "ranks": self._wire.ranks if self._wire else 0,
             "plan": self._plan, "plain": [key for key, slot in self._slots.items() if slot.plain],
             "packers": {key: _saved(slot.packer) for key, slot in self._slots.items() if not slot.raw},
@@ -486,7 +497,7 @@ class State:
         step raises it, as far as model and ranks are not known yet."""
         states = states_of(state)
         for one in states:
-            compare(one, str(self._policy), self._seed, self._sizes)
+            compare(one, self._said_policy, self._seed, self._sizes)
         if self._wire:
             self._adopt(states)
         else:
@@ -494,7 +505,7 @@ class State:
 
     def _adopt(self, states):
         for one in states:
-            compare(one, str(self._policy), self._seed, self._sizes)
+            compare(one, self._said_policy, self._seed, self._sizes)
         left = left_of(states, self._wire.rank, self._wire.ranks, self._plan)
         slots = {}
         for part in [part for parts in self._parameters.values() for part in parts]:
@@ -507,17 +518,19 @@ class State:
 
     def __getstate__(self):
         return {"policy": self._policy, "seed": self._seed, "threads": self._threads, "scaler": self._scaler,
-                "plan": self._wanted, "loaded": self._loaded or [self.state_dict()], "factor": self._factor}
+                "plan": self._wanted, "down": self._down, "loaded": self._loaded or [self.state_dict()],
+                "factor": self._factor}
 
     def __setstate__(self, saved):
-        self.__init__(None, saved["policy"], saved["seed"], None, saved["threads"], saved["scaler"], saved["plan"])
+        self.__init__(None, saved["policy"], saved["seed"], None, saved["threads"], saved["scaler"], saved["plan"],
+                      saved["down"])
         self._loaded, self._factor = saved["loaded"], saved["factor"]
 
     def stats(self) -> Dict[str, Any]:
         """Returns this rank's counts since the last reset_stats. crumb report draws a file of them, as lines of JSON,
         with what the training adds: epoch, loss, error, test_loss, and seconds since its start.
 
-        policy: as given.
+        policy: that of the hook, and of means if it has one.
         plan: gather or shard; empty before the first step.
         steps: all steps. skipped: those whose mean was not finite. overflows: how often a parameter's mean, with what
             was owed, passed the largest number of its type; the rest is owed still, or the step is a skipped one.
@@ -528,7 +541,7 @@ class State:
             backward."""
         ranks = self._wire.ranks if self._wire else 1
         return {
-            "policy": str(self._policy), "plan": self._plan,
+            "policy": self._said_policy, "plan": self._plan,
             "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
             "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
             "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0,
