@@ -6,6 +6,7 @@ import textwrap
 import catalogue
 import claims
 import figure
+import gpt
 import policies
 from markdown import distinct, mean, read, table
 from policies import name_of
@@ -35,6 +36,20 @@ def demo():
     return table(["codec", "test error", "one learner sent", "ratio"],
                  [[f"`{row['codec']}`", f"{percents([float(row['error'])])} %", f"{int(row['bytes']) / 1e6:.2f} MB",
                    f"{float(row['ratio']):.1f}"] for row in read("demo.csv")])
+
+
+def transformer():
+    """A row a codec: how far gpt-mini's loss is above that of raw, in nats, with AdamW's momentum and without."""
+    results = claims.Results(read("gpt.csv"), False)
+    lines = []
+    for name, codec in policies.GPT_CODECS.items():
+        runs = [(task, gpt.LEARNERS, codec) for task in (gpt.EVERY, gpt.PLAIN)]
+        points = [gpt.point(results, run) for run in runs]
+        seeds = [str(len(results.of(*run))) if pair else "" for run, pair in zip(runs, points)]
+        above = [f"{pair[0]:+.3f}" if pair else "" for pair in points]
+        lines.append([f"`{policies.GPT_SPECS[name]}`", f"{points[0][1]:.0f}", above[0], seeds[0], above[1], seeds[1]])
+    return table(["codec", "times fewer bytes", "nats above `raw`", "seeds", "with beta1=0", "seeds"],
+                 sorted(lines, key=lambda line: int(line[1])))
 
 
 def figures(rows, key):
@@ -209,7 +224,7 @@ def papers():
     """A section for each paper: what reproduces, its claims and a figure."""
     out = []
     for paper in catalogue.PAPERS:
-        out += [f"## {paper.title}", wrapped(paper.text), claims_of(paper).strip(),
+        out += [f"## {paper.title}", *map(wrapped, paper.text.split("\n\n")), claims_of(paper).strip(),
                 f"![{paper.figure}](figures/{paper.figure}.svg)" if drawing(paper.figure) else ""]
     return "\n\n".join(part for part in out if part) + "\n"
 

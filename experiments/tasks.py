@@ -106,6 +106,9 @@ TASKS |= {f"gpt-mini, outer steps of {steps}": Task(f"{GPT} --local-steps {steps
 TASKS |= {f"gpt-mini, outer steps of {steps}, SparseLoCo's": Task(
     f"{GPT} --local-steps {steps} --outer-lr 1 --outer-momentum 0", QUICK_FLAT) for steps in (10, 30)}
 TASKS["gpt-mini, AdamW without momentum"] = Task(GPT.replace("adamw:", "adamw:beta1=0,"), QUICK_FLAT)
+TASKS |= {f"gpt-mini, means as {codec}": Task(f"{GPT} --plan shard --down embedding,fc,last={codec}",
+                                              f"{QUICK_FLAT} --plan shard --down {codec}")
+          for codec in ("half", "block")}
 TASKS["gpt-mini, SGD"] = Task(GPT.replace("adamw:beta2=0.99 --lr 0.001 --weight-decay 0.1",
                                           "sgd --lr 0.3 --momentum 0.9"), QUICK_FLAT)
 RATES = (1, 2, 4, 8)
