@@ -4,13 +4,14 @@ PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 mkdir doc bench python
 cp "$SOURCE/README.md" .
-cp "$SOURCE/doc/COMPARISON.md" "$SOURCE/doc/MEASUREMENTS.md" "$SOURCE/doc/PLAN.md" doc
+cp "$SOURCE/doc/CODECS.md" "$SOURCE/doc/COMPARISON.md" "$SOURCE/doc/MEASUREMENTS.md" "$SOURCE/doc/PLAN.md" doc
 cp -r "$SOURCE/experiments" "$SOURCE/scripts" .
 cp -r "$SOURCE/python/crumb_report" python
 cp -r "$SOURCE/bench/results" "$SOURCE/bench/speed_tables.py" bench
 check "documents are as the results have them" python3 experiments/tables --check
 check "experiments/tables" python3 experiments/tables
-for text in README.md doc/COMPARISON.md doc/MEASUREMENTS.md doc/PLAN.md experiments/README.md experiments/TABLES.md; do
+for text in README.md doc/CODECS.md doc/COMPARISON.md doc/MEASUREMENTS.md doc/PLAN.md experiments/README.md \
+	experiments/TABLES.md; do
 	holds "and leaves $text" cmp "$text" "$SOURCE/$text"
 done
 holds "and the figures" diff -r experiments/figures "$SOURCE/experiments/figures"
