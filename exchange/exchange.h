@@ -96,13 +96,14 @@ void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *firs
 int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
                         float *mean);
 
-/* Returns true if learners of this rank agree on statistics in the next step. Not in plans that know nodes.
+/* Returns true if learners of this rank agree on statistics in the next step. Plans that know nodes have
+ * none.
  */
 bool crumb_exchange_due(const struct crumb_exchange *exchange);
 
-/* Measures further gradients of this rank's learners, so that those statistics are of them, too, but of
- * slices that are not finite. All ranks do so equally often. Without memory the next step fails on all of
- * them. Not with overlap, nor before crumb_exchange_change. */
+/* Adds further gradients of this rank's learners to those statistics, except slices that are not finite. All
+ * ranks call it equally often before a step. If there is no memory the step fails on all of them. It is not
+ * for exchanges with overlap, nor to be called before crumb_exchange_change. */
 void crumb_exchange_measure(struct crumb_exchange *exchange, const float *const *grad);
 
 /* Begins a step, in which segments are exchanged while the caller goes on: a thread of the exchange takes

@@ -315,5 +315,5 @@ int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes
 	}
 	crumb_swap_end(x);
 	x->failed = x->failed ? x->failed : error;
-	return x->failed;
+	return error;
 }

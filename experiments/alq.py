@@ -54,7 +54,7 @@ EXPERIMENTS = {
         rows(RESNET, 4, ["raw", ALQ, ALQ_FROZEN, QSGD_INF, ALQ_NORMAL, AMQ, TRN, NUQSGD, ALQ_N, AMQ_N]),
         claims=table(SHORT, True) +
                [level("", f"{SHORT}: fitted to ten mini-batches ALQ has the noise of one, within a tenth",
-                      [(TEN, 4, ALQ), (SHORT, 4, ALQ)], "the authors' program draws ten", 1.1)] +
+                      [(TEN, 4, ALQ), (SHORT, 4, ALQ)], "the authors' program draws ten in all", 1.1)] +
                table(DROPS, False) + table(RESNET, False) +
                [at_least("section 1", f"{task}: frozen levels have more noise than those that adapt, by a tenth",
                          mean_of("noise"), [(task, 4, ALQ_FROZEN), (task, 4, ALQ)], 1.1, "levels must adapt")
@@ -64,8 +64,8 @@ EXPERIMENTS = {
                 "Noise here is the squared distance between the mean of the quantised gradients and the mean of the "
                 "gradients, by the latter's squared length. Levels are fitted to the measured distribution; "
                 "`model=normal` fits the paper's normal law. They are fitted to one mini-batch a learner, but where "
-                "ten are named, as the authors' program has them (`--measure 10`). SGD is one learner with its own "
-                "batch of 32 and equal epochs, so four times the steps.",
+                "ten a learner are named (`--measure 10`); the authors' program draws ten in all. SGD is one learner "
+                "with its own batch of 32 and equal epochs, so four times the steps.",
         not_run="ResNet-32 and -110 and ImageNet: hours to weeks",
         figure=Figure("epoch", "noise", {name_of(codec): [(SHORT, 4, codec)] for codec in
                                          (ALQ, AMQ, QSGD_INF, NUQSGD, TRN)})),

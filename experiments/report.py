@@ -43,7 +43,8 @@ def transformer():
     results = claims.Results(read("gpt.csv"), False)
     lines = []
     for name, codec in policies.GPT_CODECS.items():
-        runs = [(task, gpt.LEARNERS, codec) for task in (gpt.EVERY, gpt.PLAIN)]
+        plain = policies.GPT_DGC_MOMENTUM if name == "dgc" else codec
+        runs = [(gpt.EVERY, gpt.LEARNERS, codec), (gpt.PLAIN, gpt.LEARNERS, plain)]
         points = [gpt.point(results, run) for run in runs]
         seeds = [str(len(results.of(*run))) if pair else "" for run, pair in zip(runs, points)]
         above = [f"{pair[0]:+.3f}" if pair else "" for pair in points]

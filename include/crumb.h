@@ -177,8 +177,8 @@ CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
  * NeurIPS 2017 section 3.1), and some codecs always do (alq, amq). crumb_agree_count returns how many floats
  * are due before the next crumb_pack, 0 when none; crumb_measure writes this learner's to stat; crumb_agree
  * takes those of all learners, learner after learner, in the same order everywhere. A learner may measure
- * several gradients, the one that it packs last; all their floats are then shared, and learners counts
- * gradients. crumb_pack answers
+ * several gradients, and measures the one that it packs last; all their floats are shared, and learners is
+ * then the number of gradients. crumb_pack answers
  * CRUMB_EAGREE while floats are due. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
@@ -188,7 +188,7 @@ CRUMB_API int crumb_agree(crumb_packer *packer, const float *stat, size_t learne
 /* ---- frame: what travels -------------------------------------------------------------------- */
 
 /* Returns the bytes of the longest frame for n elements; 0 if the codec is not valid, or not for so many
- * elements. */
+ * elements: no codec is for 2^48 or more, nor on 32-bit hosts for 2^26 or more. */
 CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 
 enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* crumb_finite has said so */

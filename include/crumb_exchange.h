@@ -64,7 +64,7 @@ struct crumb_exchange_options {
 	unsigned node_size; /* for tiers: consecutive ranks of a node; 0: as MPI says, and threads are one
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
-	double timeout;     /* seconds to wait for another rank; 0: for ever */
+	double timeout;     /* seconds to wait for another rank, not negative; 0: for ever */
 	int overlap; /* not 0: for crumb_exchange_ready; takes the packers' memory once more; a mean that
 	                is grad is then overwritten even if a gradient is not finite */
 };
@@ -137,10 +137,11 @@ CRUMB_API size_t crumb_exchange_save(const struct crumb_exchange *exchange, void
  * another exchange, CRUMB_EMEMORY, or the error that has ended this exchange; and nothing is changed. */
 CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *src, size_t len);
 
-/* Closes the exchange and its net; NULL is fine. Waits for nobody, unless crumb_exchange_ready was called and
- * crumb_exchange_mean was not: then for the slices under way, up to the timeout, and the mean is lost on all
- * ranks. After that, or an error, the others are told that this rank has left, and what they have sent is
- * dropped, for a second at most; frames that MPI has not yet sent stay allocated. */
+/* Closes the exchange and its net; NULL is fine. Waits for nobody, with two exceptions. If
+ * crumb_exchange_ready was called and crumb_exchange_mean was not, it waits for the slices under way, up to
+ * the timeout, and the mean is lost on all ranks. Among threads, it waits until no other rank reads what this
+ * one has sent. After a lost mean, or an error, the others are told that this rank has left, and what they
+ * have sent is dropped, for a second at most; frames that MPI has not yet sent stay allocated. */
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);
 
 /* Writes the codec that a policy gives n elements of a kind: raw if the codec could make them longer than

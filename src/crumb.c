@@ -116,11 +116,14 @@ int crumb_agree(crumb_packer *packer, const float *stat, size_t learners)
 
 /* ---- pack ----------------------------------------------------------------------------------- */
 
+/* On 32-bit hosts sizes might wrap. */
+static bool too_many(size_t n) { return (uint64_t)n >> 48 || n > SIZE_MAX / 64; }
+
 size_t crumb_bound(const crumb_codec *codec, size_t n)
 {
 	DEFAULT_FLOATS;
 	const struct codec *c = crumb_codec_valid(codec);
-	if (!c || (uint64_t)n >> 48 || n > SIZE_MAX / 64) /* or sizes might wrap, on 32-bit hosts */
+	if (!c || too_many(n))
 		return 0;
 	const size_t most = n ? c->bound(codec, n) : 0;
 	return n && !most ? 0 : CRUMB_HEADER_BYTES + most;
@@ -322,7 +325,7 @@ int64_t crumb_peek(crumb_frame_info *out, const void *src, size_t len)
 
 size_t crumb_sum_bound(size_t count, size_t n)
 {
-	if (!count || count > CRUMB_MAX_FRAMES || (uint64_t)n >> 48)
+	if (!count || count > CRUMB_MAX_FRAMES || too_many(n))
 		return 0;
 	size_t most = 0;
 	const struct codec *const *codecs = crumb_isa_now()->codecs;
@@ -354,6 +357,8 @@ int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 	if (!c->summing)
 		return CRUMB_EAGREE;
 	const size_t n = (size_t)open[0].n;
+	if (too_many(n))
+		return CRUMB_ELENGTH;
 	if (cap < crumb_sum_bound(count, n))
 		return CRUMB_ESPACE;
 	uint16_t flags = 0;

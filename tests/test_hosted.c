@@ -200,6 +200,9 @@ static void what_one_rank_cannot_open_none_does(void **state)
 		host[odd].options.policy = "adacomp:bin=x";
 		assert_refused(host, odd, CRUMB_ESPEC, "\"x\"");
 		host = hosts(RANKS, "adacomp", "shard");
+		host[odd].options.timeout = -1;
+		assert_refused(host, odd, CRUMB_EINVAL, "a timeout of -1 seconds");
+		host = hosts(RANKS, "adacomp", "shard");
 		host[odd].options.plan = "tree";
 		assert_refused(host, odd, CRUMB_EINVAL, "\"tree\"");
 		host = hosts(RANKS, "adacomp", "shard");

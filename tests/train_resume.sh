@@ -172,6 +172,7 @@ data digits:300 --data mnist:small
 seed 7 --seed 1
 local-steps 4 --local-steps 0
 clip-norm 1 --clip-norm 0
+measure 2 --measure 1
 flat yes no --flat
 decay-first yes no --decay-first
 END

@@ -334,6 +334,20 @@ static int tell_heirs(struct train *t, const struct past *past, const struct lay
 	                   then->ranks, why, cap);
 }
 
+/* Returns true if this rank's checkpoint is its only one: another rank may have been cut off while it wrote
+ * its own. Otherwise that rank has lost its folder. */
+static bool is_first(const struct train *t, const struct layout *now, size_t epoch, char *why, size_t cap)
+{
+	const struct checkpoint checkpoint = {t->setting->options->checkpoint, now->rank, NULL};
+	size_t former;
+	if (checkpoint_find(&checkpoint, epoch, &former, why, cap) < 0)
+		return false;
+	if (former > 0)
+		snprintf(why, cap, "%s has a checkpoint of epoch %zu, and that of another rank has none",
+		         checkpoint.folder, epoch);
+	return former == 0;
+}
+
 static int go_on(struct train *t, struct holding *now, struct report *run, char *why, size_t cap)
 {
 	struct past past = {.step = 0};
@@ -345,11 +359,8 @@ static int go_on(struct train *t, struct holding *now, struct report *run, char 
 	if (least_epoch(t, &epoch, why, cap) < 0 ||
 	    (epoch > 0 && epoch < own && find_files(t, &now->layout, epoch, &then, why, cap) < 0))
 		return -1;
-	if (epoch == 0 && own > t->setting->options->every) {
-		snprintf(why, cap, "%s has a checkpoint of epoch %zu, and that of another rank has none",
-		         t->setting->options->checkpoint, own);
+	if (epoch == 0 && own > 0 && !is_first(t, &now->layout, own, why, cap))
 		return -1;
-	}
 	const bool alike = holding_alike(&then, &now->layout);
 	if (epoch > 0 && (alike ? with_blocks(t, false, epoch, now, &past, why, cap)
 	                        : inherit(t, epoch, now, &then, &past, why, cap)) < 0)

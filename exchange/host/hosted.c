@@ -132,10 +132,10 @@ static int open_own(struct crumb_exchange **x, struct hosted *hosted,
 	int error = 0;
 
 	snprintf(why, cap, "out of memory");
-	if (hosted->net)
-		hosted->net->timeout = o->timeout;
 	if (!(o->timeout >= 0))
 		return refuse(why, cap, CRUMB_EINVAL, "a timeout of %g seconds", o->timeout);
+	if (hosted->net)
+		hosted->net->timeout = o->timeout;
 	if (!config.plan)
 		return refuse(why, cap, CRUMB_EINVAL, "no such plan: \"%s\"", o->plan);
 	if (!config.plan->mean)

@@ -208,8 +208,8 @@ static bool others_read(const struct seat *seat)
 	return any;
 }
 
-/* Waits until the others have read what this rank has sent, as it has left if they are not done. The last
- * rank to close frees the meeting. */
+/* Waits until the others have read what this rank has sent: what one that leaves early has sent may still be
+ * read. The last rank to close frees the meeting. */
 static bool threads_close(struct crumb_exchange_net *net)
 {
 	struct seat *seat = (struct seat *)net;

@@ -11,9 +11,9 @@ from crumb.memory import accumulator, elements, octets
 
 @dataclass(frozen=True)
 class Frame:
-    """The description of a frame. codec: with the keys that the frame carries, the others at their defaults. n:
-    elements. bytes: of the whole frame. sent: elements that decode to something other than 0. facts: numbers from the
-    payload, such as a scaler, by name."""
+    """The description of a frame. codec: with the keys that the frame carries; others, and those out of a key's range,
+    at their defaults. n: elements. bytes: of the whole frame. sent: elements that decode to something other than 0.
+    facts: numbers from the payload, such as a scaler, by name."""
 
     codec: Codec
     n: int

@@ -19,7 +19,7 @@ class Compress(Callback):
     The Trainer's checkpoints have the hook's state, which all ranks owe together. Fabric saves and loads it where the
     callback is in the dictionary, as in fabric.save(path, {"model": model, "crumb": compress}).
 
-    state: the hook's, with stats and rescale."""
+    state: the hook's, with stats, rescale and undo_step."""
 
     def __init__(self, policy: str, **options: Any):
         self.state, self._hook = crumb.torch.hook(policy, **options)

@@ -107,9 +107,8 @@ class Packer:
     def agree(self, stats: Sequence["array[float]"]) -> None:
         """Takes all learners' shared statistics, which allows the next pack.
 
-        stats: each learner's agree_count floats, in the same order on all learners; of each gradient that it has
-            measured, if these are several, of which it has measured last the one that it packs. Raises Error for
-            other lengths."""
+        stats: each learner's agree_count floats, in the same order on all learners. A learner may measure several
+            gradients, last the one that it packs; stats then has an entry for each. Raises Error for other lengths."""
         everything = array("f", (x for stat in stats for x in stat))
         if len(everything) != len(stats) * self.agree_count:
             check(EINVAL, f"{len(everything)} floats of {len(stats)} learners, {self.agree_count} of each are due")

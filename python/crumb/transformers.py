@@ -21,10 +21,10 @@ class Compress(TrainerCallback):
     new hook, which owes nothing.
 
     Each checkpoint's folder gets a file, crumb.pt, with what all ranks owe. Resuming reads it from the folder of that
-    step in the Trainer's output_dir, and warns if there is none. hyperparameter_search has other folders, and takes no
-    checkpoints with this callback.
+    step in the Trainer's output_dir, and warns if there is none. hyperparameter_search has other folders: call it with
+    save_strategy="no".
 
-    state: the hook's, with stats and rescale."""
+    state: the hook's, with stats, rescale and undo_step."""
 
     def __init__(self, trainer: Trainer, policy: str, **options: Any):
         self._make = lambda: crumb.torch.hook(policy, **options)

@@ -148,6 +148,8 @@ def owners_pack_the_means_again(rank, ranks):
                     part = slice(at, at := at + slot.n)
                     assert slot.plain or slot.raw or torch.equal(got[part], want[part]), \
                         (spec, down, dtype, step, slot.name)
+            if down and dtype == torch.float32:
+                assert not any(slot.plain for slot in slots if slot.n > 300), (spec, down, dtype)
             stats = pair[0].stats()
             assert (stats["plan"], stats["steps"], stats["skipped"]) == ("shard", 3, 0)
             if (down, dtype) == ("block", torch.float32):
@@ -172,6 +174,8 @@ def the_plan_is_that_of_fewer_bytes(rank, ranks):
     parts = plan.divide("shard", 3, [plan.Tensor("t", "fc", sign, sign, 70000, 4, 3, True)])[1][0]
     assert [(part.key, part.at, part.n) for part in parts] == [("t", 0, 34998), ("t..34998", 34998, 35002)], parts
     assert [choice("block", r, large, down="block") for r in (2, 3, 64)] == ["gather", "shard", "shard"]
+    state, _ = crumb.torch.hook("alq", down="half")
+    assert [str(state._codecs("fc", 1000, width)[1]) for width in (2, 4)] == ["raw", "half"]
     refused(ValueError, lambda: crumb.torch.hook(Model(), "raw", plan="server"))
     assert "gather" in refused(ValueError, lambda: crumb.torch.hook("block", plan="gather", down="block"))
     assert "residual" in refused(ValueError, lambda: crumb.torch.hook("block", down="fc=sign"))

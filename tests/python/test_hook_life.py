@@ -383,6 +383,9 @@ def a_loaded_state_is_rescaled(rank, ranks):
         state.rescale(factor)
         if factor != 1:
             assert "rescaled" in refused(RuntimeError, state.state_dict)
+            assert "rescaled" in refused(RuntimeError, state.of_all_ranks)
+            state.load_state_dict(saved)
+            state.rescale(factor)
         means.append(step(ddp, gradient(1, rank) * factor) / factor)
         means.append(step(ddp, gradient(2, rank) * factor) / factor)
     assert torch.equal(means[0], means[2]) and torch.equal(means[1], means[3])
@@ -395,7 +398,9 @@ def a_state_that_one_rank_loads_is_refused(rank, ranks):
     ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
     if rank == 0:
         state.load_state_dict(saved)
-    assert "a state of 2 ranks" in refused(Exception, lambda: step(ddp, gradient(1, rank)))
+    for attempt in (lambda: step(ddp, gradient(1, rank))), (lambda: state._meet(ddp.module.w[0])):
+        said = refused(Exception, attempt)
+        assert "a state of 2 ranks" in said, said
 
 
 def a_compiled_model_is_registered(rank, ranks):

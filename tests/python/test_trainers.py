@@ -188,7 +188,14 @@ def trains(train, rank):
 
 def the_same_trainer_trains_again(rank, ranks):
     from crumb.transformers import Compress
-    compress = Compress(SimpleNamespace(model_wrapped=DistributedDataParallel(Net())), POLICY)
+    trainer = SimpleNamespace()
+
+    def wrap():
+        trainer.model = Net()
+        trainer.model_wrapped = DistributedDataParallel(trainer.model)
+        return trainer
+
+    compress = Compress(wrap(), POLICY)
     for step in 0, 3:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -196,6 +203,11 @@ def the_same_trainer_trains_again(rank, ranks):
                                     SimpleNamespace(global_step=step, is_world_process_zero=rank == 0), None)
         assert [str(warning.message).count("nowhere/checkpoint-3/crumb.pt") for warning in said] == [1] * (
             step > 0 and rank == 0)
+    before = compress.state
+    wrap()  # as model_init does
+    compress.on_train_begin(SimpleNamespace(output_dir="nowhere"), SimpleNamespace(global_step=0), None)
+    assert compress.state is not before
+    trainer.model_wrapped(torch.zeros(1, *next(trainer.model.parameters()).shape[1:])).sum().backward()
 
 
 def check_of(train):

@@ -81,8 +81,8 @@ static const struct option table[] = {
          "a learner's gradient is scaled down to this norm if it is longer, before it is compressed; 0: never",
          "0", REAL, FIELD(clip_norm), 0, 1e30},
         {"measure", "N",
-         "mini-batches of each learner that statistics shared by learners are of (alq, amq, terngrad:shared=1): "
-         "the step's and the next ones, at most an epoch's",
+         "before a step in which learners share statistics (alq, amq, terngrad:shared=1) each measures N "
+         "mini-batches, the step's and the next ones, at most an epoch's",
          "1", COUNT, FIELD(measure), 1, 1e6},
         {"local-steps", "N",
          "steps that each learner takes alone before an exchange (DiLoCo), with weights and optimizer of its own; an "

@@ -48,14 +48,14 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean
         again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank.
     down: the policy of means in the plan shard, of codecs without residual: down="block" beside the policy "block"
-        sends a quarter of an all-reduce's bytes on any number of ranks. Without it means are packed as gradients are if
-        the codec has a residual, or else sent as they are.
+        sends a quarter of a float32 all-reduce's bytes on any number of ranks. Without it means are packed as gradients
+        are if the codec has a residual, or else sent as they are.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
 
-    The state has state_dict, load_state_dict, rescale and stats. Raises ValueError if the policy is invalid. The first
-    step raises ValueError on all ranks if policy, seed or the parameters' names differ, and TypeError for gradients of
-    another type. Sparse gradients are averaged plainly. Those of an accelerator, such as a GPU, are copied to the CPU's
-    memory, packed and sent over gloo there, also if DDP uses NCCL, and the mean is copied back."""
+    The state has state_dict, load_state_dict, rescale, undo_step and stats. Raises ValueError if the policy is invalid.
+    The first step raises ValueError on all ranks if policy, seed or the parameters' names differ, and TypeError for
+    gradients of another type. Sparse gradients are averaged plainly. Those of an accelerator, such as a GPU, are copied
+    to the CPU's memory, packed and sent over gloo there, also if DDP uses NCCL, and the mean is copied back."""
     if isinstance(model, str) and policy is None:
         model, policy = None, model
     if down is not None and plan == GATHER:

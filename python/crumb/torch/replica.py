@@ -37,8 +37,8 @@ class OneBucket:
 
 
 class Replica:
-    """A hook for one FSDP module. state: as the one of crumb.torch.hook, with state_dict, load_state_dict, rescale and
-    stats; a rank's checkpoint is of its own shard, and is loaded by a rank that has this shard."""
+    """A hook for one FSDP module. state: as the one of crumb.torch.hook, with state_dict, load_state_dict, rescale,
+    undo_step and stats; a rank's checkpoint is of its own shard, and is loaded by a rank that has this shard."""
 
     def __init__(self, group: dist.ProcessGroup, codec: Codec, seed: int):
         self._module = torch.nn.Module()  # has the shard's parameter, without memory, from the first call on

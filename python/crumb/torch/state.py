@@ -165,6 +165,7 @@ class State:
         self._wire = Wire(group)
         self._plan, self._parameters = self._divide(named, kinds)
         text = f"policy {self._said_policy}, seed {self._seed}, plan {self._plan}"
+        before = self._loaded, self._factor, self._scale
         try:
             if self._loaded:
                 text += f", a state of {self._loaded[0]['ranks']} ranks"
@@ -174,7 +175,8 @@ class State:
         try:
             self._compare_setup(text)
         except BaseException:
-            self._wire = None
+            self._wire, self._slots = None, {}
+            self._loaded, self._factor, self._scale = before
             raise
         self._wire.sent = 0
         self._pool, self._sender, self._receiver = Lane(self._threads, "pack"), Lane(1, "send"), Lane(1, "receive")
@@ -182,8 +184,8 @@ class State:
 
     def _divide(self, named, kinds):
         """Returns the plan, and every parameter's parts."""
-        tensors = [Tensor(name, kinds[name], *self._codecs(kinds[name], parameter.numel()), parameter.numel(),
-                          parameter.element_size(), _run(parameter), parameter.requires_grad)
+        tensors = [Tensor(name, kinds[name], *self._codecs(kinds[name], parameter.numel(), parameter.element_size()),
+                          parameter.numel(), parameter.element_size(), _run(parameter), parameter.requires_grad)
                    for name, parameter in named]
         plan, parts = divide(self._wanted, self._wire.ranks, tensors)
         return plan, dict(zip([parameter for _, parameter in named], parts))
@@ -240,20 +242,21 @@ class State:
     def _slots_of(self, parameter):
         for part in self._parameters[parameter]:
             if part.key not in self._slots:
-                self._slots[part.key] = self._new_slot(part)
+                self._slots[part.key] = self._new_slot(part, parameter.element_size())
         return [self._slots[part.key] for part in self._parameters[parameter]]
 
-    def _new_slot(self, part):
+    def _new_slot(self, part, width):
         rank, ranks = self._wire.rank, self._wire.ranks
         mean = seed_of(self._seed, ranks, part.number) if part.owner == rank else None
-        return Slot(part, *self._codecs(part.kind, part.n), seed_of(self._seed, rank, part.number), mean)
+        return Slot(part, *self._codecs(part.kind, part.n, width), seed_of(self._seed, rank, part.number), mean)
 
-    def _codecs(self, kind, n):
-        """Returns the codecs of n elements of a kind and of their mean; raw: it is not packed."""
-        codec = self._policy.choose(kind, n)
-        if self._down and codec != Codec("raw"):
-            return codec, self._down.choose(kind, n)
-        return codec, codec.of_mean() if codec.info.residual else Codec("raw")
+    def _codecs(self, kind, n, width):
+        """Returns the codecs of n elements of a kind, of width bytes each, and of their mean; raw: it is not packed."""
+        codec, raw = self._policy.choose(kind, n), Codec("raw")
+        if self._down and codec != raw:
+            down = self._down.choose(kind, n)
+            return codec, raw if down.info.fixed and down.bound(n) > n * width else down
+        return codec, codec.of_mean() if codec.info.residual else raw
 
     def _advise(self):
         """Warns on rank 0, once of each: of frames that are too long, and of a policy that leaves much uncompressed."""
@@ -483,7 +486,7 @@ class State:
     def of_all_ranks(self) -> List[Any]:
         """Returns all ranks' state_dicts, on every rank; all ranks of the hook's group must call it together. A state
         that was loaded, and has not made a step since, returns what was loaded."""
-        if self._loaded:
+        if self._loaded and self._factor == 1:
             return self._loaded
         states = [self.state_dict()] * (self._wire.ranks if self._wire else 1)
         if self._wire:
@@ -501,16 +504,17 @@ class State:
         if self._wire:
             self._adopt(states)
         else:
-            self._loaded = states
+            self._loaded, self._factor = states, 1.0
 
     def _adopt(self, states):
         for one in states:
             compare(one, self._said_policy, self._seed, self._sizes)
         left = left_of(states, self._wire.rank, self._wire.ranks, self._plan)
         slots = {}
-        for part in [part for parts in self._parameters.values() for part in parts]:
+        for part, width in [(part, parameter.element_size())
+                            for parameter, parts in self._parameters.items() for part in parts]:
             if left.has(part):
-                slots[part.key] = self._new_slot(part)
+                slots[part.key] = self._new_slot(part, width)
                 left.give(part, slots[part.key])
                 slots[part.key].rescale(self._factor)
         self._factor = 1.0
