@@ -35,9 +35,10 @@ def sparse(task, learners, threshold, quick=False):
 
 TEXT = ("The page says that the default threshold of 0.5 suits most cases, that 10 converges more slowly, and that "
         "accuracy losses are as low as 1 %. Its threshold applies to gradients summed over a learner's samples. In "
-        "these units the rows that have been run are 0.016, 0.16, 1.6, 8 and 160: the smallest is within half a point, "
-        "0.16 loses five points at this rate, and from 1.6 on LeNet learns nothing. On text both thresholds lose. The "
-        "page's default itself has not been run.")
+        "these units LeNet, after 20 epochs on MNIST, errs 0.97, 0.96, 0.98 and 1.11 % with thresholds of 0.1, 0.5, 1 "
+        "and 10, and 0.85 % without compression (one seed): the default suits it, and 10 is behind. The rate decides: "
+        "at twice the rate, after four epochs, 0.016 is within half a point, 0.16 loses five points, and from 1.6 on "
+        "LeNet learns nothing. On text both thresholds that were tried lose.")
 
 EXPERIMENTS = {
     "mxnet-2bit": Experiment(
