@@ -207,7 +207,8 @@ def the_same_trainer_trains_again(rank, ranks):
     wrap()  # as model_init does
     compress.on_train_begin(SimpleNamespace(output_dir="nowhere"), SimpleNamespace(global_step=0), None)
     assert compress.state is not before
-    trainer.model_wrapped(torch.zeros(1, *next(trainer.model.parameters()).shape[1:])).sum().backward()
+    trainer.model_wrapped(torch.ones(1, 30), torch.tensor([0]))["loss"].backward()
+    assert compress.state.stats()["steps"] == 1
 
 
 def check_of(train):
