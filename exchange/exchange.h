@@ -96,9 +96,8 @@ void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *firs
 int crumb_exchange_step(struct crumb_exchange *exchange, const float *const *grad, const float *weight,
                         float *mean);
 
-/* Returns true if learners of this rank agree on statistics in the next step. Plans that know nodes have
- * none.
- */
+/* Returns true if learners of this rank share statistics in the next step, which those of plans with nodes
+ * never do. */
 bool crumb_exchange_due(const struct crumb_exchange *exchange);
 
 /* Adds further gradients of this rank's learners to those statistics, except slices that are not finite. All

@@ -575,15 +575,12 @@ static int complete(struct options *options)
 		        options->codec_count);
 		return -1;
 	}
-	for (size_t i = 0; i < options->codec_count; i++)
-		if (crumb_script_meant(options->codec[i].text) &&
-		    (options->plan != crumb_plan_list(0) || !options->down_exact || options->checkpoint ||
-		     options->probe)) {
-			fprintf(stderr,
-			        "crumb-train: --codec auto chooses --plan and --down itself, and takes no "
-			        "--checkpoint or --probe\n");
-			return -1;
-		}
+	if (tunes(options) && (options->plan != crumb_plan_list(0) || !options->down_exact ||
+	                       options->checkpoint || options->probe)) {
+		fprintf(stderr, "crumb-train: --codec auto chooses --plan and --down itself, and takes no "
+		                "--checkpoint or --probe\n");
+		return -1;
+	}
 	if (options->decay_first && options->optimizer.type == OPTIMIZER_ADAMW) {
 		fprintf(stderr,
 		        "crumb-train: adamw's decay is no part of the gradient: it takes no --decay-first\n");
