@@ -59,11 +59,12 @@ class Weights(torch.nn.Module):
 class Run:
     """Steps with the hook, whose gradients are the same on every device."""
 
-    def __init__(self, policy, rank, device, dtype=torch.float32, sparse=False, **options):
+    def __init__(self, policy, rank, device, dtype=torch.float32, sparse=False, how=None, **options):
+        """how: of crumb.torch.hook; options: of DDP."""
         self.rank, self.device = rank, device
         self.model = Weights(dtype, sparse).to(device)
         self.ddp = DistributedDataParallel(self.model, bucket_cap_mb=1, process_group=group_of(device), **options)
-        self.state, hook = crumb.torch.hook(policy)
+        self.state, hook = crumb.torch.hook(policy, **(how or {}))
         self.ddp.register_comm_hook(self.state, hook)
 
     def step(self, number, poison=False):
@@ -125,6 +126,59 @@ def the_bits_are_the_cpus(rank, ranks):
             packers = [run.state.state_dict()["packers"] for run in runs]
             assert packers[0].keys() == packers[1].keys()
             assert all(torch.equal(packers[0][name], packers[1][name]) for name in packers[0]), (policy, dtype)
+
+
+def means_on_their_way_down_have_the_cpus_bits(rank, ranks):
+    for spec in "block", "half", "adacomp:bin=50":
+        how = {"plan": "shard"} if spec == "adacomp:bin=50" else {"plan": "shard", "down": f"fc,last,bias={spec}"}
+        runs = [Run(f"fc,last,bias={spec}", rank, device, how=how) for device in ("cpu", CARD)]
+        for step in range(STEPS):
+            want, got = (run.step(step)[1] for run in runs)
+            assert all(torch.equal(one, other) for one, other in zip(want, got)), (spec, step)
+            assert all(same_on_all(one, ranks) for one in got), (spec, step)
+        assert runs[0].state.stats()["plan"] == runs[1].state.stats()["plan"] == "shard"
+
+
+def outer_steps_have_the_cpus_bits(rank, ranks):
+    """Factors are powers of two, so that fused multiplications and additions round as others do."""
+    for policy in "raw", "fc,last=chunk:decay=0.5", "fc,last=qsgd:bucket=128":
+        models = [torch.nn.Linear(300, 40).to(device) for device in ("cpu", CARD)]
+        models[1].load_state_dict(models[0].state_dict())
+        outers = [crumb.torch.Outer(model, torch.optim.SGD(model.parameters(), lr=0.5), policy, every=2, lr=1.0,
+                                    momentum=0.5, process_group=group_of(device))
+                  for model, device in zip(models, ("cpu", CARD))]
+        for step in range(6):
+            random = torch.Generator().manual_seed(100 * step + rank)
+            for weight, other in zip(models[0].parameters(), models[1].parameters()):
+                weight.grad = torch.randn(weight.shape, generator=random)
+                other.grad = weight.grad.to(CARD)
+            for outer in outers:
+                outer.step()
+            want, got = (torch.nn.utils.parameters_to_vector(model.parameters()).cpu() for model in models)
+            assert torch.equal(want, got), (policy, step)
+        assert same_on_all(got.detach(), ranks), policy
+
+
+def a_compiled_model_learns(rank, ranks):
+    torch.manual_seed(1)
+    directions = torch.randn(4, 64, device=CARD)
+    net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 4)).to(CARD)
+    ddp = DistributedDataParallel(net)
+    state, hook = crumb.torch.hook(ddp, "chunk:chunk=256,keep=16")
+    ddp.register_comm_hook(state, hook)
+    compiled, optimizer = torch.compile(ddp), torch.optim.AdamW(net.parameters(), lr=0.01, betas=(0.0, 0.99))
+    random = torch.Generator(CARD).manual_seed(rank)
+    losses = []
+    for _ in range(100):
+        images = torch.randn(32, 64, device=CARD, generator=random)
+        optimizer.zero_grad()
+        loss = torch.nn.functional.cross_entropy(compiled(images), (images @ directions.T).argmax(1))
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert sum(losses[-20:]) < 0.7 * sum(losses[:20]), losses[::10]
+    assert state.stats()["steps"] == 100
+    assert same_on_all(torch.nn.utils.parameters_to_vector(net.parameters()).detach().cpu(), ranks)
 
 
 def nothing_is_lost(rank, ranks):
@@ -255,12 +309,13 @@ def main():
     if not torch.cuda.is_available():
         print("skipped: no CUDA device here")
         sys.exit(77)
-    checks = [the_bits_are_the_cpus, nothing_is_lost, mixed_precision_learns, a_state_goes_on_where_it_was,
-              nothing_stays_behind]
+    checks = [the_bits_are_the_cpus, means_on_their_way_down_have_the_cpus_bits, nothing_is_lost,
+              outer_steps_have_the_cpus_bits, mixed_precision_learns, a_compiled_model_learns,
+              a_state_goes_on_where_it_was, nothing_stays_behind]
     bound = {"device_id": torch.device(CARD)}
     fsdp = [fsdps_hooks_get_the_cpus_bits, fsdp_trains]
-    plans = ((1, checks, "nccl", {}), (2, checks, "gloo", {}), (1, checks[1:2], "nccl", bound), (1, fsdp, "nccl", {}),
-             (2, fsdp[:1], "gloo", {}))
+    plans = ((1, checks, "nccl", {}), (2, checks, "gloo", {}), (1, [nothing_is_lost], "nccl", bound),
+             (1, fsdp, "nccl", {}), (2, fsdp[:1], "gloo", {}))
     passed = sum(passed_by(ranks, wanted, backend, "spawn", **options) for ranks, wanted, backend, options in plans)
     failed = sum(len(wanted) for _, wanted, _, _ in plans) - passed
     print(f"{passed} passed, {failed} failed")
