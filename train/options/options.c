@@ -8,6 +8,7 @@
 #include "measure/nearest.h"
 #include "measure/program.h"
 #include "train/data/data.h"
+#include "train/options/refusals.h"
 
 #include <errno.h>
 #include <math.h>
@@ -485,127 +486,14 @@ size_t options_cpus(void)
 	return sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? (size_t)CPU_COUNT(&cpus) : 1;
 }
 
-struct refusal {
-	bool given;
-	const char *what, *why;
-};
-
-/* Says which of what is refused beside an option is given. Returns 0, or -1 if any is. */
-static int refuse_beside(const char *option, const struct refusal *refused, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (refused[i].given) {
-			fprintf(stderr, "crumb-train: %s takes no %s, %s\n", option, refused[i].what,
-			        refused[i].why);
-			return -1;
-		}
-	return 0;
-}
-
-#define REFUSE_BESIDE(option, refused) refuse_beside(option, refused, sizeof(refused) / sizeof *(refused))
-
-static bool tunes(const struct options *o)
-{
-	bool any = false;
-	for (size_t i = 0; i < o->codec_count; i++)
-		any = any || crumb_script_meant(o->codec[i].text);
-	return any;
-}
-
-/* Refuses what plan async cannot do, and what only it can. */
-static int check_async(const struct options *o)
-{
-	const struct refusal refused[] = {
-	        {o->local_steps, "--local-steps", "which let learners wait for each other"},
-	        {o->average > 0, "--average", "since the weights change more than once a step"},
-	        {o->carry_state, "--carry-state", "since a learner does not go on where it was in the text"},
-	        {o->probe, "--probe", "which follows all learners through the same steps"},
-	        {o->dump_gradients, "--dump-gradients", "which follows one learner through all steps"},
-	};
-	if (!o->plan->serves && o->staleness != UINT64_MAX) {
-		fprintf(stderr,
-		        "crumb-train: --staleness wants --plan async: with --plan %s all ranks keep step\n",
-		        o->plan->name);
-		return -1;
-	}
-	return o->plan->serves ? REFUSE_BESIDE("--plan async", refused) : 0;
-}
-
-/* Refuses what cannot go with --overlap. */
-static int check_overlap(const struct options *o)
-{
-	const struct refusal refused[] = {
-	        {o->plan->serves, "--plan async", "whose steps are pushes and pulls"},
-	        {o->local_steps, "--local-steps", "which exchange how far weights have moved, not gradients"},
-	        {o->clip_norm > 0, "--clip-norm", "since a norm is known when all of a gradient is"},
-	        {o->flat, "--flat", "since one slice cannot go out in parts"},
-	        {tunes(o), "--codec auto", "which tells computation and exchange apart"},
-	};
-	return o->overlap ? REFUSE_BESIDE("--overlap", refused) : 0;
-}
-
-/* Refuses what cannot go with --measure. */
-static int check_measure(const struct options *o)
-{
-	const struct refusal refused[] = {
-	        {o->plan->serves, "--plan async", "in which no learners agree"},
-	        {o->plan->between, "--plan tiers", "in which nodes agree, on the means of their learners"},
-	        {o->local_steps, "--local-steps", "which exchange how far weights have moved, not gradients"},
-	        {o->carry_state, "--carry-state", "since the next mini-batches go on where this one ends"},
-	        {o->overlap, "--overlap", "which exchanges a gradient before it is whole"},
-	        {tunes(o), "--codec auto", "which may change the codec in between"},
-	};
-	return o->measure > 1 ? REFUSE_BESIDE("--measure", refused) : 0;
-}
-
 static int complete(struct options *options)
 {
 	if (options->learner_batch)
 		options->batch = options->learners * options->learner_batch;
-	if (options->learners > options->batch) {
-		fprintf(stderr, "crumb-train: a batch of %zu leaves some of %zu learners without a sample\n",
-		        options->batch, options->learners);
-		return -1;
-	}
-	const char *folder = options->dump_gradients ? "dump-gradients"
-	                     : options->checkpoint   ? "checkpoint"
-	                                             : NULL;
-	if (folder && options->codec_count > 1) {
-		fprintf(stderr, "crumb-train: --%s wants one --codec, not %zu\n", folder,
-		        options->codec_count);
-		return -1;
-	}
-	if (tunes(options) && (options->plan != crumb_plan_list(0) || !options->down_exact ||
-	                       options->checkpoint || options->probe)) {
-		fprintf(stderr, "crumb-train: --codec auto chooses --plan and --down itself, and takes no "
-		                "--checkpoint or --probe\n");
-		return -1;
-	}
-	if (options->decay_first && options->optimizer.type == OPTIMIZER_ADAMW) {
-		fprintf(stderr,
-		        "crumb-train: adamw's decay is no part of the gradient: it takes no --decay-first\n");
-		return -1;
-	}
-	const char *of_log = options->probe ? "probe" : options->page ? "report" : NULL;
-	if (of_log && !options->log) {
-		fprintf(stderr, "crumb-train: --%s wants --log FILE.jsonl\n", of_log);
-		return -1;
-	}
-	if (!options->down_exact && !options->plan->assign) {
-		fprintf(stderr,
-		        "crumb-train: --down %s wants --plan shard, server or async: with --plan %s no mean "
-		        "comes down\n",
-		        options->down_text, options->plan->name);
-		return -1;
-	}
-	if (check_async(options) < 0 || check_overlap(options) < 0 || check_measure(options) < 0)
-		return -1;
-	if (options->resume && !options->checkpoint) {
-		fprintf(stderr, "crumb-train: --resume wants --checkpoint DIR\n");
-		return -1;
-	}
 	const struct option *codec = find("codec", 5);
-	return options->codec_count > 0 ? 0 : add_codec(options, codec, codec->fallback);
+	if (options->codec_count == 0 && add_codec(options, codec, codec->fallback) < 0)
+		return -1;
+	return options_refuse(options);
 }
 
 static enum options_result refuse_option(const char *word, size_t length)
