@@ -12,37 +12,49 @@ METHODS = [ALQ, AMQ, QSGD_INF, NUQSGD, ALQ_N, AMQ_N, TRN]
 ACCURACIES = {ALQ_N: 92.0, ALQ: 91.4, AMQ: 91.1, AMQ_N: 91.0, QSGD_INF: 90.0, TRN: 89.6, NUQSGD: 83.8}
 DENSE = 92.3  # of SuperSGD: four workers, float32
 WHERE = "authors' figures"
+# Variances of a method by another's, a quarter into the run, from the same figures: of ResNet-32, ResNet-110, ImageNet.
+RATIOS = [(ALQ_N, ALQ, 0.79, 1.05, "0.79, 1.05, 0.98 times"), (TRN, QSGD_INF, 0.64, 1.22, "0.97, 0.64, 1.22 times"),
+          (NUQSGD, ALQ, 23, 61, "25, 61, 23 times")]
 
 
-def level(where, says, runs, there, most, times=1, quick=False):
-    """The noise of the first run is so many times that of the second, within a factor."""
+def level(where, says, runs, there, least, most):
+    """The noise of the first run is between so many times that of the second."""
     def value(results):
         own = [results.mean("noise", *run) for run in runs]
         return None if None in own else own[0] / own[1]
 
-    return measured(where, says, runs, value,
-                    lambda found: times / most <= found <= times * most, there, "{:.2f} times".format, quick)
+    return measured(where, says, runs, value, lambda found: least <= found <= most, there, "{:.2f} times".format)
+
+
+def ahead(task):
+    """ALQ errs less than the best method that does not adapt its levels, by a point."""
+    def value(results):
+        own = [results.mean("error", task, 4, codec) for codec in (ALQ, QSGD_INF, TRN, NUQSGD)]
+        return None if None in own else 100 * (min(own[1:]) - own[0])
+
+    return measured(WHERE, f"{task}: ALQ errs a point less than the best of QSGDinf, TRN and NUQSGD",
+                    [(task, 4, codec) for codec in (ALQ, QSGD_INF, TRN, NUQSGD)], value, lambda points: points >= 1,
+                    "1.4 to 2.3 points", "{:.2f} points".format)
 
 
 def table(task, quick):
     """The claims of the paper's comparison of methods, on one task."""
     return [ordered(WHERE, "noise", task, 4, [ALQ, AMQ, QSGD_INF, NUQSGD], "1.9, 2.5, 6.0, 47 millionths", quick),
-            at_least(WHERE, f"{task}: ALQ has 1.1 times ALQ-N's noise or more", mean_of("noise"),
-                     [(task, 4, ALQ), (task, 4, ALQ_N)], 1.1, "1.9, 1.5 millionths"),
-            level(WHERE, f"{task}: TRN is level with QSGDinf, within a fifth", [(task, 4, TRN), (task, 4, QSGD_INF)],
-                  "5.8, 6.0 millionths", 1.2),
-            level(WHERE, f"{task}: NUQSGD has 25 times ALQ's noise, half to twice that",
-                  [(task, 4, NUQSGD), (task, 4, ALQ)], "47, 1.9 millionths", 2, 25),
+            *(level(WHERE, f"{task}: {name_of(codec)}'s noise is {least:g} to {most:g} times {name_of(other)}'s",
+                    [(task, 4, codec), (task, 4, other)], there, least, most)
+              for codec, other, least, most, there in RATIOS),
+            ahead(task),
             *(near(WHERE, task, 4, codec, f"SuperSGD {DENSE} -> {ACCURACIES[codec]} % right",
                    max(round(DENSE - ACCURACIES[codec], 1), 0.5), quick=False) for codec in METHODS)]
 
 
 TEXT = ("The order of ALQ, AMQ, QSGDinf and NUQSGD by variance is the paper's, with levels fitted to the measured "
-        "distribution. TRN, which the paper has level with QSGDinf, has 3.5 times its noise; ALQ-N, which the paper "
-        "has a fifth below ALQ, has the same; NUQSGD has 330 times ALQ's noise, where the paper has 25. After two "
-        "epochs no accuracy differs beyond the seeds but NUQSGD's. The variance of coordinates falls by a fifth and "
-        "does not jump, in a schedule without drops of the rate, which the paper's jumps come from. Fitted to the "
-        "paper's normal law, ALQ has 2.5 to 4.1 times the error ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
+        "distribution. In the authors' figures of three networks ALQ-N has 0.8 to 1.05 times ALQ's variance, TRN 0.6 "
+        "to 1.2 times QSGDinf's and NUQSGD 23 to 61 times ALQ's; here that is 1.0, 3.5 and 330. After two epochs no "
+        "accuracy differs beyond the seeds but NUQSGD's, so that the paper's gain of ALQ over the best other method, "
+        "1.4 to 2.3 points, is not shown. The variance of coordinates falls by a fifth and does not jump, in a "
+        "schedule without drops of the rate, which the paper's jumps come from. Fitted to the paper's normal law, ALQ "
+        "has 2.5 to 4.1 times the error ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
 
 EXPERIMENTS = {
     "alq-table": Experiment(
@@ -54,7 +66,7 @@ EXPERIMENTS = {
         rows(RESNET, 4, ["raw", ALQ, ALQ_FROZEN, QSGD_INF, ALQ_NORMAL, AMQ, TRN, NUQSGD, ALQ_N, AMQ_N]),
         claims=table(SHORT, True) +
                [level("", f"{SHORT}: fitted to ten mini-batches ALQ has the noise of one, within a tenth",
-                      [(TEN, 4, ALQ), (SHORT, 4, ALQ)], "the authors' program draws ten in all", 1.1)] +
+                      [(TEN, 4, ALQ), (SHORT, 4, ALQ)], "the authors' program draws ten in all", 0.9, 1.1)] +
                table(DROPS, False) + table(RESNET, False) +
                [at_least("section 1", f"{task}: frozen levels have more noise than those that adapt, by a tenth",
                          mean_of("noise"), [(task, 4, ALQ_FROZEN), (task, 4, ALQ)], 1.1, "levels must adapt")
@@ -68,7 +80,8 @@ EXPERIMENTS = {
                 "with its own batch of 32 and equal epochs, so four times the steps.",
         not_run="ResNet-32 and -110 and ImageNet: hours to weeks",
         figure=Figure("epoch", "noise", {name_of(codec): [(SHORT, 4, codec)] for codec in
-                                         (ALQ, AMQ, QSGD_INF, NUQSGD, TRN)})),
+                                         (ALQ, AMQ, QSGD_INF, NUQSGD, TRN)},
+                      "CIFAR10-CNN, two epochs: noise of five methods")),
     "alq-fig1": Experiment(
         "Figure 1: the variance of normalized coordinates while a network trains",
         rows(OFTEN, 4, ["raw"], quick=True) + rows(DROPS, 4, ["raw"], seeds=(1, 2)),

@@ -91,8 +91,8 @@ def measured(where, says, runs, value, holds, there="", show="{:.3g}".format, qu
     return Claim(where, says, there, runs, value, show, lambda number, quick: holds(number), quick)
 
 
-def of_learners(learners):
-    return f"{learners} learner{'s' if learners != 1 else ''}"
+def of_run(task, learners):
+    return f"{tasks.told(task)}, {learners} learner{'s' if learners != 1 else ''}"
 
 
 def near(where, task, learners, codec, there="", margin=None, quick=True):
@@ -100,7 +100,7 @@ def near(where, task, learners, codec, there="", margin=None, quick=True):
     nats = task in tasks.LANGUAGE
     most = margin or (NATS if nats else POINTS)
     unit = "nats" if nats else "%"
-    return Claim(where, f"{task}, {of_learners(learners)}: {name_of(codec)} is within {most:g} of raw", there,
+    return Claim(where, f"{of_run(task, learners)}: {name_of(codec)} is within {most:g} of raw", there,
                  [(task, learners, codec)],
                  lambda results: results.beside_raw(task, learners, codec),
                  lambda pair: f"{pair[0]:.2f} -> {pair[1]:.2f} {unit} ({pair[1] - pair[0]:+.2f})",
@@ -128,7 +128,7 @@ def counted(where, task, learners, codec, there="", conv=40, other=200):
     def holds(ratios, quick):
         return all(ratio >= (conv if kind == "conv" else other) for kind, ratio in ratios.items())
 
-    return Claim(where, f"{task}, {of_learners(learners)}: {name_of(codec)}'s rate, as the paper counts", there,
+    return Claim(where, f"{of_run(task, learners)}: {name_of(codec)}'s rate, as the paper counts", there,
                  [(task, learners, codec)], value,
                  lambda ratios: ", ".join(f"{kind} {ratio:.0f}" for kind, ratio in ratios.items()), holds, False)
 
@@ -164,9 +164,9 @@ def ordered(where, field, task, learners, codecs, there="", quick=True):
         own = results.mean(field, *run)
         return None if own is None else scale * own
 
-    return rising(where, f"{task}, {of_learners(learners)}: {'test error, %' if field == 'error' else field} of "
-                  + " < ".join(map(name_of, codecs)), value, [(task, learners, codec) for codec in codecs], there,
-                  quick)
+    what = "test error, %" if field == "error" else field
+    return rising(where, f"{of_run(task, learners)}: {what} of " + " < ".join(map(name_of, codecs)), value,
+                  [(task, learners, codec) for codec in codecs], there, quick)
 
 
 def at_least(where, says, value, runs, factor, there="", quick=False):

@@ -13,8 +13,8 @@ def rows(task, learners, codecs, seeds=(1,), quick=False):
 
 
 # curves: by label, the runs (task, learners, codec) of a curve, a point each; with x "epoch" one run, a point an epoch.
-# y is a mean over seeds. marks: by label, the paper's points.
-Figure = namedtuple("Figure", "x y curves marks", defaults=({},))
+# y is a mean over seeds. title: the experiment's, by default. marks: by label, the paper's points.
+Figure = namedtuple("Figure", "x y curves title marks", defaults=("", {}))
 
 # rows: runs in order of value; the quick ones are those that the claims need. claims: what the paper says that they
 # show. differs: how the set-up here differs from the paper's. not_run: what of the paper is left out, and why.

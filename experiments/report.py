@@ -10,7 +10,7 @@ import gpt
 import policies
 from markdown import distinct, mean, read, table
 from policies import name_of
-from tasks import LANGUAGE
+from tasks import LANGUAGE, told
 
 PAPERS = [name for paper in catalogue.PAPERS for name in paper.experiments]
 KINDS = ["conv", "fc", "lstm", "last"]
@@ -53,6 +53,10 @@ def transformer():
                  sorted(lines, key=lambda line: int(line[1])))
 
 
+def key_of(row):
+    return tuple(str(row[field]) for field in ("task", "learners", "codec", "seed"))
+
+
 def figures(rows, key):
     values = [float(row[key]) for row in rows if row.get(key)]
     return f"{mean(values):.3g}" if values else ""
@@ -68,7 +72,7 @@ def judged(row):
 def by_codec(name, more=""):
     """Returns the rows by task, number of learners and codec, or their epochs, in the catalogue's order."""
     by = {}
-    for row in read(name + more + ".csv"):
+    for row in sorted(read(name + more + ".csv"), key=lambda row: int(row["seed"])):
         for kind in KINDS:
             row[f"{kind}, as the paper counts"] = claims.as_the_paper_counts(row, kind)
         by.setdefault((row["task"], int(row["learners"]), row["codec"]), []).append(row)
@@ -88,18 +92,18 @@ def rows_of(name):
     for at, rows in by_codec(name).items():
         pair = results.beside_raw(*at) if at[2] != "raw" else None
         digits = 3 if at[0] in LANGUAGE else 2
-        lines.append([at[0], at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.{digits}f}" for row in rows),
+        lines.append([told(at[0]), at[1], f"`{at[2]}`", ", ".join(f"{judged(row):.{digits}f}" for row in rows),
                       f"{pair[1] - pair[0]:+.{digits}f}" if pair else "",
                       f"{mean([int(row['bytes']) for row in rows]) / 1e6:.3g}",
                       *(figures(rows, key) for key in ("ratio", *COUNTED, "residual_norm", "noise"))])
-    head = ["task", "learners", "codec", "error % (char-lstm, gpt: nats), by seed", "above raw", "MB sent",
+    head = ["task", "learners", "codec", "error % (char-lstm, gpt: nats), by seed", "above raw of the task", "MB sent",
             "smaller by", *COUNTED, "residual norm", "noise"]
     return used_columns(head, lines, ["codec"], 6)
 
 
 def claims_of(paper):
-    """A row a claim that can be judged: the paper's number, and what was measured here. Then how many cannot."""
-    lines, waiting = [], []
+    """A row a claim that can be judged: the paper's number, and what was measured here. Then what was not run."""
+    lines, waiting = [], 0
     for name, it in paper.experiments.items():
         results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"), read(name + "-epochs.csv"))
         for claim in it.claims:
@@ -108,11 +112,21 @@ def claims_of(paper):
                 lines.append([claim.where, claim.says, claim.there, verdict[1], claims.schedule(claim), seeds,
                               "yes" if verdict[0] else "**no**"])
             else:
-                waiting.append(name)
-    count = "; ".join(f"`{name}` {waiting.count(name)}" for name in dict.fromkeys(waiting))
+                waiting += 1
     head = ["where", "claim", "the paper", "here", "schedule", "seeds", "holds?"]
-    return ((table(head, lines, ["claim", "the paper", "here", "schedule", "holds?"]) if lines else "") +
-            (f"\n{wrapped(f'Claims whose runs are missing: {count}.')}\n" if waiting else ""))
+    left = f"\n{wrapped(f'Rows not run, for which {waiting} claims wait: {missing_of(paper)}.')}\n" if waiting else ""
+    return (table(head, lines, ["claim", "the paper", "here", "schedule", "holds?"]) if lines else "") + left
+
+
+def missing_of(paper):
+    """Returns the rows of a paper's experiments that have not been run, counted by task."""
+    parts = []
+    for name, it in paper.experiments.items():
+        done = {key_of(row) for row in read(name + ".csv")}
+        left = [told(row.task) for row in it.rows if key_of(row._asdict()) not in done]
+        counts = "; ".join(f"{task} ({left.count(task)})" for task in dict.fromkeys(left))
+        parts += [f"`{name}`: {counts}"] if left else []
+    return ". ".join(parts)
 
 
 TITLES = {"epoch": "epoch", "error": "test error, %", "test_loss": "test loss, nats", "ratio": "smaller by",
@@ -144,12 +158,12 @@ def drawing(name):
     it = catalogue.EXPERIMENTS[name]
     if not it.figure:
         return None
-    x, y, curves, marks = it.figure
+    x, y, curves, title, marks = it.figure
     drawn = {label: points for label, runs in curves.items() if (points := points_of(name, x, y, runs))}
-    if sum(map(len, drawn.values())) < 2:
+    if sum(map(len, drawn.values())) < 2 or list(drawn) == ["`raw`"]:
         return None
-    return figure.draw({(it.title, TITLES[y]): drawn}, TITLES[x], x != "epoch", y in ("residual_norm", "noise"),
-                       marks=marks)
+    return figure.draw({(title or it.title, TITLES[y]): drawn}, TITLES[x], x != "epoch",
+                       y in ("residual_norm", "noise"), marks=marks)
 
 
 def layer_drawing(name):
@@ -162,8 +176,9 @@ def layer_drawing(name):
         "95th percentile of absolute values" if fields[0].endswith("_p95") else "variance of coordinates"
     for row in read(name + "-layers.csv"):
         for field in (field for field in fields if row[field] and (row["slice"], row["seed"]) == (str(layer), "1")):
+            title = f"{row['task']}: slice {layer}, {row['kind']}"
             part, label = field.split("_")[0], f"{row['learners']} learners, {name_of(row['codec'])}"
-            points = panels.setdefault((row["task"], y_title), {}).setdefault(f"{part}, {label}", [])
+            points = panels.setdefault((title, y_title), {}).setdefault(f"{part}, {label}", [])
             if histograms:
                 points += densities(row[field], float(row[part + "_max"]), float(row["gradient_max"]))
             elif float(row[field]) > 0:
@@ -250,9 +265,9 @@ def all_rows():
 
 def run_of(name):
     """Returns the numbers of rows that have been run, and of planned rows."""
-    done = {(row["task"], row["learners"], row["codec"], row["seed"]) for row in read(name + ".csv")}
+    done = {key_of(row) for row in read(name + ".csv")}
     planned = catalogue.EXPERIMENTS[name].rows
-    return sum((row.task, str(row.learners), row.codec, str(row.seed)) in done for row in planned), len(planned)
+    return sum(key_of(row._asdict()) in done for row in planned), len(planned)
 
 
 def sizes():

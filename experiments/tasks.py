@@ -1,5 +1,6 @@
 """What is trained in the experiments: a task is a network, its data and its recipe. Tasks with paper=True have the
 length that a paper published; the others are shorter. SPDX-License-Identifier: MIT"""
+import re
 from collections import namedtuple
 
 # A network, its data and its recipe: options of crumb-train, and those of its quick run, on data that crumb-train
@@ -136,6 +137,15 @@ TWENTY_EPOCHS = {batch: f"cifar10-cnn, batch {batch}, 20 epochs" for batch in BA
 for batch in BATCHES:
     TASKS[ONE_EPOCH[batch]] = Task(cifar(batch, 1), QUICK_CIFAR.replace("--batch 30", "--batch 64"))
     TASKS[TWENTY_EPOCHS[batch]] = Task(cifar(batch, 20), QUICK_CIFAR.replace("--batch 30", "--batch 64"), hours=1)
+
+
+def told(task):
+    """Returns a task's name with its epochs; names of gpt-mini's count steps."""
+    if task.startswith("gpt-mini") or "epoch" in task:
+        return task
+    epochs = re.search(r"--epochs (\d+)", TASKS[task].options)[1]
+    return f"{task}, {epochs} epoch{'s' if epochs != '1' else ''}"
+
 
 # A loss in nats is a language model's figure; a test error is the others'.
 LANGUAGE = {task for task in TASKS if task.startswith(("char-lstm", "gpt-mini"))}
