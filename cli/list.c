@@ -113,8 +113,8 @@ const struct command list_command = {
         "[--json]",
         "show every codec with its keys, their defaults and ranges",
         "residual: the packer keeps what was not sent. random: a frame depends on the packer's seed. fixed length:\n"
-        "frames of as many elements have one. agrees: with some settings learners share statistics before they pack.\n"
-        "momentum: the packer has it, and the optimizer then has none.\n",
+        "frames of as many elements have one, at the default coding. agrees: with some settings learners share\n"
+        "statistics before they pack. momentum: the packer has it, and the optimizer then has none.\n",
         options,
         run,
 };

@@ -108,6 +108,8 @@ static int answer_request(const struct request *r)
 
 /* ---- options -------------------------------------------------------------------------------- */
 
+enum { MOST_RANKS = 1000000 };
+
 static int read_count(uint64_t *count, const char *option, const char *text)
 {
 	const uint64_t most = 100000;
@@ -192,8 +194,8 @@ static int read_option(struct request *r, int id, const char *value)
 		r->up_text[r->ups] = value;
 		return program_policy(&r->up[r->ups++], value);
 	case OPTION_DOWN:
-		r->down_text = value;
-		return program_policy(&r->down, value);
+		r->down_text = strcmp(value, "exact") ? value : NULL;
+		return r->down_text ? program_policy(&r->down, value) : STATUS_OK;
 	case OPTION_NODES:
 		return read_count(&r->nodes[r->node_counts++], "--nodes", value);
 	case OPTION_LINK:
@@ -248,6 +250,13 @@ static int complete(struct request *r)
 		return command_usage(&plan_command, "--nodes NODES is missing");
 	if (!r->links)
 		return command_usage(&plan_command, "--link RATE is missing");
+	for (size_t n = 0; n < r->node_counts; n++)
+		if (r->nodes[n] * r->ranks > MOST_RANKS)
+			return command_usage(&plan_command,
+			                     "%" PRIu64 " nodes of %" PRIu64 " ranks are more than %u ranks",
+			                     r->nodes[n], r->ranks, MOST_RANKS);
+	if (r->page && !strcmp(r->page, "-"))
+		return command_usage(&plan_command, "--report wants the name of a file");
 	if (r->speed > 0)
 		r->compute = (double)r->batch / r->speed;
 	if (r->compute == 0 && !r->measure)

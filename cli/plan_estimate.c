@@ -31,6 +31,7 @@ static int start(pid_t *child, const char *model, uint64_t batch)
 {
 	char path[4096], samples[32];
 	const struct model *trained = model_find(model);
+	const int channels = trained ? trained->input.channels : 1;
 	int ends[2];
 	if (pipe(ends) < 0)
 		return -1;
@@ -42,7 +43,10 @@ static int start(pid_t *child, const char *model, uint64_t batch)
 		close(ends[0]);
 		close(ends[1]);
 		execlp(path, path, "--estimate", "--learners", "1", "--model", model, "--batch", samples,
-		       "--data", trained && trained->input.channels == 3 ? "colour-digits" : "digits",
+		       "--data",
+		       channels == 1   ? "digits"
+		       : channels == 3 ? "colour-digits"
+		                       : "text",
 		       (char *)NULL);
 		perror(path);
 		_exit(127);

@@ -11,7 +11,7 @@
 const struct unit *quantity_parse(double *value, const char *text, const struct unit *units)
 {
 	char *end;
-	if (*text < '0' || *text > '9' || text[strspn(text, "0123456789.")] == 'x')
+	if (*text < '0' || *text > '9' || (text[strspn(text, "0123456789.")] | 0x20) == 'x')
 		return NULL;
 	const double number = strtod(text, &end);
 	for (const struct unit *unit = units; unit->name; unit++)

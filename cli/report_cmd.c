@@ -5,6 +5,7 @@
 #include "page/report_page.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,16 +26,18 @@ static int write_page(const char *page, char *const *file)
 	size_t count = 0;
 	while (file[count])
 		count++;
-	const char **arguments = calloc(count + 4, sizeof *arguments);
-	if (!arguments)
+	char why[256], *output = NULL;
+	const char **arguments = calloc(count + 3, sizeof *arguments);
+	if (!arguments || asprintf(&output, "--output=%s", page) < 0) {
+		free(arguments);
 		return program_fail("not enough memory");
-	arguments[0] = "-o";
-	arguments[1] = page;
-	arguments[2] = "--";
-	memcpy(arguments + 3, file, count * sizeof *arguments);
-	char why[256];
+	}
+	arguments[0] = output;
+	arguments[1] = "--";
+	memcpy(arguments + 2, file, count * sizeof *arguments);
 	const pid_t process = report_page_begin(arguments, NULL, why, sizeof why);
 	free(arguments);
+	free(output);
 	return process < 0 ? program_fail("%s", why) : report_page_end(process);
 }
 

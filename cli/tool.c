@@ -75,6 +75,7 @@ static void print_version(void)
 
 int main(int argc, char **argv)
 {
+	program_begin();
 	if (argc < 2) {
 		print_usage(stderr);
 		return STATUS_USAGE;

@@ -6,6 +6,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,14 +72,31 @@ int file_read(struct file *file, const char *path)
 	return status;
 }
 
+static const char *name_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+/* Writes a file's folder. */
+static const char *folder_of(const char *path, char room[PATH_MAX])
+{
+	const size_t length = (size_t)(name_of(path) - path);
+	snprintf(room, PATH_MAX, "%.*s", length ? (int)length : 1, length ? path : ".");
+	return room;
+}
+
 bool file_same(const char *a, const char *b)
 {
+	char room[PATH_MAX];
 	struct stat info_a, info_b;
 	if (!strcmp(a, "-") || !strcmp(b, "-"))
 		return false;
-	if (!strcmp(a, b))
-		return true;
-	return !stat(a, &info_a) && !stat(b, &info_b) && info_a.st_dev == info_b.st_dev &&
+	const bool there_a = !stat(a, &info_a), there_b = !stat(b, &info_b);
+	if (there_a || there_b)
+		return there_a && there_b && info_a.st_dev == info_b.st_dev && info_a.st_ino == info_b.st_ino;
+	return !strcmp(name_of(a), name_of(b)) && !stat(folder_of(a, room), &info_a) &&
+	       !stat(folder_of(b, room), &info_b) && info_a.st_dev == info_b.st_dev &&
 	       info_a.st_ino == info_b.st_ino;
 }
 
@@ -85,6 +104,7 @@ int output_open(struct output *output, const char *path)
 {
 	*output = (struct output){.path = path, .fd = -1};
 	if (!strcmp(path, "-")) {
+		signal(SIGPIPE, SIG_IGN); /* a failed write, after which nothing is left behind */
 		output->fd = STDOUT_FILENO;
 		return STATUS_OK;
 	}
@@ -97,12 +117,18 @@ int output_open(struct output *output, const char *path)
 	output->target = exists ? realpath(path, NULL) : strdup(path);
 	if (!output->target)
 		return fail(path);
-	if (asprintf(&output->temporary, "%s.%ld.tmp", output->target, (long)getpid()) < 0) {
-		output->temporary = NULL;
-		return fail(path);
+	/* A process that was killed may have left a file of such a name. */
+	for (unsigned k = 0; output->fd < 0 && k < 1000; k++) {
+		free(output->temporary);
+		if (asprintf(&output->temporary, "%s.%ld-%u.tmp", output->target, (long)getpid(), k) < 0) {
+			output->temporary = NULL;
+			return fail(path);
+		}
+		output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		                  exists ? info.st_mode & 0777 : 0666);
+		if (output->fd < 0 && errno != EEXIST)
+			break;
 	}
-	output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
-	                  exists ? info.st_mode & 0777 : 0666);
 	if (output->fd >= 0)
 		return STATUS_OK;
 	const int status = fail(path);

@@ -4,18 +4,38 @@
 #include "measure/json.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+
+/* Returns the length of the UTF-8 character at *c, which is not in ASCII; 0 if the bytes are none. */
+static int utf8_length(const unsigned char *c)
+{
+	const int length = *c >= 0xc2 && *c < 0xe0   ? 2
+	                   : *c >= 0xe0 && *c < 0xf0 ? 3
+	                   : *c >= 0xf0 && *c < 0xf5 ? 4
+	                                             : 0;
+	for (int i = 1; i < length; i++)
+		if ((c[i] & 0xc0) != 0x80)
+			return 0;
+	const bool long_form = (c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xf0 && c[1] < 0x90);
+	const bool outside = (c[0] == 0xed && c[1] >= 0xa0) || (c[0] == 0xf4 && c[1] >= 0x90);
+	return long_form || outside ? 0 : length;
+}
 
 void json_string(FILE *to, const char *text)
 {
 	fputc('"', to);
-	for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-		if (*c < 0x20)
+	for (const unsigned char *c = (const unsigned char *)text; *c;) {
+		const int length = *c < 0x80 ? 1 : utf8_length(c);
+		if (length == 0)
+			fprintf(to, "\\udc%02x", *c); /* as Python reads the names of files */
+		else if (*c < 0x20)
 			fprintf(to, "\\u%04x", *c);
 		else if (*c == '"' || *c == '\\')
 			fprintf(to, "\\%c", *c);
 		else
-			fputc(*c, to);
+			fwrite(c, 1, (size_t)length, to);
+		c += length ? length : 1;
 	}
 	fputc('"', to);
 }

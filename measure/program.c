@@ -7,12 +7,22 @@
 #include "measure/status_line.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
+
+void program_begin(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			(void)open("/dev/null",
+			           fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* takes the lowest free */
+}
 
 void program_print(FILE *to, const char *text)
 {

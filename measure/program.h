@@ -10,6 +10,10 @@
 
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
+/* Closes off standard streams that were not open when the program began: their descriptors lead nowhere, so
+ * that no file takes their place, and using them is an error. Call it first. */
+void program_begin(void);
+
 /* Prints text with a '?' for each control character: a file's name may have some that a terminal obeys. */
 void program_print(FILE *to, const char *text);
 

@@ -182,8 +182,8 @@ int net_open(struct net *net, const struct model *model, struct shape input, cha
 		l->in = shape;
 		l->out = shape = shape_after(&l->layer, shape);
 		if (shape.channels < 1 || shape.height < 1 || shape.width < 1) {
-			snprintf(why, cap, "an input of %d x %d x %d is too small for %s", input.channels,
-			         input.height, input.width, model->name);
+			snprintf(why, cap, "an input of %d x %d x %d is too small for %s, or of another kind",
+			         input.channels, input.height, input.width, model->name);
 			return -1;
 		}
 		if (!fits(net, i)) {

@@ -111,7 +111,7 @@ refused 2 '--codec auto chooses --plan' "$CRUMB_TRAIN" --plan async --codec auto
 refused 1 'plan async is not for terngrad:shared=1, whose' $small --plan async --codec terngrad:shared=1
 
 # ---- a way down, and rules of a policy, that nothing would use ----
-refused 2 '--down terngrad wants --plan shard, server or async: with --plan gather no mean comes down' \
+refused 2 '--down terngrad wants --plan shard, server, tiers-shard or async: with --plan gather no mean comes down' \
 	"$CRUMB_TRAIN" --down terngrad
 refused 2 'with --plan gather no' "$CRUMB_TRAIN" --down 'conv=half' --plan device
 # idle POLICY RULE...: lenet runs with the policy, and a line names each rule that applies to no slice of it.
@@ -161,14 +161,21 @@ done
 check "--estimate" $small --learners 5 --estimate
 holds "options for crumb plan" grep -qx -e '--batch 10 --compute [0-9.e-]*ms' stdout
 check "--estimate, 30 steps from one exchange to the next" $small --learners 5 --local-steps 30 --estimate
-holds "what a learner computes meanwhile" grep -qx -e '--batch 300 --compute [0-9.e+-]*ms' stdout
+holds "what a learner computes meanwhile, an epoch at most" grep -qx -e '--batch 120 --compute [0-9.e+-]*ms' stdout
 
 # ---- auto ----
 carets --codec 'auto|4 shard exact row' 'not understood' 20
 for option in "--plan async" "--local-steps 2" "--clip-norm 1" --flat "--codec auto"; do
 	refused 2 "--overlap takes no ${option%% [0-9]*}, " "$CRUMB_TRAIN" --overlap $option
 done
-refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto --plan shard
+for option in "--plan shard" "--plan gather" "--down exact"; do
+	refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto $option
+done
+for option in "--node-size 2" "--outer-lr 1" "--outer-momentum 0" "--every 2"; do
+	refused 2 "${option% *} is of no use without --" "$CRUMB_TRAIN" $option
+done
+refused 2 '--plan tiers takes no --down, ' "$CRUMB_TRAIN" --plan tiers --down half
+refused 2 '--plan tiers-shard takes no --probe, ' "$CRUMB_TRAIN" --plan tiers-shard --probe 1 --log log
 refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto --down half
 refused 2 'takes no --checkpoint' "$CRUMB_TRAIN" --codec auto --checkpoint there
 check "auto, alone" $small --epochs 1 --codec auto

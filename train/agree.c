@@ -56,11 +56,16 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 {
 	if (!ranks)
 		return 0;
-	options_describe(options, OPTIONS_OF_RANKS, text, sizeof text);
-	const size_t length = strlen(text);
-	snprintf(text + length, sizeof text - length,
-	         "crumb-train %s\n%zu training samples, %zu test samples\n", crumb_version(),
-	         data->train.count, data->test.count);
+	size_t length = options_describe(options, OPTIONS_OF_RANKS, text, sizeof text);
+	if (length < sizeof text)
+		length += (size_t)snprintf(text + length, sizeof text - length,
+		                           "crumb-train %s\n%zu training samples, %zu test samples\n",
+		                           crumb_version(), data->train.count, data->test.count);
+	if (length >= sizeof text) {
+		snprintf(why, cap, "the options are too long");
+		ranks->leave(ranks);
+		return -1;
+	}
 	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
 	int result = -1;
 	if (out && in)

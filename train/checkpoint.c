@@ -89,6 +89,20 @@ int checkpoint_find(const struct checkpoint *c, size_t before, size_t *newest, c
 
 /* ---- writing ---- */
 
+int checkpoint_try(const struct checkpoint *c, char *why, size_t cap)
+{
+	struct stream s = {.why = why, .cap = cap};
+	char name[64];
+	snprintf(name, sizeof name, "rank%u.try", c->rank);
+	if (set_path(&s, c->folder, name) < 0)
+		return -1;
+	errno = 0;
+	s.file = fopen(s.path, "wb");
+	if (!s.file || fclose(s.file) || remove(s.path))
+		return failed(&s, NULL);
+	return 0;
+}
+
 static bool put(struct stream *s, const void *data, size_t size)
 {
 	if (size == 0)

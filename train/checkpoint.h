@@ -30,6 +30,9 @@ struct checkpoint_block {
  * is none. All return 0, or -1 with a line in why, which names the file. */
 int checkpoint_find(const struct checkpoint *checkpoint, size_t before, size_t *newest, char *why,
                     size_t cap);
+
+/* Makes sure that this rank can write into the folder. */
+int checkpoint_try(const struct checkpoint *checkpoint, char *why, size_t cap);
 int checkpoint_write(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                      size_t blocks, char *why, size_t cap);
 /* Reads the first so many blocks. Also returns CHECKPOINT_DAMAGED, with a line in why, if the file is not as

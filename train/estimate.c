@@ -94,7 +94,9 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	}
 	if (ranks && ranks->rank > 0)
 		return 0;
-	const size_t local = o->local_steps > 0 ? o->local_steps : 1; /* between two exchanges */
+	const size_t steps = data->train.count / o->batch; /* of an epoch, whose end is an exchange */
+	const size_t wanted = o->local_steps > 0 ? o->local_steps : 1,
+	             local = wanted < steps ? wanted : steps;
 	printf("--batch %zu --compute %.4gms", n * local, 1e3 * seconds * (double)local);
 	if (ranks && ranks->ranks > 1)
 		printf(" --nodes %u --link %.4gM --latency %.4gus", ranks->ranks,

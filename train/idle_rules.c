@@ -1,5 +1,5 @@
-/* A rule applies to the kinds that it names and no rule before it does; one for fc also to last, if no rule
- * names that.
+/* A rule applies to the kinds that it names and no rule before it does; one for fc also to last and
+ * embedding, where no rule names them.
  *
  * SPDX-License-Identifier: MIT */
 #include "train/idle_rules.h"
@@ -25,11 +25,11 @@ static unsigned kinds_named(const char *policy)
 	return kinds;
 }
 
-/* Adds last to the kinds of rules for fc, if no rule of the policy names it. */
-static unsigned with_last(unsigned kinds, unsigned named)
+/* Adds last and embedding to the kinds of rules for fc, where no rule of the policy names them. */
+static unsigned with_as_fc(unsigned kinds, unsigned named)
 {
-	const unsigned last = 1u << CRUMB_KIND_LAST;
-	return kinds & 1u << CRUMB_FC && !(named & last) ? kinds | last : kinds;
+	const unsigned others = (1u << CRUMB_KIND_LAST | 1u << CRUMB_EMBEDDING) & ~named;
+	return kinds & 1u << CRUMB_FC ? kinds | others : kinds;
 }
 
 static void list(unsigned kinds, char *text, size_t cap)
@@ -49,13 +49,13 @@ static int check(const char *option, const char *policy, const struct net *net, 
 	unsigned left = kinds_of(net);
 	char there[96];
 	list(left, there, sizeof there);
-	if (named && !(with_last(named, named) & left)) {
+	if (named && !(with_as_fc(named, named) & left)) {
 		snprintf(why, cap, "--%s: no slice of %s is for a rule of \"%s\": there are %s", option,
 		         net->model->name, policy, there);
 		return -1;
 	}
 	for (const char *rule = policy, *end = policy; say && named && *end; rule = end) {
-		const unsigned kinds = with_last(crumb_policy_rule(&end), named);
+		const unsigned kinds = with_as_fc(crumb_policy_rule(&end), named);
 		if (!(kinds & left))
 			program_say("crumb-train: --%s: no slice of %s is for \"%.*s\": there are %s", option,
 			            net->model->name, (int)strcspn(rule, ";"), rule, there);

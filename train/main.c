@@ -102,6 +102,8 @@ static int compare(const struct options *o, const struct data *data, const struc
 		struct live_page page;
 		const struct train_setting setting = {o, data, net, team, ranks, &log, &page};
 		result = live_page_open(&page, o, rank, why, cap);
+		if (result == 0 && !o->checkpoint) /* train_resume begins or resumes the others */
+			result = log_begin(&log, why, cap);
 		if (result == 0)
 			result = train_all(&setting, run, &done, why, cap);
 		char late[512];
@@ -177,6 +179,7 @@ int main(int argc, char **argv)
 	static struct options options;
 	struct crumb_exchange_net *ranks = NULL;
 	int status = 0;
+	program_begin();
 	if (start_ranks(&ranks) < 0)
 		return STATUS_FAILED;
 	hold_back(ranks);

@@ -145,7 +145,7 @@ static int save_lost(const struct train *t, const struct holding *own, struct pa
 {
 	const struct crumb_exchange_net *ranks = t->setting->ranks;
 	int result = 0;
-	past.log_end = LOG_UNKNOWN;
+	past.log_end = 0; /* unknown */
 	for (unsigned k = 0; ranks && ranks->rank == 0 && k < ranks->losses && result == 0; k++) {
 		struct holding lost;
 		snprintf(why, cap, "out of memory");
@@ -368,11 +368,13 @@ static int go_on(struct train *t, struct holding *now, struct report *run, char 
 	if (tell_way(t, &past, why, cap) < 0)
 		return -1;
 	*run = past.run;
-	t->step = t->progress.done = past.step;
+	t->step = t->progress.first = t->progress.done = past.step;
 	t->moves = past.moves;
 	for (size_t l = 0; t->outer && l < t->own; l++)
 		outer_share(t, l);
-	if (log_resume(t->setting->log, past.log_end, why, cap) < 0)
+	struct log *log = t->setting->log;
+	if ((epoch > 0 ? log_resume(log, past.log_end, why, cap)
+	               : log_begin_anew(log, t->setting->options->every, why, cap)) < 0)
 		return -1;
 	return epoch == 0 || alike ? 0 : tell_heirs(t, &past, &then, &now->layout, why, cap);
 }
@@ -380,12 +382,14 @@ static int go_on(struct train *t, struct holding *now, struct report *run, char 
 int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
-	const struct checkpoint checkpoint = {o->checkpoint, 0, NULL};
+	const struct crumb_exchange_net *ranks = t->setting->ranks;
+	const struct checkpoint checkpoint = {o->checkpoint, ranks ? ranks->rank : 0, NULL};
 	struct holding now;
 	size_t epoch;
 	if (!o->checkpoint)
 		return 0;
-	if (checkpoint_find(&checkpoint, SIZE_MAX, &epoch, why, cap) < 0)
+	if (checkpoint_find(&checkpoint, SIZE_MAX, &epoch, why, cap) < 0 ||
+	    checkpoint_try(&checkpoint, why, cap) < 0)
 		return -1;
 	if (!o->resume && epoch > 0) {
 		snprintf(why, cap, "%s holds checkpoints: go on from them with --resume, or remove them",
@@ -393,7 +397,7 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 		return -1;
 	}
 	if (!o->resume)
-		return log_resume(t->setting->log, 0, why, cap);
+		return log_begin(t->setting->log, why, cap);
 	snprintf(why, cap, "out of memory");
 	const int result = holding_of(&now, t) ? go_on(t, &now, run, why, cap) : -1;
 	holding_close(&now, t);

@@ -163,10 +163,24 @@ int train_open(struct train *t, const struct train_setting *s, size_t codec, cha
 	const struct options *o = s->options;
 	*t = (struct train){.setting = s, .codec = o->codec[codec].text};
 	t->lost = s->ranks ? s->ranks->losses : 0;
-	options_describe(o, codec, t->run, sizeof t->run);
-	const size_t length = strlen(t->run);
-	snprintf(t->run + length, sizeof t->run - length, "%zu training samples, %zu test samples\n",
-	         s->data->train.count, s->data->test.count);
+	if (s->net->statistics > 0 && s->data->train.count < STATISTICS_CHUNK) {
+		snprintf(why, cap, "%s wants at least %d training samples", o->model->name, STATISTICS_CHUNK);
+		return -1;
+	}
+	if (o->plan->between && s->ranks && s->ranks->ranks > o->learners) {
+		snprintf(why, cap, "--plan %s wants a learner on each of %u ranks", o->plan->name,
+		         s->ranks->ranks);
+		return -1;
+	}
+	size_t length = options_describe(o, codec, t->run, sizeof t->run);
+	if (length < sizeof t->run)
+		length += (size_t)snprintf(t->run + length, sizeof t->run - length,
+		                           "%zu training samples, %zu test samples\n", s->data->train.count,
+		                           s->data->test.count);
+	if (length >= sizeof t->run) {
+		snprintf(why, cap, "the options are too long");
+		return -1;
+	}
 	if (open_exchange(t, codec, why, cap) < 0)
 		return -1;
 	if (!allocate(t)) {

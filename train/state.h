@@ -11,7 +11,8 @@
 #include <stdbool.h>
 
 enum {
-	TEST_CHUNK = 256, /* test samples a task */
+	TEST_CHUNK = 256,       /* test samples a task */
+	STATISTICS_CHUNK = 128, /* training samples a task, for batch normalisation's statistics */
 	STATISTICS_CHUNKS =
 	        8 /* most tasks whose samples give batch normalisation its statistics for a test */
 };

@@ -27,7 +27,6 @@
 #include <string.h>
 
 enum {
-	STATISTICS_CHUNK = 128, /* training samples a task */
 	OPTIMIZER_CHUNK = 65536 /* parameters a task */
 };
 
@@ -290,7 +289,8 @@ static int dump(const struct train *t, char *why, size_t cap)
 {
 	const struct train_setting *s = t->setting;
 	const char *folder = s->options->dump_gradients;
-	if (!folder || t->first > 0 || (exchanges(t, t->step) > 1 && t->step % train_steps(s) > 0))
+	if (!folder || t->first > 0 || t->own == 0 ||
+	    (exchanges(t, t->step) > 1 && t->step % train_steps(s) > 0))
 		return 0;
 	return dump_gradient(folder, s->net, t->grad[0], t->step, why, cap);
 }
@@ -330,11 +330,6 @@ static int prepare_test(struct train *t, char *why, size_t cap)
 	memcpy(t->tested, t->average ? t->average : t->param, net->parameters * sizeof *t->tested);
 	if (net->statistics == 0)
 		return 0;
-	if (used == 0) {
-		snprintf(why, cap, "%s wants at least %d training samples", net->model->name,
-		         STATISTICS_CHUNK);
-		return -1;
-	}
 	if (run_tasks(t, statistics_task, used, why, cap) < 0)
 		return -1;
 	for (size_t i = 0; i < net->statistics; i++) {
@@ -443,7 +438,8 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	const double judged = (double)tested * s->net->places;
 	report->error = (double)errors / judged;
 	report->test_loss = test_loss / judged;
-	report->residual_norm = sqrt(owed / (double)s->options->learners);
+	const size_t debtors = crumb_exchange_debtor(t->exchange, s->options->learners - 1) + 1;
+	report->residual_norm = sqrt(owed / (double)debtors);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 """The command crumb-report, which crumb report, crumb plan and crumb-train run. SPDX-License-Identifier: MIT"""
 import argparse
 import os
+import stat
 import sys
 
 from . import comparisons, plans, training
@@ -10,15 +11,24 @@ from .runs import Run, is_log, is_stats, label_runs, run_of_stats, runs_of_log
 
 
 def write(path: str, text: str) -> None:
-    """Writes a file that appears when it is whole; until then the one that it replaces stays. A pipe or a device is
-    written in place."""
+    """Writes a file that appears when it is whole, with the permissions of the one that it replaces; until then that
+    one stays. A pipe or a device is written in place; - is standard output."""
+    if path == "-":
+        try:
+            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
+            sys.stdout.flush()
+        except OSError as error:
+            refuse("standard output", error.strerror or "cannot be written")
+        return
     target = os.path.realpath(path)
-    in_place = os.path.exists(target) and not os.path.isfile(target)
-    new = target if in_place else f"{target}.{os.getpid()}.new"
+    in_place = os.path.exists(path) and not os.path.isfile(path)
+    new = path if in_place else f"{target}.{os.getpid()}.new"
     try:
-        with open(new, "w", encoding="utf-8") as file:
+        with open(new, "w", encoding="utf-8", errors="replace") as file:
             file.write(text)
         if not in_place:
+            if os.path.exists(target):
+                os.chmod(new, stat.S_IMODE(os.stat(target).st_mode))
             os.replace(new, target)
     except OSError as error:
         if not in_place and os.path.exists(new):
@@ -64,9 +74,10 @@ def main() -> None:
         prog="crumb-report", description="Writes a page of what crumb-train --log, crumb.torch's stats(), crumb "
         "compare --json or crumb plan --json wrote: one HTML file, which needs no network.")
     parser.add_argument("file", nargs="+", metavar="FILE.jsonl", help="of JSON Lines; - is standard input")
-    parser.add_argument("-o", "--output", required=True, metavar="REPORT.html", help="the page")
+    parser.add_argument("-o", "--output", required=True, metavar="REPORT.html", help="the page; - is standard output")
     arguments = parser.parse_args()
-    if any(os.path.realpath(path) == os.path.realpath(arguments.output) for path in arguments.file):
+    if arguments.output != "-" and any(os.path.realpath(path) == os.path.realpath(arguments.output)
+                                       for path in arguments.file if path != "-"):
         parser.error(f"the page would replace a log: {arguments.output}")
     try:
         write(arguments.output, page_of(arguments.file))

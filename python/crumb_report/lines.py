@@ -1,10 +1,10 @@
 """Reads and checks JSON Lines. SPDX-License-Identifier: MIT"""
 import json
-import math
 import sys
 from typing import Any, NoReturn, Optional
 
 Line = tuple[str, Any]  # where it stands, and its value
+LARGE = 1e30  # beyond what is drawn
 
 
 class Refused(Exception):
@@ -55,13 +55,13 @@ def count(where: str, of: Any, key: str) -> int:
 def amount(where: str, of: Any, key: str) -> float:
     """Returns a finite number from 0."""
     value = member(where, of, key, (int, float))  # type: ignore[arg-type]
-    return float(value) if 0 <= value < 1e30 else refuse(where, f'"{key}" is out of range')
+    return float(value) if 0 <= value < LARGE else refuse(where, f'"{key}" is out of range')
 
 
 def amount_or_none(where: str, of: Any, key: str) -> Optional[float]:
-    """The same; None for null, for what is not finite, and if there is no such member."""
+    """The same; None for null, for what has grown out of range or is not finite, and if there is no such member."""
     value = of.get(key) if isinstance(of, dict) else None
-    if value is None or isinstance(value, float) and not math.isfinite(value):
+    if value is None or isinstance(value, float) and not value < LARGE:
         return None
     return amount(where, of, key)
 

@@ -39,6 +39,23 @@ if [ -c /dev/full ]; then
 		holds "message of $command on a full disk" grep -q "No space left on device" stderr
 	done
 fi
+# Standard output is closed, or nobody reads it: nothing moves.
+cp want.state before
+refused 1 "standard input or output: Bad file descriptor" \
+	sh -c 'exec "$@" >&-' closed "$CRUMB" pack -c $spec --state want.state g0.npy -o -
+holds "the state has not moved" cmp want.state before
+"$CRUMB" pack -c raw --state raw.state g0.npy -o - 2>stderr | true
+holds "nothing is left behind" test "$(ls | grep -c -e '\.lock$' -e '\.tmp$')" = 0
+# A process of the same number was killed, and its file is there.
+check "another process's file" sh -c 'touch mine.$$-0.tmp; exec "$@" -o mine' left "$CRUMB" pack -c raw g0.npy
+rm mine*
+refused 2 "--state has to be a file of its own" "$CRUMB" pack -c $spec --state ./same g0.npy -o same
+# A name that is not UTF-8 is JSON all the same, as Python has such names.
+latin=$(printf 'caf\351.npy')
+cp g0.npy "$latin"
+"$CRUMB" compare -c raw --json "$latin" >compared
+check "JSON of any name" "$PYTHON" -c 'import json, sys
+assert json.loads(open("compared").readline())["file"] == sys.argv[1]' "$latin"
 # The state cannot be written: no frame appears.
 mkdir folder
 refused 1 "folder: Is a directory" "$CRUMB" pack -c $spec --state folder g0.npy -o out

@@ -130,6 +130,8 @@ rows=$(sed -n 's/^\([a-z]*\)  *\(all-reduce\|gather\|shard\|server\) .*/\1/p' st
 holds "every codec has a row" test "$rows" = "$("$CRUMB" list --json | wc -l)"
 holds "nothing helps" grep -q '^No codec helps here: .* 100 % is compute' stdout
 
+check "--down exact" $plan -c half --down exact
+
 # ---- what is refused ----
 refused 2 "-m NAME is missing" "$CRUMB" plan --nodes 2 --link 1G --compute 1s
 refused 2 "--nodes NODES is missing" "$CRUMB" plan -m lenet --link 1G --compute 1s
@@ -144,8 +146,10 @@ refused 2 "it takes no file: x" $plan x
 refused 2 "--nodes takes 1 to" $plan --nodes 0
 refused 2 "--ranks takes 1 to" $plan --ranks 0
 refused 2 "--gpus takes 1 to" $plan --gpus 100001
+refused 2 "100000 nodes of 11 ranks are more than 1000000 ranks" $plan --nodes 100000 --ranks 11
+refused 2 "--report wants the name of a file" $plan --report -
 refused 2 "--batch takes a whole number" $plan --batch 1.5
-for rate in 1Gb/s G -1G 0x10G 1e400G nan inf "" "1 G" 1..5G; do
+for rate in 1Gb/s G -1G 0x10G 0X10 1e400G nan inf "" "1 G" 1..5G; do
 	refused 2 "--link takes a number such as 1G, not \"$rate\"" $plan --link "$rate"
 done
 refused 2 "--link takes at least 1 bit a second" $plan --link 0

@@ -141,13 +141,25 @@ holds "its last page is of the whole log" cmp x.html after.html
 holds "the log has the command" grep -qF "'conv=raw;fc=terngrad' --report x.html\"" run
 holds "and the page" grep -qF "&#x27;conv=raw;fc=terngrad&#x27; --report x.html</pre>" x.html
 refused 2 "--report wants --log" "$CRUMB_TRAIN" --report x.html
-for page in nowhere/x.html /dev/full run; do
+cp run before
+for page in nowhere/x.html /dev/full; do
 	refused 1 "--report $page cannot be written" $train --report $page
-	holds "$page: before anything is trained" test ! -s run
+	holds "$page: the older log stays" cmp run before
+done
+refused 2 "--log and --report name one file, run" $train --report run
+for name in "--log -" "--log run --report -"; do
+	refused 2 'want the names of files, not "-"' "$CRUMB_TRAIN" $name
 done
 refused 1 "has no Plotly" env PYTHONPATH=$folder/none $train --report x.html
+holds "the older log stays" cmp run before
 
-# The page fails while the training goes on: Plotly is there once, then never again.
+# A loss that grows out of all bounds is a gap.
+check "a run that diverges" "$CRUMB_TRAIN" --model mlp --data digits:60 --batch 15 --learners 1 --epochs 2 --lr 0.5 \
+	--codec raw --log diverged
+sed 's/"loss": [^,]*/"loss": 3.7e33/' diverged >huge
+check "is drawn" "$CRUMB" report huge -o huge.html
+
+# The page fails once while the training goes on: Plotly is there once, then never again.
 if PYTHONPATH=$folder/once $train --report x.html >stdout 2>stderr; then fail "no failure"; else pass; fi
 holds "it says why" grep -q "gone" stderr
 holds "in the end, too" grep -q "crumb-train: --report x.html cannot be written" stderr

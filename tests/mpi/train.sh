@@ -205,6 +205,22 @@ holds "all files are there" test "$(ls left | grep -c epoch0000004)" = 5
 check "all ranks go on from them" ranks 5 "$CRUMB_TRAIN" "$@" --epochs 5 --log log --resume
 check "fewer, too" ranks 4 "$CRUMB_TRAIN" "$@" --epochs 6 --resume
 
+# Ranks without learners.
+for learners in 1 2; do
+	check "$learners learners, a dump" ranks 3 "$CRUMB_TRAIN" --data digits:200 --batch 50 --epochs 1 --threads 1 \
+		--learners $learners --dump-gradients "dump$learners"
+	check "the same alone" "$CRUMB_TRAIN" --data digits:200 --batch 50 --epochs 1 --threads 1 --learners $learners \
+		--dump-gradients "alone$learners"
+	holds "the same files" diff -r "dump$learners" "alone$learners"
+done
+refused_by_ranks() { # TEXT N COMMAND...
+	text=$1
+	shift
+	if ranks "$@" >stdout 2>stderr; then fail "$*: no failure"; else holds "$text" grep -qF -e "$text" stderr; fi
+}
+refused_by_ranks "--plan tiers wants a learner on each of 4 ranks" 4 "$CRUMB_TRAIN" --data digits:200 --learners 2 \
+	--plan tiers --node-size 2
+
 # pair OPTION...: two ranks; rank 1 has the options, too. Debian 13's mpirun takes no two commands.
 pair() {
 	# shellcheck disable=SC2016 # expanded by each rank

@@ -7,6 +7,8 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <math.h>
+#include <string.h>
 
 #define FIELD(name) offsetof(struct augment, name)
 
@@ -25,6 +27,11 @@ int augment_parse(struct augment *augment, const char *text, const char **bad)
 	struct augment parsed = {.type = AUGMENT_NONE};
 	if (choice_parse(types, sizeof types / sizeof *types, text, &type, &parsed, bad) < 0)
 		return -1;
+	if (parsed.pad != floor(parsed.pad) || parsed.side != floor(parsed.side)) { /* pixels */
+		if (bad)
+			*bad = strchr(text, ':') + 1;
+		return -1;
+	}
 	parsed.type = (enum augment_type)type;
 	*augment = parsed;
 	return 0;

@@ -50,42 +50,51 @@ int reader_close(struct reader *r, int result)
 	                                               : result;
 }
 
-int reader_get(struct reader *r, void *to, size_t n)
+/* Reads up to n bytes, fewer only where the file ends. Returns how many; SIZE_MAX after a complaint. */
+static size_t read_most(struct reader *r, uint8_t *to, size_t n)
 {
-	uint8_t *at = to;
-	while (n > 0) {
-		const unsigned chunk = n < (1u << 30) ? (unsigned)n : 1u << 30;
-		const int got = gzread(r->file, at, chunk);
+	size_t have = 0;
+	while (have < n) {
+		const size_t left = n - have;
+		const int got = gzread(r->file, to + have, left < (1u << 30) ? (unsigned)left : 1u << 30);
 		if (got < 0) {
 			int code;
-			const char *message = gzerror(r->file, &code);
-			return reader_complain(r, code == Z_ERRNO ? strerror(errno) : message);
+			gzerror(r->file, &code);
+			reader_complain(r, code == Z_ERRNO ? strerror(errno) : "damaged or cut off");
+			return SIZE_MAX;
 		}
 		if (got == 0)
-			return reader_complain(r, "the file is too short");
-		at += got;
-		n -= (size_t)got;
+			break;
+		have += (size_t)got;
 	}
-	return 0;
+	return have;
+}
+
+int reader_get(struct reader *r, void *to, size_t n)
+{
+	const size_t got = read_most(r, to, n);
+	if (got == SIZE_MAX)
+		return -1;
+	return got == n ? 0 : reader_complain(r, "the file is too short");
 }
 
 int reader_rest(struct reader *r, size_t n, uint8_t **bytes)
 {
-	size_t have = 0;
-	while (have < n) {
-		const size_t more = have == 0 ? 1u << 20 : have;
-		const size_t want = n - have < more ? n : have + more;
+	size_t have = 0, want = 0;
+	/* One byte more than n is asked for, since zlib checks a file's sum where it ends. */
+	while (have == want && have <= n) {
+		want = have == 0 ? 1u << 20 : 2 * have;
+		want = want < n ? want : n + 1;
 		uint8_t *grown = realloc(*bytes, want);
 		if (!grown)
 			return reader_complain(r, "out of memory");
 		*bytes = grown;
-		if (reader_get(r, grown + have, want - have) < 0)
+		const size_t got = read_most(r, grown + have, want - have);
+		if (got == SIZE_MAX)
 			return -1;
-		have = want;
+		have += got;
 	}
-	uint8_t extra;
-	const int got = gzread(r->file, &extra, 1);
-	if (got < 0)
-		return reader_complain(r, "damaged at its end");
-	return got == 0 ? 0 : reader_complain(r, "longer than it should be");
+	if (have == n)
+		return 0;
+	return reader_complain(r, have < n ? "the file is too short" : "longer than it should be");
 }

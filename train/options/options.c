@@ -122,7 +122,7 @@ static const struct option table[] = {
          "with async: most steps that a rank may be ahead of the slowest one in an epoch; 0: lock step; or none",
          "none", BOUND, FIELD(staleness), 0, 1e9},
         {"down", "SPEC",
-         "codec or policy of the mean on its way down (shard, server), of changes of the weights (async), or exact",
+         "codec or policy of the mean on its way down (shard, server, tiers-shard), of changes of the weights (async), or exact",
          "exact", DOWN, FIELD(down), 0, 0},
         {"overlap", NULL,
          "exchanges late layers' gradients while early ones are still computed; results are the same", NULL,
@@ -158,6 +158,7 @@ static const struct option table[] = {
 };
 
 #define OPTIONS (sizeof table / sizeof *table)
+_Static_assert(OPTIONS <= 64, "options.typed has a bit an option");
 
 static void print_help(void)
 {
@@ -445,13 +446,13 @@ static bool is_given(const struct options *options, const struct option *o)
 	return o->type == FLAG ? *(const bool *)field : *(const char *const *)field != NULL;
 }
 
-void options_describe(const struct options *options, size_t codec, char *text, size_t cap)
+size_t options_describe(const struct options *options, size_t codec, char *text, size_t cap)
 {
 	size_t used = 0;
 	*text = 0;
 	for (size_t i = 0; i < OPTIONS && used < cap; i++) {
 		const struct option *o = &table[i];
-		char value[4096] = "";
+		char value[8192] = "";
 		if (is_free(o->offset, codec))
 			continue;
 		write_value(options, o, codec, value, sizeof value);
@@ -461,6 +462,7 @@ void options_describe(const struct options *options, size_t codec, char *text, s
 			used += (size_t)snprintf(text + used, cap - used, "%s--%s\n",
 			                         is_given(options, o) ? "" : "no ", o->name);
 	}
+	return used;
 }
 
 static const struct option *find(const char *name, size_t length)
@@ -469,6 +471,12 @@ static const struct option *find(const char *name, size_t length)
 		if (strlen(table[i].name) == length && memcmp(table[i].name, name, length) == 0)
 			return &table[i];
 	return NULL;
+}
+
+bool options_typed(const struct options *options, const char *name)
+{
+	const struct option *o = find(name, strlen(name));
+	return o && options->typed >> (o - table) & 1;
 }
 
 static int take_defaults(struct options *options)
@@ -525,6 +533,7 @@ static enum options_result parse(struct options *options, int argc, char **argv,
 			printf("crumb-train %s\n", crumb_version());
 		if (o->type == HELP || o->type == VERSION)
 			return OPTIONS_DONE;
+		options->typed |= UINT64_C(1) << (o - table);
 		if (!o->value) {
 			set(options, o, NULL);
 			continue;

@@ -60,8 +60,9 @@ struct options {
 	const char *checkpoint;     /* a folder; NULL: none are written */
 	size_t every;               /* epochs from one checkpoint to the next */
 	bool resume;
-	bool flat;     /* the whole gradient is one slice */
-	bool estimate; /* measure only */
+	uint64_t typed; /* bit i: the i-th option of the table was given */
+	bool flat;      /* the whole gradient is one slice */
+	bool estimate;  /* measure only */
 };
 
 enum options_result {
@@ -71,14 +72,18 @@ enum options_result {
 };
 enum options_result options_parse(struct options *options, int argc, char **argv, bool answer);
 
+/* Returns true if an option, by its name without "--", was typed, be it with its default value. */
+bool options_typed(const struct options *options, const char *name);
+
 /* Returns the number of CPUs that this process may use. */
 size_t options_cpus(void);
 
 /* Writes the options on which a step with the codec of this index depends, a line each as they may be typed,
  * or "no --flat": runs of equal texts, --epochs, --learners and --node-size are equal, and one may go on as
  * another of equal text. With OPTIONS_OF_RANKS it writes those on which ranks have to agree: all codecs, and
- * what else a run may change when it goes on. */
+ * what else a run may change when it goes on. Returns the length of the text, or cap or more if it is cut
+ * off. */
 #define OPTIONS_OF_RANKS SIZE_MAX
-void options_describe(const struct options *options, size_t codec, char *text, size_t cap);
+size_t options_describe(const struct options *options, size_t codec, char *text, size_t cap);
 
 #endif

@@ -4,6 +4,8 @@
 #include "measure/program.h"
 
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 
 struct refusal {
 	bool given;
@@ -72,6 +74,40 @@ static int check_measure(const struct options *o)
 	return o->measure > 1 ? REFUSE_BESIDE("--measure", refused) : 0;
 }
 
+/* Refuses what cannot go with plans that average within nodes first. */
+static int check_tiers(const struct options *o)
+{
+	const struct refusal refused[] = {
+	        {o->probe, "--probe", "which follows what a learner sends, not a node"},
+	        {!o->down_exact && !o->plan->between->assign, "--down", "since no mean comes down"},
+	};
+	char option[64];
+	snprintf(option, sizeof option, "--plan %s", o->plan->name);
+	return REFUSE_BESIDE(option, refused);
+}
+
+/* Refuses an option that was typed and that nothing would read. */
+static int check_idle(const struct options *o)
+{
+	const struct {
+		const char *name;
+		bool read;
+		const char *wanted;
+	} option[] = {
+	        {"node-size", o->plan->between || tunes(o), "--plan tiers or tiers-shard"},
+	        {"outer-lr", o->local_steps, "--local-steps"},
+	        {"outer-momentum", o->local_steps, "--local-steps"},
+	        {"every", o->checkpoint, "--checkpoint"},
+	};
+	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
+		if (!option[i].read && options_typed(o, option[i].name)) {
+			program_say("crumb-train: --%s is of no use without %s", option[i].name,
+			            option[i].wanted);
+			return -1;
+		}
+	return 0;
+}
+
 /* Refuses an option without another that it wants. */
 static int check_wants(const struct options *o)
 {
@@ -83,11 +119,14 @@ static int check_wants(const struct options *o)
 		program_say("crumb-train: --%s wants --log FILE.jsonl", of_log);
 	else if (o->resume && !o->checkpoint)
 		program_say("crumb-train: --resume wants --checkpoint DIR");
+	else if ((o->log && strcmp(o->log, "-") == 0) || (o->page && strcmp(o->page, "-") == 0))
+		program_say("crumb-train: --log and --report want the names of files, not \"-\"");
+	else if (o->page && strcmp(o->page, o->log) == 0)
+		program_say("crumb-train: --log and --report name one file, %s", o->log);
 	else if (!o->down_exact && !o->plan->assign)
-		program_say(
-		        "crumb-train: --down %s wants --plan shard, server or async: with --plan %s no mean "
-		        "comes down",
-		        o->down_text, o->plan->name);
+		program_say("crumb-train: --down %s wants --plan shard, server, tiers-shard or async: "
+		            "with --plan %s no mean comes down",
+		            o->down_text, o->plan->name);
 	else if (o->staleness != UINT64_MAX && !o->plan->serves)
 		program_say("crumb-train: --staleness wants --plan async: with --plan %s all ranks keep step",
 		            o->plan->name);
@@ -103,7 +142,7 @@ int options_refuse(const struct options *o)
 		            o->batch, o->learners);
 		return -1;
 	}
-	if (tunes(o) && (o->plan != crumb_plan_list(0) || !o->down_exact || o->checkpoint || o->probe)) {
+	if (tunes(o) && (options_typed(o, "plan") || options_typed(o, "down") || o->checkpoint || o->probe)) {
 		program_say("crumb-train: --codec auto chooses --plan and --down itself, and takes no "
 		            "--checkpoint or --probe");
 		return -1;
@@ -113,6 +152,8 @@ int options_refuse(const struct options *o)
 		        "crumb-train: adamw's decay is no part of the gradient: it takes no --decay-first");
 		return -1;
 	}
+	if ((o->plan->between && check_tiers(o) < 0) || check_idle(o) < 0)
+		return -1;
 	if (check_wants(o) < 0 || check_async(o) < 0 || check_overlap(o) < 0)
 		return -1;
 	return check_measure(o);

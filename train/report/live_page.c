@@ -1,42 +1,48 @@
 /* The page of a log, written by crumb-report.
  *
  * SPDX-License-Identifier: MIT */
+#define _GNU_SOURCE /* asprintf */
 #include "train/report/live_page.h"
 #include "page/report_page.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static void wait_for(struct live_page *live)
 {
 	if (live->process > 0)
-		report_page_end(live->process);
+		live->failed = report_page_end(live->process) != 0 || live->failed;
 	live->process = -1;
 }
 
-static int begin(struct live_page *live, char *why, size_t cap)
+static int begin(struct live_page *live, const char *log, char *why, size_t cap)
 {
 	wait_for(live);
-	live->process = report_page_begin((const char *const[]){"-o", live->page, "--", live->log, NULL},
-	                                  NULL, why, cap);
+	char *output;
+	if (asprintf(&output, "--output=%s", live->page) < 0) {
+		snprintf(why, cap, "out of memory");
+		return -1;
+	}
+	live->process = report_page_begin((const char *const[]){output, "--", log, NULL}, NULL, why, cap);
+	free(output);
 	return live->process < 0 ? -1 : 0;
 }
 
-static int write_page(struct live_page *live, char *why, size_t cap)
+static int write_page(struct live_page *live, const char *log, char *why, size_t cap)
 {
-	if (begin(live, why, cap) < 0)
+	if (begin(live, log, why, cap) < 0)
 		return -1;
-	const int status = report_page_end(live->process);
-	live->process = -1;
-	if (status)
+	wait_for(live);
+	if (live->failed)
 		snprintf(why, cap, "--report %s cannot be written", live->page);
-	return status ? -1 : 0;
+	return live->failed ? -1 : 0;
 }
 
 int live_page_open(struct live_page *live, const struct options *options, unsigned rank, char *why,
                    size_t cap)
 {
-	*live = (struct live_page){options->log, rank == 0 ? options->page : NULL, -1};
-	if (!live->page || write_page(live, why, cap) == 0)
+	*live = (struct live_page){options->log, rank == 0 ? options->page : NULL, -1, false};
+	if (!live->page || write_page(live, "/dev/null", why, cap) == 0)
 		return 0;
 	live->page = NULL;
 	return -1;
@@ -45,8 +51,10 @@ int live_page_open(struct live_page *live, const struct options *options, unsign
 void live_page_update(struct live_page *live)
 {
 	char why[256];
-	if (live->page && begin(live, why, sizeof why) < 0)
+	if (live->page && begin(live, live->log, why, sizeof why) < 0) {
 		fprintf(stderr, "crumb-train: %s\n", why);
+		live->failed = true;
+	}
 }
 
 int live_page_close(struct live_page *live, char *why, size_t cap)
@@ -54,5 +62,5 @@ int live_page_close(struct live_page *live, char *why, size_t cap)
 	if (!live->page)
 		return 0;
 	wait_for(live);
-	return write_page(live, why, cap);
+	return write_page(live, live->log, why, cap);
 }

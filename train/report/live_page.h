@@ -11,10 +11,11 @@
 struct live_page {
 	const char *log, *page; /* page: NULL if there is none, and all calls succeed */
 	pid_t process;          /* of crumb-report; -1: none is running */
+	bool failed;            /* a page was not written */
 };
 
-/* Writes the page of what the log has so far, so that a run whose page cannot be written fails before it
- * begins. Rank 0 has the page. 0, or -1 with a line in why. */
+/* Writes an empty page, so that a run whose page cannot be written fails before it begins. Rank 0 has the
+ * page. 0, or -1 with a line in why. */
 int live_page_open(struct live_page *live, const struct options *options, unsigned rank, char *why,
                    size_t cap);
 
@@ -22,7 +23,8 @@ int live_page_open(struct live_page *live, const struct options *options, unsign
  * run goes on. */
 void live_page_update(struct live_page *live);
 
-/* Writes the page for the last time, of the whole log. 0, or -1 as live_page_open. */
+/* Writes the page for the last time, of the whole log. 0, or -1 as live_page_open, also if the page could not
+ * be written once before. */
 int live_page_close(struct live_page *live, char *why, size_t cap);
 
 #endif

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int failed(const struct log *log, char *why, size_t cap)
@@ -30,11 +31,10 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 		snprintf(path, sizeof path, "%s", options->log);
 	else
 		snprintf(path, sizeof path, "%s.%u", options->log, rank);
+	struct stat info;
+	const bool exists = stat(path, &info) == 0, regular = !exists || S_ISREG(info.st_mode);
 	errno = 0;
-	if (options->checkpoint) /* log_resume decides what stays of an older log */
-		log->file = fopen(path, "r+");
-	if (!log->file)
-		log->file = fopen(path, "w");
+	log->file = fopen(path, exists && regular ? "r+" : "w");
 	if (!log->file)
 		return failed(log, why, cap);
 	log->command = command_line(options->words);
@@ -43,25 +43,69 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 		snprintf(why, cap, "out of memory");
 		return -1;
 	}
-	fseek(log->file, 0, SEEK_END);
-	log->end = ftell(log->file);
+	log->end = regular && fseek(log->file, 0, SEEK_END) == 0 ? ftell(log->file) : -1;
 	return 0;
+}
+
+static int cut(struct log *log, long end, char *why, size_t cap)
+{
+	errno = 0;
+	log->begun = true;
+	if (!log->file || log->end < 0)
+		return 0;
+	log->end = end;
+	return ftruncate(fileno(log->file), end) < 0 || fseek(log->file, end, SEEK_SET) < 0
+	               ? failed(log, why, cap)
+	               : 0;
+}
+
+int log_begin(struct log *log, char *why, size_t cap) { return cut(log, 0, why, cap); }
+
+/* Returns true if the file begins with an event and a line of it ends at this byte. */
+static bool ends_a_line(FILE *file, long end)
+{
+	static const char event[] = "{\"event\": ";
+	char first[sizeof event] = "";
+	return fseek(file, 0, SEEK_SET) == 0 && fread(first, 1, sizeof event - 1, file) > 0 &&
+	       strcmp(first, event) == 0 && fseek(file, end - 1, SEEK_SET) == 0 && fgetc(file) == '\n';
+}
+
+/* Returns true if a line is of a run's end, or of an epoch above `most`. */
+static bool is_beyond(const char *line, size_t most)
+{
+	static const char done[] = "{\"event\": \"done\"", epoch[] = "{\"event\": \"epoch\"";
+	const char *number = strstr(line, ", \"epoch\": ");
+	return strncmp(line, done, sizeof done - 1) == 0 ||
+	       (strncmp(line, epoch, sizeof epoch - 1) == 0 && number &&
+	        strtoul(strchr(number, ':') + 1, NULL, 10) > most);
+}
+
+int log_begin_anew(struct log *log, size_t most, char *why, size_t cap)
+{
+	bool beyond = false;
+	size_t room = 0;
+	char *line = NULL;
+	if (log->file && log->end > 0) {
+		fseek(log->file, 0, SEEK_SET);
+		while (!beyond && getline(&line, &room, log->file) > 0)
+			beyond = is_beyond(line, most);
+		free(line);
+	}
+	if (!beyond)
+		return log_begin(log, why, cap);
+	snprintf(why, cap, "%s has epochs of a run, but %s no checkpoint of it", log->options->log,
+	         log->options->checkpoint);
+	return -1;
 }
 
 int log_resume(struct log *log, long end, char *why, size_t cap)
 {
-	if (!log->file || log->end < 0 || end == LOG_UNKNOWN)
-		return 0;
-	if (log->end < end) {
-		snprintf(why, cap, "%s: shorter than the log of the run that is to be resumed",
-		         log->options->log);
-		return -1;
-	}
-	errno = 0;
-	log->end = end > 0 ? end : 0;
-	return ftruncate(fileno(log->file), log->end) < 0 || fseek(log->file, log->end, SEEK_SET) < 0
-	               ? failed(log, why, cap)
-	               : 0;
+	if (!log->file || log->end <= 0 || end <= 0)
+		return cut(log, log->end, why, cap);
+	if (log->end >= end && ends_a_line(log->file, end))
+		return cut(log, end, why, cap);
+	snprintf(why, cap, "%s is not the log of the run that is to be resumed", log->options->log);
+	return -1;
 }
 
 /* Writes an object's members, "key": value, ... */
@@ -247,7 +291,7 @@ int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, con
 
 void log_failed(struct log *log, const char *codec, size_t step, const char *reason)
 {
-	if (!log->file)
+	if (!log->file || !log->begun)
 		return;
 	put_head(log, "failed", codec);
 	fprintf(log->file, ", \"step\": %zu, \"why\": ", step);

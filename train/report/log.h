@@ -68,15 +68,20 @@ struct log {
 	const struct options *options;
 	char *command; /* the command line, as a shell takes it */
 	unsigned rank, ranks;
-	long end; /* end of the last permanent line; -1: the file cannot be written in place */
+	bool begun; /* until then the file may be another run's, and stays as it is */
+	long end;   /* end of the last permanent line; -1: the file cannot be written in place */
 };
 
 /* All return 0, or -1 with a line in why, which names the file. */
 int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
              size_t cap);
-/* Truncates the log to where it once ended (0: its start), and goes on there; LOG_UNKNOWN: goes on at its
- * end. */
-enum { LOG_UNKNOWN = -2 };
+/* Begins a log; what the file has is lost. */
+int log_begin(struct log *log, char *why, size_t cap);
+/* Begins a log where there is no checkpoint to go on from; -1 if the file has an epoch above `most`, to which
+ * a run may come without one. */
+int log_begin_anew(struct log *log, size_t most, char *why, size_t cap);
+/* Goes on at the byte where the log once ended, or at the beginning of an empty file; 0: at the file's end.
+ * -1 if the file is not that log. */
 int log_resume(struct log *log, long end, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
 /* arrived may be NULL. */

@@ -6,6 +6,7 @@
 #include "exchange/seconds.h"
 #include "measure/status_line.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #define BAR 20
@@ -33,7 +34,7 @@ void progress_step(struct progress *p)
 		return;
 	p->drawn = now;
 	const size_t all = p->epochs * p->steps, filled = BAR * p->done / all;
-	const double rate = (double)p->done / (now - p->began);
+	const double rate = (double)(p->done - p->first) / (now - p->began);
 	const long left = (long)((double)(all - p->done) / rate + 0.5);
 	char bar[BAR + 1] = {0};
 	for (size_t i = 0; i < BAR; i++)
@@ -49,7 +50,7 @@ void progress_epoch(struct progress *p, const struct report *epoch)
 		return;
 	status_line_clear();
 	fprintf(stderr, "  epoch %zu/%zu  loss %.4f  error %.2f %%  ratio %.1f  %.0f samples/s\n",
-	        epoch->epoch, p->epochs, epoch->loss, 100 * epoch->error, report_ratio(&epoch->stats),
+	        epoch->epoch, p->epochs, fabs(epoch->loss), 100 * epoch->error, report_ratio(&epoch->stats),
 	        (double)(p->steps * p->batch) / epoch->wall_seconds);
 }
 

@@ -12,7 +12,7 @@ struct progress {
 	bool quiet; /* another rank prints */
 	const char *codec;
 	size_t batch, epochs, steps; /* steps: of an epoch */
-	size_t done;                 /* steps so far, over all epochs */
+	size_t first, done;          /* steps before this run went on, and so far, over all epochs */
 	double began, drawn;
 };
 
