@@ -122,7 +122,8 @@ static const struct option table[] = {
          "with async: most steps that a rank may be ahead of the slowest one in an epoch; 0: lock step; or none",
          "none", BOUND, FIELD(staleness), 0, 1e9},
         {"down", "SPEC",
-         "codec or policy of the mean on its way down (shard, server, tiers-shard), of changes of the weights (async), or exact",
+         "codec or policy of the mean on its way down (shard, server, tiers-shard), of changes of the weights "
+         "(async), or exact",
          "exact", DOWN, FIELD(down), 0, 0},
         {"overlap", NULL,
          "exchanges late layers' gradients while early ones are still computed; results are the same", NULL,
