@@ -115,7 +115,7 @@ EXPERIMENTS = {
         not_run="ImageNet's rows: weeks on a desktop",
         figure=Figure("epoch", "error", {"raw": [(LONG, 8, "raw")], "AdaComp, 8 learners": [(LONG, 8, ADACOMP)],
                                          "AdaComp, 128 learners": [(LONG, 128, ADACOMP)]},
-                      {"the paper, raw": [(140, 18.0)], "the paper, AdaComp": [(140, 18.4)]})),
+                      marks={"the paper, raw": [(140, 18.0)], "the paper, AdaComp": [(140, 18.4)]})),
     "adacomp-fig1": Experiment(
         "Figure 1: the 0.3 % largest of the fully connected layer, and one bit for convolutions",
         rows("cifar10-cnn, 2 epochs", 8, ["raw", FC_TOP, CONV_ONE_BIT], quick=True) +
@@ -142,7 +142,7 @@ EXPERIMENTS = {
         differs="Curves of other networks are in `adacomp-table2-epochs.csv`.",
         figure=Figure("epoch", "error",
                       {name_of(codec): [(LONG, 8, codec)] for codec in ("raw", ADACOMP, adacomp(800, 8000))},
-                      {"the paper, AdaComp": [(140, 18.4)]})),
+                      marks={"the paper, AdaComp": [(140, 18.4)]})),
     "adacomp-fig3": Experiment(
         "Figure 3: with Adam; the text adds RMSProp",
         rows("cifar10-cnn, Adam", 8, ["raw", ADACOMP], quick=True) + rows("cifar10-cnn, RMSProp", 8, ["raw", ADACOMP]) +

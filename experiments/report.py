@@ -114,7 +114,7 @@ def claims_of(paper):
             else:
                 waiting += 1
     head = ["where", "claim", "the paper", "here", "schedule", "seeds", "holds?"]
-    left = f"\n{wrapped(f'Rows not run, for which {waiting} claims wait: {missing_of(paper)}.')}\n" if waiting else ""
+    left = f"\n{wrapped(f'Rows not run; {waiting} claims wait for some: {missing_of(paper)}.')}\n" if waiting else ""
     return (table(head, lines, ["claim", "the paper", "here", "schedule", "holds?"]) if lines else "") + left
 
 
@@ -160,7 +160,7 @@ def drawing(name):
         return None
     x, y, curves, title, marks = it.figure
     drawn = {label: points for label, runs in curves.items() if (points := points_of(name, x, y, runs))}
-    if sum(map(len, drawn.values())) < 2 or list(drawn) == ["`raw`"]:
+    if sum(map(len, drawn.values())) < 2 or set(drawn) <= {"raw", "`raw`"}:
         return None
     return figure.draw({(title or it.title, TITLES[y]): drawn}, TITLES[x], x != "epoch",
                        y in ("residual_norm", "noise"), marks=marks)

@@ -203,8 +203,8 @@ static void damaged_gzip(void **state)
 		assert_non_null(f);
 		const size_t n = fread(file, 1, sizeof file, f);
 		fclose(f);
-		const size_t left[] = {n, n - 1, n - 8,
-		                       n / 2}; /* the last 8 bytes have checksum and length */
+		/* The last 8 bytes have checksum and length. */
+		const size_t left[] = {n - 1, n - 8, n / 2, n};
 		for (size_t k = 0; k < sizeof left / sizeof *left; k++) {
 			f = fopen(path_of(names[i], true), "wb");
 			assert_non_null(f);

@@ -48,7 +48,13 @@ refused 1 "second.log has epochs of a run, but mistyped no checkpoint" \
 	"$CRUMB_TRAIN" "$@" --checkpoint mistyped --resume --log second.log
 refused 1 "is of another run" "$CRUMB_TRAIN" "$@" --seed 9 --checkpoint logged --resume --log second.log
 holds "which stays" cmp second.log before
-refused 1 "/dev/full: Not a directory" "$CRUMB_TRAIN" "$@" --checkpoint /dev/full
+cp other before
+refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --checkpoint mistyped --resume --log other
+"$CRUMB_TRAIN" "$@" --epochs 1 --checkpoint unlogged >/dev/null 2>&1
+refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log other
+holds "which stays" cmp other before
+check "a first log" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log late.log
+[ ! -d /proc/self ] || refused 1 "/proc/self/rank0.try: " "$CRUMB_TRAIN" "$@" --checkpoint /proc/self
 
 # Killed twenty times, at moments drawn from seed 1; a run that comes to its end before is begun anew.
 python3 -c 'import random

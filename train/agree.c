@@ -62,7 +62,7 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 		                           "crumb-train %s\n%zu training samples, %zu test samples\n",
 		                           crumb_version(), data->train.count, data->test.count);
 	if (length >= sizeof text) {
-		snprintf(why, cap, "the options are too long");
+		snprintf(why, cap, "the options have more than %d characters", TEXT);
 		ranks->leave(ranks);
 		return -1;
 	}

@@ -31,7 +31,7 @@ struct checkpoint_block {
 int checkpoint_find(const struct checkpoint *checkpoint, size_t before, size_t *newest, char *why,
                     size_t cap);
 
-/* Makes sure that this rank can write into the folder. */
+/* Makes sure that this rank can make files in the folder. */
 int checkpoint_try(const struct checkpoint *checkpoint, char *why, size_t cap);
 int checkpoint_write(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                      size_t blocks, char *why, size_t cap);

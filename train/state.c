@@ -177,8 +177,8 @@ int train_open(struct train *t, const struct train_setting *s, size_t codec, cha
 		length += (size_t)snprintf(t->run + length, sizeof t->run - length,
 		                           "%zu training samples, %zu test samples\n", s->data->train.count,
 		                           s->data->test.count);
-	if (length >= sizeof t->run) {
-		snprintf(why, cap, "the options are too long");
+	if (length >= sizeof t->run && o->checkpoint) {
+		snprintf(why, cap, "the options are too long, %zu characters, for --checkpoint", length);
 		return -1;
 	}
 	if (open_exchange(t, codec, why, cap) < 0)

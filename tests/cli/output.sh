@@ -44,7 +44,8 @@ cp want.state before
 refused 1 "standard input or output: Bad file descriptor" \
 	sh -c 'exec "$@" >&-' closed "$CRUMB" pack -c $spec --state want.state g0.npy -o -
 holds "the state has not moved" cmp want.state before
-"$CRUMB" pack -c raw --state raw.state g0.npy -o - 2>stderr | true
+"$PYTHON" -c 'import numpy as np; np.save("long.npy", np.ones(100000, "f4"))' # more than a pipe holds
+"$CRUMB" pack -c raw --state raw.state long.npy -o - 2>stderr | true
 holds "nothing is left behind" test "$(ls | grep -c -e '\.lock$' -e '\.tmp$')" = 0
 # A process of the same number was killed, and its file is there.
 check "another process's file" sh -c 'touch mine.$$-0.tmp; exec "$@" -o mine' left "$CRUMB" pack -c raw g0.npy

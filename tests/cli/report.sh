@@ -146,7 +146,10 @@ for page in nowhere/x.html /dev/full; do
 	refused 1 "--report $page cannot be written" $train --report $page
 	holds "$page: the older log stays" cmp run before
 done
-refused 2 "--log and --report name one file, run" $train --report run
+ln -s run linked
+for page in run ./run linked; do
+	refused 2 "--log and --report name one file, run" $train --report $page
+done
 for name in "--log -" "--log run --report -"; do
 	refused 2 'want the names of files, not "-"' "$CRUMB_TRAIN" $name
 done

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "train/options/refusals.h"
 #include "exchange/auto/script.h"
+#include "measure/file.h"
 #include "measure/program.h"
 
 #include <stdbool.h>
@@ -121,7 +122,7 @@ static int check_wants(const struct options *o)
 		program_say("crumb-train: --resume wants --checkpoint DIR");
 	else if ((o->log && strcmp(o->log, "-") == 0) || (o->page && strcmp(o->page, "-") == 0))
 		program_say("crumb-train: --log and --report want the names of files, not \"-\"");
-	else if (o->page && strcmp(o->page, o->log) == 0)
+	else if (o->page && file_same(o->page, o->log))
 		program_say("crumb-train: --log and --report name one file, %s", o->log);
 	else if (!o->down_exact && !o->plan->assign)
 		program_say("crumb-train: --down %s wants --plan shard, server, tiers-shard or async: "

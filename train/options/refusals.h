@@ -7,7 +7,7 @@
 #include "train/options/options.h"
 
 /* Returns 0, or -1 if options, each within its range, cannot go together; standard error then says which,
- * why. */
+ * and why. */
 int options_refuse(const struct options *options);
 
 #endif

@@ -15,7 +15,8 @@ static void wait_for(struct live_page *live)
 	live->process = -1;
 }
 
-static int begin(struct live_page *live, const char *log, char *why, size_t cap)
+/* Starts to write the page of a log; input: as of report_page_begin. */
+static int begin(struct live_page *live, const char *log, FILE *input, char *why, size_t cap)
 {
 	wait_for(live);
 	char *output;
@@ -23,14 +24,14 @@ static int begin(struct live_page *live, const char *log, char *why, size_t cap)
 		snprintf(why, cap, "out of memory");
 		return -1;
 	}
-	live->process = report_page_begin((const char *const[]){output, "--", log, NULL}, NULL, why, cap);
+	live->process = report_page_begin((const char *const[]){output, "--", log, NULL}, input, why, cap);
 	free(output);
 	return live->process < 0 ? -1 : 0;
 }
 
-static int write_page(struct live_page *live, const char *log, char *why, size_t cap)
+static int write_page(struct live_page *live, const char *log, FILE *input, char *why, size_t cap)
 {
-	if (begin(live, log, why, cap) < 0)
+	if (begin(live, log, input, why, cap) < 0)
 		return -1;
 	wait_for(live);
 	if (live->failed)
@@ -42,7 +43,13 @@ int live_page_open(struct live_page *live, const struct options *options, unsign
                    size_t cap)
 {
 	*live = (struct live_page){options->log, rank == 0 ? options->page : NULL, -1, false};
-	if (!live->page || write_page(live, "/dev/null", why, cap) == 0)
+	if (!live->page)
+		return 0;
+	FILE *nothing = options->resume ? NULL : fopen("/dev/null", "r");
+	const int result = write_page(live, nothing ? "-" : live->log, nothing, why, cap);
+	if (nothing)
+		fclose(nothing);
+	if (result == 0)
 		return 0;
 	live->page = NULL;
 	return -1;
@@ -51,7 +58,7 @@ int live_page_open(struct live_page *live, const struct options *options, unsign
 void live_page_update(struct live_page *live)
 {
 	char why[256];
-	if (live->page && begin(live, live->log, why, sizeof why) < 0) {
+	if (live->page && begin(live, live->log, NULL, why, sizeof why) < 0) {
 		fprintf(stderr, "crumb-train: %s\n", why);
 		live->failed = true;
 	}
@@ -62,5 +69,5 @@ int live_page_close(struct live_page *live, char *why, size_t cap)
 	if (!live->page)
 		return 0;
 	wait_for(live);
-	return write_page(live, live->log, why, cap);
+	return write_page(live, live->log, NULL, why, cap);
 }

@@ -14,8 +14,8 @@ struct live_page {
 	bool failed;            /* a page was not written */
 };
 
-/* Writes an empty page, so that a run whose page cannot be written fails before it begins. Rank 0 has the
- * page. 0, or -1 with a line in why. */
+/* Writes an empty page, or that of a log that goes on, so that a run whose page cannot be written fails
+ * before it begins. Rank 0 has the page. 0, or -1 with a line in why. */
 int live_page_open(struct live_page *live, const struct options *options, unsigned rank, char *why,
                    size_t cap);
 

@@ -61,13 +61,26 @@ static int cut(struct log *log, long end, char *why, size_t cap)
 
 int log_begin(struct log *log, char *why, size_t cap) { return cut(log, 0, why, cap); }
 
-/* Returns true if the file begins with an event and a line of it ends at this byte. */
-static bool ends_a_line(FILE *file, long end)
+/* Returns true if the file is empty or begins with an event. */
+static bool is_log(const struct log *log)
 {
 	static const char event[] = "{\"event\": ";
 	char first[sizeof event] = "";
-	return fseek(file, 0, SEEK_SET) == 0 && fread(first, 1, sizeof event - 1, file) > 0 &&
-	       strcmp(first, event) == 0 && fseek(file, end - 1, SEEK_SET) == 0 && fgetc(file) == '\n';
+	return log->end <= 0 ||
+	       (fseek(log->file, 0, SEEK_SET) == 0 && fread(first, 1, sizeof event - 1, log->file) > 0 &&
+	        strcmp(first, event) == 0);
+}
+
+/* Returns true if a line ends at this byte. */
+static bool ends_a_line(FILE *file, long end)
+{
+	return fseek(file, end - 1, SEEK_SET) == 0 && fgetc(file) == '\n';
+}
+
+static int refuse(const struct log *log, char *why, size_t cap)
+{
+	snprintf(why, cap, "%s is not the log of the run that is to be resumed", log->options->log);
+	return -1;
 }
 
 /* Returns true if a line is of a run's end, or of an epoch above `most`. */
@@ -85,6 +98,8 @@ int log_begin_anew(struct log *log, size_t most, char *why, size_t cap)
 	bool beyond = false;
 	size_t room = 0;
 	char *line = NULL;
+	if (log->file && !is_log(log))
+		return refuse(log, why, cap);
 	if (log->file && log->end > 0) {
 		fseek(log->file, 0, SEEK_SET);
 		while (!beyond && getline(&line, &room, log->file) > 0)
@@ -93,19 +108,18 @@ int log_begin_anew(struct log *log, size_t most, char *why, size_t cap)
 	}
 	if (!beyond)
 		return log_begin(log, why, cap);
-	snprintf(why, cap, "%s has epochs of a run, but %s no checkpoint of it", log->options->log,
-	         log->options->checkpoint);
+	snprintf(why, cap, "%s has epochs of a run, but %s no checkpoint of it: remove it, or name another",
+	         log->options->log, log->options->checkpoint);
 	return -1;
 }
 
 int log_resume(struct log *log, long end, char *why, size_t cap)
 {
-	if (!log->file || log->end <= 0 || end <= 0)
+	if (!log->file || log->end <= 0)
 		return cut(log, log->end, why, cap);
-	if (log->end >= end && ends_a_line(log->file, end))
-		return cut(log, end, why, cap);
-	snprintf(why, cap, "%s is not the log of the run that is to be resumed", log->options->log);
-	return -1;
+	if (!is_log(log) || log->end < end || (end > 0 && !ends_a_line(log->file, end)))
+		return refuse(log, why, cap);
+	return cut(log, end > 0 ? end : log->end, why, cap);
 }
 
 /* Writes an object's members, "key": value, ... */
