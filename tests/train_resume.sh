@@ -43,6 +43,10 @@ yes "not a log" | head -1000 >other
 cp other before
 refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 3 --checkpoint logged --resume --log other
 holds "which stays" cmp other before
+"$CRUMB_TRAIN" "$@" --epochs 5 --codec adacomp:bin=50 --log longer.log >/dev/null 2>&1
+refused 1 "longer.log is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 3 --checkpoint logged --resume \
+	--log longer.log
+rm longer.log
 cp second.log before
 refused 1 "second.log has epochs of a run, but mistyped no checkpoint" \
 	"$CRUMB_TRAIN" "$@" --checkpoint mistyped --resume --log second.log
