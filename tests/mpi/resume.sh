@@ -71,7 +71,8 @@ set -- --data digits:600 --batch 60 --learners 4 --epochs 16 --codec adacomp --o
 for plan in gather tiers; do
 	check "$plan, unbroken" ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint whole-$plan --log whole-$plan.log
 	rm -f began
-	(until ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint parts-$plan --log parts.log --resume --timeout 5
+	(until ranks 4 "$CRUMB_TRAIN" "$@" --plan $plan --checkpoint parts-$plan --log "parts-$plan.log" --resume \
+		--timeout 5
 	do
 		echo again >>began
 	done) >loop 2>&1 &
@@ -92,7 +93,7 @@ for _ in range(1000): print(f"{random.uniform(0.3, 1.5):.2f} {random.randrange(4
 	holds "$plan: $killed were killed" test $killed -ge 2
 	holds "$plan: it began again" test "$(wc -l <began)" -ge 2
 	python3 "$SOURCE/tests/mpi/log_numbers.py" whole-$plan.log >want
-	python3 "$SOURCE/tests/mpi/log_numbers.py" parts.log >got
+	python3 "$SOURCE/tests/mpi/log_numbers.py" "parts-$plan.log" >got
 	holds "$plan: the same numbers" cmp want got
 	for rank in 0 1 2 3; do
 		python3 - whole-$plan parts-$plan $rank >stdout 2>stderr <<'END'
