@@ -77,8 +77,8 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
              size_t cap);
 /* Begins a log; what the file has is lost. */
 int log_begin(struct log *log, char *why, size_t cap);
-/* Begins a log where there is no checkpoint to go on from; -1 if the file is no log, or has the end of a run or
- * an epoch above `most`, to which a run may come without one. */
+/* Begins a log where there is no checkpoint to go on from; -1 if the file is no log, or has the end of a run
+ * or an epoch above `most`, to which a run may come without one. */
 int log_begin_anew(struct log *log, size_t most, char *why, size_t cap);
 /* Goes on at the byte where the log once ended, or at the beginning of an empty file; 0: at the file's end.
  * -1 if the file is not that log. */
