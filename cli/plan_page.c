@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define SLOWEST_LINK 1e7 /* bits a second */
@@ -71,17 +69,11 @@ int plan_page(const struct request *r, const struct catalogue *catalogue)
 	                     : program_fail("not enough memory");
 	if (!status && (fflush(rows.to) || ferror(rows.to)))
 		status = program_fail("a temporary file: %s", strerror(errno));
-	char *output = NULL;
-	if (!status && asprintf(&output, "--output=%s", r->page) < 0) {
-		output = NULL;
-		status = program_fail("not enough memory");
-	}
 	if (!status) {
-		const pid_t process =
-		        report_page_begin((const char *const[]){output, "-", NULL}, rows.to, why, sizeof why);
+		const pid_t process = report_page_begin(r->page, (const char *const[]){"-", NULL}, rows.to,
+		                                        why, sizeof why);
 		status = process < 0 ? program_fail("%s", why) : report_page_end(process);
 	}
-	free(output);
 	(void)fclose(rows.to);
 	return status;
 }

@@ -5,7 +5,6 @@
 #include "page/report_page.h"
 
 #include <getopt.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,21 +22,8 @@ static const char notes[] =
 /* Returns crumb-report's status. */
 static int write_page(const char *page, char *const *file)
 {
-	size_t count = 0;
-	while (file[count])
-		count++;
-	char why[256], *output = NULL;
-	const char **arguments = calloc(count + 3, sizeof *arguments);
-	if (!arguments || asprintf(&output, "--output=%s", page) < 0) {
-		free(arguments);
-		return program_fail("not enough memory");
-	}
-	arguments[0] = output;
-	arguments[1] = "--";
-	memcpy(arguments + 2, file, count * sizeof *arguments);
-	const pid_t process = report_page_begin(arguments, NULL, why, sizeof why);
-	free(arguments);
-	free(output);
+	char why[256];
+	const pid_t process = report_page_begin(page, (const char *const *)file, NULL, why, sizeof why);
 	return process < 0 ? program_fail("%s", why) : report_page_end(process);
 }
 

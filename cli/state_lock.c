@@ -57,7 +57,7 @@ int state_lock_take(struct state_lock *lock, const char *state)
 		lock->fd = open(lock->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
 		if (lock->fd < 0 && errno == EACCES) { /* another user's, which can be locked all the same */
 			lock->fd = open(lock->path, O_RDONLY | O_CLOEXEC);
-			errno = EACCES; /* also where there is none */
+			errno = EACCES; /* where there is none, this is why none could be made */
 		}
 		if (lock->fd < 0 || wait_for(lock->fd))
 			return give_up(lock);

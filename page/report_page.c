@@ -45,18 +45,22 @@ static int spawn(pid_t *process, char *const *words, FILE *input)
 	return error;
 }
 
-pid_t report_page_begin(const char *const *arguments, FILE *input, char *why, size_t cap)
+pid_t report_page_begin(const char *page, const char *const *files, FILE *input, char *why, size_t cap)
 {
 	size_t count = 0;
-	while (arguments[count])
+	while (files[count])
 		count++;
-	char name[] = NAME, **words = calloc(count + 2, sizeof *words);
+	/* One word, so that a page may have any name. */
+	char name[] = NAME, end[] = "--", *output = NULL, **words = calloc(count + 4, sizeof *words);
 	pid_t process = -1;
-	int error = words ? 0 : ENOMEM;
-	if (words) {
+	int error = words && asprintf(&output, "--output=%s", page) >= 0 ? 0 : ENOMEM;
+	if (!error) {
 		words[0] = name;
-		memcpy(words + 1, arguments, count * sizeof *words);
+		words[1] = output;
+		words[2] = end;
+		memcpy(words + 3, files, count * sizeof *words);
 		error = spawn(&process, words, input);
+		free(output);
 	}
 	free(words);
 	if (!error)

@@ -159,25 +159,37 @@ def outer_steps_have_the_cpus_bits(rank, ranks):
         assert same_on_all(got.detach(), ranks), policy
 
 
-def a_compiled_model_learns(rank, ranks):
+def learns(made, rank):
+    """made: of a perceptron, a model that is trained by steps of a hook, and its optimizer. Returns the perceptron."""
     torch.manual_seed(1)
     directions = torch.randn(4, 64, device=CARD)
     net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 4)).to(CARD)
-    ddp = DistributedDataParallel(net)
-    state, hook = crumb.torch.hook(ddp, "chunk:chunk=256,keep=16")
-    ddp.register_comm_hook(state, hook)
-    compiled, optimizer = torch.compile(ddp), torch.optim.AdamW(net.parameters(), lr=0.01, betas=(0.0, 0.99))
+    model, optimizer = made(net)
     random = torch.Generator(CARD).manual_seed(rank)
     losses = []
     for _ in range(100):
         images = torch.randn(32, 64, device=CARD, generator=random)
         optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(compiled(images), (images @ directions.T).argmax(1))
+        loss = torch.nn.functional.cross_entropy(model(images), (images @ directions.T).argmax(1))
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     assert sum(losses[-20:]) < 0.7 * sum(losses[:20]), losses[::10]
-    assert state.stats()["steps"] == 100
+    return net
+
+
+def a_compiled_model_learns(rank, ranks):
+    states = []
+
+    def made(net):
+        ddp = DistributedDataParallel(net)
+        state, hook = crumb.torch.hook(ddp, "chunk:chunk=256,keep=16")
+        ddp.register_comm_hook(state, hook)
+        states.append(state)
+        return torch.compile(ddp), torch.optim.AdamW(net.parameters(), lr=0.01, betas=(0.0, 0.99))
+
+    net = learns(made, rank)
+    assert states[0].stats()["steps"] == 100
     assert same_on_all(torch.nn.utils.parameters_to_vector(net.parameters()).detach().cpu(), ranks)
 
 
@@ -257,22 +269,14 @@ def fsdp_trains(rank, ranks):
     from torch.distributed.fsdp import fully_shard
 
     mesh = init_device_mesh("cuda", (1, 1), mesh_dim_names=("replicate", "shard"))
-    torch.manual_seed(1)
-    net = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.ReLU(), torch.nn.Linear(128, 4)).to(CARD)
-    directions = torch.randn(4, 64, device=CARD)
-    for module in net[0], net:
-        fully_shard(module, mesh=mesh["shard"])
-        module.set_all_reduce_hook(crumb.torch.replica(mesh["replicate"].get_group(), "adacomp:bin=50"))
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
-    losses = []
-    for _ in range(100):
-        images = torch.randn(32, 64, device=CARD)
-        optimizer.zero_grad()
-        loss = torch.nn.functional.cross_entropy(net(images), (images @ directions.T).argmax(1))
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert sum(losses[-20:]) < 0.7 * sum(losses[:20]), losses[::10]
+
+    def made(net):
+        for module in net[0], net:
+            fully_shard(module, mesh=mesh["shard"])
+            module.set_all_reduce_hook(crumb.torch.replica(mesh["replicate"].get_group(), "adacomp:bin=50"))
+        return net, torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.5)
+
+    learns(made, rank)
 
 
 def a_state_goes_on_where_it_was(rank, ranks):

@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* Options that contradict each other, and what is said of them.
+ *
+ * SPDX-License-Identifier: MIT */
 #include "train/options/refusals.h"
 #include "exchange/auto/script.h"
 #include "measure/file.h"

@@ -1,12 +1,10 @@
 /* The page of a log, written by crumb-report.
  *
  * SPDX-License-Identifier: MIT */
-#define _GNU_SOURCE /* asprintf */
 #include "train/report/live_page.h"
 #include "page/report_page.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 static void wait_for(struct live_page *live)
 {
@@ -19,13 +17,7 @@ static void wait_for(struct live_page *live)
 static int begin(struct live_page *live, const char *log, FILE *input, char *why, size_t cap)
 {
 	wait_for(live);
-	char *output;
-	if (asprintf(&output, "--output=%s", live->page) < 0) {
-		snprintf(why, cap, "out of memory");
-		return -1;
-	}
-	live->process = report_page_begin((const char *const[]){output, "--", log, NULL}, input, why, cap);
-	free(output);
+	live->process = report_page_begin(live->page, (const char *const[]){log, NULL}, input, why, cap);
 	return live->process < 0 ? -1 : 0;
 }
 
