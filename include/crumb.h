@@ -63,12 +63,13 @@ enum crumb_error {
 	CRUMB_ESPACE = -3,     /* the destination is smaller than the bound */
 	CRUMB_ENONFINITE = -4, /* a NaN, an infinity, or a magnitude above 2^120 */
 	CRUMB_EFRAME = -5,     /* the bytes are not a frame, its payload is not well-formed, or it has more
-	                          elements than a size_t counts here */
+	                          elements than this host takes (crumb_bound) */
 	CRUMB_ESHORT = -6,     /* the frame is cut short */
 	CRUMB_ECHECKSUM = -7,  /* the frame is damaged */
 	CRUMB_EVERSION = -8,   /* the frame or the packer is of a format that this library does not know */
 	CRUMB_ELENGTH = -9,    /* the gradient or the frame is of another number of elements */
-	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree) */
+	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree), or
+	                          frames    to be summed are not of one agreed scaler */
 	CRUMB_EPACKER = -11,   /* the memory holds no packer, or a damaged one */
 	CRUMB_EISA = -12,      /* no such instruction set here */
 	CRUMB_EFLOAT = -13,    /* floats are not computed as the frame format asks (crumb_self_check) */
@@ -112,10 +113,10 @@ typedef struct crumb_key_info {
 
 enum crumb_codec_flags {
 	CRUMB_CODEC_RESIDUAL = 1, /* the packer keeps what was not sent */
-	CRUMB_CODEC_RANDOM = 2, /* the frame depends on the packer's seed and step; its mean is the gradient,
-	                           or the clipped gradient */
-	CRUMB_CODEC_FIXED = 4,  /* at the default coding the length of a frame depends on n and run only */
-	CRUMB_CODEC_AGREES = 8, /* some settings want crumb_measure and crumb_agree */
+	CRUMB_CODEC_RANDOM = 2,   /* at the default rounding the frame depends on the packer's seed and step;
+	                             its   mean is the gradient, or the clipped gradient */
+	CRUMB_CODEC_FIXED = 4,    /* at the default coding the length of a frame depends on n and run only */
+	CRUMB_CODEC_AGREES = 8,   /* some settings want crumb_measure and crumb_agree */
 	CRUMB_CODEC_MOMENTUM = 16 /* packers have momentum, and the optimizer then has none */
 };
 
@@ -149,7 +150,7 @@ CRUMB_API size_t crumb_packer_size(const crumb_codec *codec, size_t n);
 /* Initialises the caller's crumb_packer_size() bytes: residual 0, step 0.
  * run: contiguous elements of one output unit (a column of 1-bit SGD); 0 when there is no such thing.
  * seed: of the random numbers of codecs that round at random; every learner and tensor should have its own,
- * or their errors do not cancel. */
+ * or their errors do not cancel. Returns 0, or CRUMB_EINVAL if packer is NULL or crumb_packer_size is 0. */
 CRUMB_API int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run,
                                 uint64_t seed);
 
@@ -178,8 +179,9 @@ CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
  * are due before the next crumb_pack, 0 when none; crumb_measure writes this learner's to stat; crumb_agree
  * takes those of all learners, learner after learner, in the same order everywhere. A learner may measure
  * several gradients, and measures the one that it packs last; all their floats are shared, and learners is
- * then the number of gradients. crumb_pack answers
- * CRUMB_EAGREE while floats are due. */
+ * then the number of gradients. crumb_pack answers CRUMB_EAGREE while floats are due. Both return 0 or an
+ * error that changes nothing: CRUMB_EINVAL if no floats are due, or of crumb_agree without crumb_measure;
+ * CRUMB_ELENGTH, CRUMB_ENONFINITE. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
                             float *stat);
@@ -194,8 +196,9 @@ CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* crumb_finite has said so */
 
 /* Packs the gradient (n elements of dtype; CRUMB_ELENGTH if the packer is of another n) into dst (cap >=
- * crumb_bound bytes), updates the residual and the step, and returns the length of the frame. An error leaves
- * the packer as it was; the bytes at dst are then undefined. */
+ * crumb_bound bytes), updates the residual and the step, and returns the length of the frame. An error
+ * (CRUMB_ESPACE, CRUMB_ENONFINITE, CRUMB_EAGREE, CRUMB_EPACKER) leaves the packer as it was; the bytes at dst
+ * are then undefined. */
 CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
                              unsigned flags, void *dst, size_t cap);
 
@@ -216,16 +219,20 @@ CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight
                                    size_t n);
 
 /* Returns the length of the frame whose header is at src, from the header alone: the payload may be missing
- * or damaged, and the codec unknown. CRUMB_ESHORT if len is less than CRUMB_HEADER_BYTES. */
+ * or damaged, and the codec unknown. crumb_frame_count returns its number of elements. CRUMB_ESHORT if len is
+ * less than CRUMB_HEADER_BYTES. A few bytes may stand for many elements: of frames from others, look at the
+ * number before crumb_peek and crumb_check, which take the time that so many elements take. */
 CRUMB_API int64_t crumb_frame_length(const void *src, size_t len);
+CRUMB_API int64_t crumb_frame_count(const void *src, size_t len);
 
 typedef struct crumb_frame_info {
 	crumb_codec codec; /* id, and the keys that the frame carries; others, and those out of a key's range,
 	                      at their defaults */
 	uint64_t n;        /* elements */
 	uint64_t bytes;    /* of the whole frame */
-	uint64_t sent;     /* elements that decode to something other than zero by their code */
-	size_t facts;      /* how many of fact[] are used */
+	uint64_t sent; /* elements that decode to something other than zero by their code; of raw, half, sign
+	                  and onebit all */
+	size_t facts;  /* how many of fact[] are used */
 	struct {
 		const char *name; /* such as "threshold" or "scale" */
 		double value;
@@ -237,8 +244,8 @@ CRUMB_API int64_t crumb_peek(crumb_frame_info *frame, const void *src, size_t le
 
 /* Sums frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
  * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. count is from 1 to
- * CRUMB_MAX_FRAMES; a span is exactly one frame. cap >= crumb_sum_bound(count, n), which is 0 for another
- * count. */
+ * CRUMB_MAX_FRAMES; a span is exactly one frame, and no sum itself. cap >= crumb_sum_bound(count, n), which
+ * is 0 for another count. CRUMB_EAGREE: the frames are of another codec, or of several scalers. */
 CRUMB_API int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap);
 CRUMB_API size_t crumb_sum_bound(size_t count, size_t n);
 
@@ -252,7 +259,8 @@ CRUMB_API const char *crumb_version(void);
 
 /* The instruction set in use: "portable", "sse2", "avx2", "avx512" or "neon"; chosen at first use. All write
  * the same bytes. crumb_set_isa takes one of these names, or NULL for the best one; it is meant for tests and
- * benchmarks. Any thread may call it at any time; a call in another thread may then use either set. */
+ * benchmarks. Any thread may call it at any time; a call in another thread may then use either set. It
+ * returns 0, or CRUMB_EISA and changes nothing. */
 CRUMB_API const char *crumb_isa(void);
 CRUMB_API int crumb_set_isa(const char *name);
 

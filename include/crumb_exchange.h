@@ -81,7 +81,8 @@ CRUMB_API int crumb_exchange_threads(struct crumb_exchange_net **net, unsigned r
 /* Opens an exchange. slices: count of them, which follow one another in the gradient; they are copied. net: a
  * rank's way to the others, which the exchange owns from now on, whatever is returned; NULL: this rank is
  * alone. With an error a line is in why (cap bytes), and *exchange is NULL: no such codec, kind or plan,
- * other slices or options on another rank, no memory, a rank that does not come. */
+ * other slices or options on another rank, no memory, a rank that does not come. If one rank has an error all
+ * have: that of their own, or the first other rank's. */
 CRUMB_API int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb_exchange_net *net,
                                   const struct crumb_exchange_slice *slices, size_t count,
                                   const struct crumb_exchange_options *options, char *why, size_t cap);
@@ -118,9 +119,10 @@ CRUMB_API const char *crumb_exchange_why(const struct crumb_exchange *exchange);
 
 struct crumb_exchange_stats {    /* since crumb_exchange_open */
 	uint64_t steps, skipped; /* calls of crumb_exchange_mean that succeeded, and not finite ones */
-	uint64_t dense_bytes, frame_bytes;   /* this rank's gradients in f32, and the frames made of them;
-	                                      * with tiers a node's first rank makes them, and owes, for all */
-	uint64_t down_bytes;                 /* frames of means that came down; 0 with plan gather */
+	uint64_t dense_bytes, frame_bytes; /* this rank's gradients in f32, and the frames made of them;
+	                                    * with tiers a node's first rank makes them, and owes, for all */
+	uint64_t down_bytes; /* frames of means that came down; 0 with plan gather; with tiers-shard
+	                      * between nodes, to their first ranks */
 	uint64_t sent_bytes, received_bytes; /* all messages to and from other ranks */
 	double check_seconds, pack_seconds, swap_seconds, unpack_seconds; /* wall */
 	double residual_norm; /* Euclidean norm of what this rank's gradients still owe */

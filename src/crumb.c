@@ -116,9 +116,6 @@ int crumb_agree(crumb_packer *packer, const float *stat, size_t learners)
 
 /* ---- pack ----------------------------------------------------------------------------------- */
 
-/* On 32-bit hosts sizes might wrap. */
-static bool too_many(size_t n) { return (uint64_t)n >> 48 || n > SIZE_MAX / 64; }
-
 size_t crumb_bound(const crumb_codec *codec, size_t n)
 {
 	DEFAULT_FLOATS;
@@ -164,7 +161,10 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_
 	const struct codec *c = crumb_codec_find(packer->codec.id);
 	if (!c)
 		return CRUMB_EPACKER;
-	if (cap < crumb_bound(&packer->codec, n))
+	const size_t most = crumb_bound(&packer->codec, n);
+	if (!most)
+		return CRUMB_EPACKER;
+	if (cap < most)
 		return CRUMB_ESPACE;
 	if (crumb_agree_count(packer))
 		return CRUMB_EAGREE;
@@ -277,10 +277,17 @@ int crumb_add_range(const crumb_checked *frames, const float *weight, size_t cou
 	return 0;
 }
 
+/* crumb_check of a frame of n elements; of another number it is refused before its payload takes time. */
+static int64_t check_counted(crumb_checked *out, const void *src, size_t len, size_t n)
+{
+	const int64_t count = crumb_frame_count(src, len);
+	return count < 0 ? count : (uint64_t)count != n ? CRUMB_ELENGTH : crumb_check(out, src, len);
+}
+
 int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n)
 {
 	crumb_checked frame;
-	const int64_t length = crumb_check(&frame, src, len);
+	const int64_t length = check_counted(&frame, src, len, n);
 	if (length < 0)
 		return length;
 	const int error = crumb_add_range(&frame, &weight, 1, acc, n, 0, n);
@@ -293,7 +300,7 @@ int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t c
 		return CRUMB_EINVAL;
 	crumb_checked checked[CRUMB_MAX_FRAMES];
 	for (size_t f = 0; f < count; f++) {
-		const int64_t length = crumb_check(&checked[f], frames[f].data, frames[f].len);
+		const int64_t length = check_counted(&checked[f], frames[f].data, frames[f].len, n);
 		if (length < 0)
 			return (int)length;
 		if ((uint64_t)length != frames[f].len)
@@ -357,8 +364,6 @@ int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 	if (!c->summing)
 		return CRUMB_EAGREE;
 	const size_t n = (size_t)open[0].n;
-	if (too_many(n))
-		return CRUMB_ELENGTH;
 	if (cap < crumb_sum_bound(count, n))
 		return CRUMB_ESPACE;
 	uint16_t flags = 0;

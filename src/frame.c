@@ -100,6 +100,13 @@ int64_t crumb_frame_length(const void *src, size_t len)
 	return error ? error : (int64_t)(sizeof h + h.size);
 }
 
+int64_t crumb_frame_count(const void *src, size_t len)
+{
+	struct header h;
+	const int error = read_header(&h, src, len);
+	return error ? error : (int64_t)h.n;
+}
+
 /* Reads and checks a header whose payload is there. Returns 0 or an error. */
 static int open_header(struct frame *frame, struct header *h, const uint8_t *src, size_t len)
 {
@@ -110,7 +117,7 @@ static int open_header(struct frame *frame, struct header *h, const uint8_t *src
 		return CRUMB_ESHORT;
 	if (!crumb_codec_find(h->id))
 		return CRUMB_EVERSION;
-	if ((size_t)h->n != h->n) /* from a 64-bit host */
+	if (too_many(h->n)) /* from a 64-bit host */
 		return CRUMB_EFRAME;
 	*frame = (struct frame){h->id, h->flags, h->n, (size_t)h->size, src + sizeof *h};
 	return 0;

@@ -34,6 +34,7 @@ static const struct {
         {"zipml", 0xaa8f07de},
         {"chunk:chunk=32,keep=4", 0xb9ab5618},
         {"block:bits=4,block=32", 0x4c39d5be},
+        {"dgc:fraction=0.1", 0x7ac21cfb},
 };
 
 /* Fills g with numbers of 24 bits between 2^-9 and 1, of both signs. */

@@ -34,7 +34,8 @@ static void another_length_is_refused_and_changes_nothing(void **state)
 	}
 }
 
-static void a_header_tells_the_length(void **state)
+/* A frame's elements are counted before time is spent on its payload, which may be anything. */
+static void a_header_tells_length_and_count(void **state)
 {
 	(void)state;
 	for (size_t c = 0; c < codecs; c++) {
@@ -46,10 +47,18 @@ static void a_header_tells_the_length(void **state)
 		assert_int_equal(crumb_frame_length(frame, CRUMB_HEADER_BYTES - 1), CRUMB_ESHORT);
 		frame[len - 1] ^= 1;
 		assert_int_equal(crumb_frame_length(frame, len), len);
+		assert_int_equal(crumb_frame_count(frame, CRUMB_HEADER_BYTES), N);
+		assert_int_equal(crumb_frame_count(frame, CRUMB_HEADER_BYTES - 1), CRUMB_ESHORT);
+		float acc[N] = {0};
+		const crumb_span span = {frame, len};
+		assert_int_equal(crumb_unpack_add(frame, len, 1, acc, N - 1), CRUMB_ELENGTH);
+		assert_int_equal(crumb_unpack_add_all(&span, &(float){1}, 1, acc, N - 1), CRUMB_ELENGTH);
+		assert_int_equal(crumb_unpack_add(frame, len, 1, acc, N), CRUMB_ECHECKSUM);
 		for (size_t bit = 0; bit < 8 * CRUMB_HEADER_BYTES; bit++) {
 			frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
-			assert_int_equal(crumb_frame_length(frame, len),
-			                 bit < 32 ? CRUMB_EFRAME : CRUMB_ECHECKSUM);
+			const int expected = bit < 32 ? CRUMB_EFRAME : CRUMB_ECHECKSUM;
+			assert_int_equal(crumb_frame_length(frame, len), expected);
+			assert_int_equal(crumb_frame_count(frame, len), expected);
 			frame[bit / 8] ^= (uint8_t)(1u << bit % 8);
 		}
 		free(frame);
@@ -112,6 +121,7 @@ static void null_is_refused(void **state)
 	        crumb_unpack_add_all(spans, weights, 1, NULL, N),
 	        crumb_unpack_add_all(spans, weights, 2, acc, N),
 	        crumb_frame_length(NULL, len),
+	        crumb_frame_count(NULL, len),
 	        crumb_peek(NULL, frame, len),
 	        crumb_peek(&info, NULL, len),
 	        crumb_sum(NULL, 1, frame, len),
@@ -141,6 +151,7 @@ static void null_is_refused(void **state)
 	assert_int_equal(crumb_packer_count(NULL), 0);
 	assert_int_equal(crumb_packer_step(NULL), 0);
 	assert_null(crumb_packer_residual(NULL));
+	assert_null(crumb_packer_velocity(NULL));
 	for (size_t i = 0; i < N; i++)
 		assert_true(acc[i] == 0);
 	free(frame);
@@ -223,7 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(another_length_is_refused_and_changes_nothing),
-	        cmocka_unit_test(a_header_tells_the_length),
+	        cmocka_unit_test(a_header_tells_length_and_count),
 	        cmocka_unit_test(a_codec_tells_its_info_and_whether_it_agrees),
 	        cmocka_unit_test(null_is_refused),
 	        cmocka_unit_test(a_sum_is_of_1_to_256_frames),

@@ -249,6 +249,16 @@ static void what_is_not_finite_changes_nothing(void **state)
 }
 
 /* A packer is a flat block: a copy packs the same frames as the original; damaged blocks are refused. */
+/* Packs with a packer of a codec that is not valid. */
+static void pack_refuses(crumb_packer *p, const float *g, size_t n)
+{
+	uint8_t frame[CRUMB_HEADER_BYTES];
+	crumb_codec *of = (crumb_codec *)crumb_packer_codec(p);
+	for (size_t k = 0; k < CRUMB_MAX_KEYS; k++)
+		of->value[k] = NAN;
+	assert_int_equal(crumb_pack(p, g, n, CRUMB_F32, 0, frame, sizeof frame), CRUMB_EPACKER);
+}
+
 static void a_packer_is_a_checkpoint(void **state)
 {
 	(void)state;
@@ -271,6 +281,7 @@ static void a_packer_is_a_checkpoint(void **state)
 			crumb_packer_residual(copy)[n / 2] = NAN;
 			assert_int_equal(crumb_packer_check(copy, size), CRUMB_EPACKER);
 		}
+		pack_refuses(copy, g, n);
 		memset(copy, 'x', size);
 		assert_int_equal(crumb_packer_check(copy, size), CRUMB_EPACKER);
 		free(one);

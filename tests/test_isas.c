@@ -107,11 +107,26 @@ static int find_slow(void **state)
 	return 0;
 }
 
+static void others_are_refused(void **state)
+{
+	(void)state;
+	static const char *const wrong[] = {"vax", "", "AVX2", "avx"};
+	FOR_EACH_ISA(isa)
+	{
+		const char *in_use = crumb_isa();
+		for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+			assert_int_equal(crumb_set_isa(wrong[i]), CRUMB_EISA);
+			assert_string_equal(crumb_isa(), in_use);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(same_bytes_on_every_isa),
 	        cmocka_unit_test(same_bytes_of_a_long_tensor),
+	        cmocka_unit_test(others_are_refused),
 	};
 	return cmocka_run_group_tests_name("instruction sets", tests, find_slow, NULL);
 }

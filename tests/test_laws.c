@@ -127,12 +127,45 @@ static void types_agree(void **state)
 		}
 }
 
+/* The length of a frame of codecs that say so depends on n and run only, at the default coding. */
+static void lengths_are_fixed(void **state)
+{
+	(void)state;
+	size_t fixed = 0;
+	for (size_t c = 0; c < codecs; c++) {
+		const crumb_codec_info *info = crumb_codec_info_of(&codec[c]);
+		bool as_said = info->flags & CRUMB_CODEC_FIXED;
+		for (size_t k = 0; k < info->keys; k++)
+			if (!strcmp(info->key[k].name, "coding"))
+				as_said = as_said && codec[c].value[k] == info->key[k].default_value;
+		fixed += as_said;
+		for (size_t l = 0; l < case_lengths && as_said; l++) {
+			const size_t n = case_length[l];
+			float *g = malloc((n + 1) * sizeof *g);
+			size_t first = 0, len;
+			for (int kind = 0; kind < CASE_KINDS; kind++) {
+				crumb_packer *p = case_packer(&codec[c], n, 1);
+				case_fill(g, n, (enum case_kind)kind, 1);
+				free(case_pack(p, g, CRUMB_F32, &len));
+				first = first ? first : len;
+				if (len != first)
+					fail_msg("%s, n = %zu, kind %d: %zu bytes and %zu", name(&codec[c]),
+					         n, kind, first, len);
+				free(p);
+			}
+			free(g);
+		}
+	}
+	assert_true(fixed > 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(nothing_is_lost),
 	        cmocka_unit_test(plain_codecs_are_idempotent),
 	        cmocka_unit_test(types_agree),
+	        cmocka_unit_test(lengths_are_fixed),
 	};
 	return cmocka_run_group_tests_name("laws", tests, set_up, NULL);
 }

@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/cases.h"
 #include "decimal.h"
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,23 +152,6 @@ static void there_is_one_zero(void **state)
 	}
 }
 
-/* A locale with a decimal comma changes nothing. */
-static void the_locale_does_not_matter(void **state)
-{
-	(void)state;
-	static const char *const comma[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
-	for (size_t i = 0; i < sizeof comma / sizeof *comma; i++)
-		if (setlocale(LC_ALL, comma[i]))
-			break;
-	crumb_codec codec;
-	char text[CRUMB_SPEC_MAX];
-	codec = case_parse("twobit:threshold=0.25");
-	assert_true(codec.value[0] == 0.25f);
-	crumb_print(&codec, text, sizeof text);
-	assert_string_equal(text, "twobit:threshold=0.25");
-	setlocale(LC_ALL, "C");
-}
-
 static void every_error_has_words(void **state)
 {
 	(void)state;
@@ -191,7 +173,6 @@ int main(void)
 	        cmocka_unit_test(invalid_codecs_are_refused),
 	        cmocka_unit_test(decimals_read_back),
 	        cmocka_unit_test(there_is_one_zero),
-	        cmocka_unit_test(the_locale_does_not_matter),
 	        cmocka_unit_test(every_error_has_words),
 	};
 	return cmocka_run_group_tests_name("spec", tests, NULL, NULL);

@@ -59,6 +59,9 @@ static inline uint8_t *put_u16(uint8_t *dst, uint16_t x)
 	return dst + sizeof x;
 }
 
+/* Returns true for more elements than any codec takes: on 32-bit hosts sizes might wrap. */
+static inline bool too_many(uint64_t n) { return n >> 48 || n > SIZE_MAX / 64; }
+
 static inline size_t divide_up(size_t a, size_t b) { return a / b + (a % b != 0); }
 
 #endif

@@ -176,9 +176,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		for (; i < m; i += V16, bit += 2) {
 			const v16f x = group(r + first, i, m);
 			const v16m up = v16_ge(x, split);
-			const uint16_t bits =
-			        (uint16_t)(v16_bits(up) & (m - i < V16 ? v16_first(m - i) : 0xFFFF));
-			memcpy(bit, &bits, sizeof bits);
+			put_u16(bit, (uint16_t)(v16_bits(up) & (m - i < V16 ? v16_first(m - i) : 0xFFFF)));
 			put_group(r + first, i, m, v16_sub(x, v16_pick(up, high, low)));
 		}
 	}
@@ -190,13 +188,6 @@ static uint64_t carried_column(const struct frame *frame)
 	uint64_t column;
 	memcpy(&column, frame->payload, sizeof column);
 	return column;
-}
-
-static uint16_t get_bits(const uint8_t *src)
-{
-	uint16_t bits;
-	memcpy(&bits, src, sizeof bits);
-	return bits;
 }
 
 static bool check(const struct frame *frame, struct part *part)
@@ -212,7 +203,7 @@ static bool check(const struct frame *frame, struct part *part)
 	for (size_t c = own.first; c < own.end; c++) {
 		const uint64_t m = n - c * column < column ? n - c * column : column;
 		if (!isfinite(get_f32(level + 8 * c)) || !isfinite(get_f32(level + 8 * c + 4)) ||
-		    (m % V16 && get_bits(bit + size * c + bit_bytes(m) - 2) >> m % V16))
+		    (m % V16 && get_u16(bit + size * c + bit_bytes(m) - 2) >> m % V16))
 			return false;
 	}
 	return true;
@@ -222,10 +213,10 @@ static bool check(const struct frame *frame, struct part *part)
 V16_FN void add_column(float *acc, const uint8_t *bits, size_t i, size_t m, float low, float high)
 {
 	for (; i < m && i % V16; i++)
-		acc[i] += get_bits(bits + 2 * (i / V16)) >> i % V16 & 1 ? high : low;
+		acc[i] += get_u16(bits + 2 * (i / V16)) >> i % V16 & 1 ? high : low;
 	const v16f lows = v16_set(low), highs = v16_set(high);
 	for (; i < m; i += V16) {
-		const v16f value = v16_pick_bits(get_bits(bits + 2 * (i / V16)), highs, lows);
+		const v16f value = v16_pick_bits(get_u16(bits + 2 * (i / V16)), highs, lows);
 		put_group(acc, i, m, v16_add(group(acc, i, m), value));
 	}
 }
@@ -260,7 +251,7 @@ static void describe(const struct frame *frame, crumb_frame_info *out)
 		const uint64_t m = n - first < column ? n - first : column;
 		uint64_t highs = 0;
 		for (uint64_t i = 0; i < m; i += V16, bit += 2)
-			highs += (uint64_t)__builtin_popcount(get_bits(bit));
+			highs += (uint64_t)__builtin_popcount(get_u16(bit));
 		out->sent += (get_f32(level) != 0 ? m - highs : 0) + (get_f32(level + 4) != 0 ? highs : 0);
 	}
 }
@@ -273,7 +264,6 @@ CODEC_INFO(seide, .id = 11, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .
 
 const struct codec PER_ISA(seide) = {
         .info = &crumb_info_seide,
-        .variable_width = ALL_FRAMES,
         .floats = residual_floats,
         .bound = bound,
         .pack = pack,

@@ -52,12 +52,6 @@ V16_FN float scaled_mean(const float *r, size_t n)
 	return (float)(sum / (double)n * 0x1p32);
 }
 
-V16_FN uint8_t *put_signs(uint8_t *dst, uint16_t negative)
-{
-	memcpy(dst, &negative, sizeof negative);
-	return dst + sizeof negative;
-}
-
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
@@ -86,17 +80,12 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		const v16f x = v16_loadf_partial(r + i, rest);
 		const v16m negative = v16_negative(x);
 		v16_storef_partial(r + i, v16_sub(x, v16_pick(negative, minus, plus)), rest);
-		at = put_signs(at, (uint16_t)(v16_bits(negative) & v16_first(rest)));
+		at = put_u16(at, (uint16_t)(v16_bits(negative) & v16_first(rest)));
 	}
 	return (size_t)(at - dst);
 }
 
-static uint16_t get_signs(const struct frame *frame, size_t i)
-{
-	uint16_t bits;
-	memcpy(&bits, frame->payload + 4 + i / 8, sizeof bits);
-	return bits;
-}
+static uint16_t get_signs(const struct frame *frame, size_t i) { return get_u16(frame->payload + 4 + i / 8); }
 
 static bool check(const struct frame *frame, struct part *part)
 {

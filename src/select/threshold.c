@@ -8,8 +8,8 @@
 #include "v16/v16.h"
 
 enum {
-	HITS = 256, /* elements of the sample that should reach the threshold */
-	BITS = 11,  /* of a magnitude's 31, for one histogram */
+	HITS = 4096, /* elements of the sample that should reach the threshold */
+	BITS = 11,   /* of a magnitude's 31, for one histogram */
 	BINS = 1 << BITS
 };
 
@@ -63,7 +63,7 @@ float threshold_choose(float value, float share, const float *r, enum crumb_dtyp
 		return value;
 	uint64_t histogram[BINS];
 	/* The distance is odd, so that samples do not all fall on the same columns of a matrix. */
-	const size_t apart = (size_t)((double)share * (double)n / (V16 * HITS)) | 1;
+	const size_t apart = (size_t)((double)share * (double)n / HITS) | 1;
 	struct sample sample = {r, grad, n, apart};
 	uint64_t all = count_bins(histogram, 0, HIGH, &sample, type);
 	if (histogram[0] == all && apart > 1) {

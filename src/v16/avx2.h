@@ -143,11 +143,6 @@ P_FN const uint8_t *p_expand_u16(const uint8_t *src, pm m, pi *a)
 	*a = _mm256_cvtepu16_epi32(p_words(_mm_loadu_si128((const __m128i *)src), rank | ~here));
 	return src + 2 * _mm_popcnt_u32(bits);
 }
-P_FN void p_list(uint8_t *dst, pm m, pi a)
-{
-	const __m128i lanes = _mm_cvtsi64_si128((long long)p_lanes(p_bits(m)));
-	_mm256_storeu_si256((__m256i *)dst, _mm256_permutevar8x32_epi32(a, _mm256_cvtepu8_epi32(lanes)));
-}
 P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
 {
 	const unsigned bits = 255 ^ p_bits(_mm256_cmpeq_epi32(x, _mm256_setzero_si256()));

@@ -158,7 +158,6 @@ P_FN uint8_t *p_compress_u16(uint8_t *end, pm m, pi a)
 	_mm256_storeu_si256((__m256i *)(end - 32), _mm256_permutexvar_epi16(from, words));
 	return end - 2 * _mm_popcnt_u32(m);
 }
-P_FN void p_list(uint8_t *dst, pm m, pi a) { _mm512_storeu_si512(dst, _mm512_maskz_compress_epi32(m, a)); }
 P_FN uint8_t *p_list_numbers(uint8_t *dst, pi x, unsigned first)
 {
 	const __m128i lane = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);

@@ -5,13 +5,6 @@
 #define COMPACTION_H
 
 #ifdef P_HAS_LIST
-/* Writes the lanes of the mask. Writes 64 bytes; those after the lanes have no meaning. Returns the lanes'
- * end. */
-V16_FN uint8_t *v16_list(uint8_t *dst, v16m m, v16i a)
-{
-	EACH_PART(p_list(dst, m.p[k], a.p[k]); dst += 4 * __builtin_popcount(p_bits(m.p[k])))
-	return dst;
-}
 /* Writes, a byte each, the numbers of the lanes that are not 0, of which lane 0 has number first. Writes 16
  * bytes. Returns the numbers' end. */
 V16_FN uint8_t *v16_list_numbers(uint8_t *dst, v16i x, unsigned first)

@@ -22,7 +22,7 @@
  *   REFILL             p_refill
  *   TRITS              p_no_trits, p_add_trits, p_put_trits
  * Callers of these have other code for machines without them:
- *   LIST               v16_list, v16_list_numbers
+ *   LIST               v16_list_numbers
  *   NIBBLES            v16_load_planes, v16_to_each_byte; v16_lookup sees the lower four bits of a lane alone
  *   ONES               v16_ones
  *   PAIRS              p_pairs; its value is the number of elements

@@ -9,11 +9,12 @@ from array import array
 LIB = ctypes.CDLL(os.environ["SHARED"])
 DTYPES = "f32", "f16", "bf16"
 GUARD = 256  # bytes behind what the library may write
+MAX_KEYS = 10  # CRUMB_MAX_KEYS
 ISAS = "portable", "sse2", "avx2", "avx512", "neon"
 
 
 class Codec(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("value", ctypes.c_float * 8)]
+    _fields_ = [("id", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("value", ctypes.c_float * MAX_KEYS)]
 
 
 class Span(ctypes.Structure):
