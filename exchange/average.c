@@ -64,14 +64,26 @@ static crumb_span frame_of(const struct average_call *call, size_t i)
 	return call->job->frame[call->memory->cut_slice[i / frames] * frames + i % frames];
 }
 
+/* Compares the number of elements in the i-th frame's header with its slice's. Returns 0 or an error. */
+static int check_count(const struct average_call *call, size_t i)
+{
+	const crumb_span frame = frame_of(call, i);
+	const int64_t count = crumb_frame_count(frame.data, frame.len);
+	const size_t s = call->memory->cut_slice[i / call->job->frames];
+
+	return count < 0 ? (int)count : (uint64_t)count != call->step->x->slice[s].n ? CRUMB_ELENGTH : 0;
+}
+
 static void check_task(void *arg, size_t i, unsigned thread)
 {
 	const struct average_call *call = arg;
 	const crumb_span frame = frame_of(call, i / call->parts);
 
 	(void)thread;
-	/* The result is ignored: crumb_check_join finds a bad header again. */
-	crumb_check_part(&call->memory->found[i], frame.data, frame.len, i % call->parts, call->parts);
+	/* join_task finds a bad header again. */
+	if (check_count(call, i / call->parts) == 0)
+		crumb_check_part(&call->memory->found[i], frame.data, frame.len, i % call->parts,
+		                 call->parts);
 }
 
 static void join_task(void *arg, size_t i, unsigned thread)
@@ -79,10 +91,13 @@ static void join_task(void *arg, size_t i, unsigned thread)
 	const struct average_call *call = arg;
 	struct checked *checked = &call->memory->checked[i];
 	const crumb_span frame = frame_of(call, i);
-	const int64_t length = crumb_check_join(&checked->frame, frame.data, frame.len,
-	                                        call->memory->found + call->parts * i, call->parts);
 
 	(void)thread;
+	checked->error = check_count(call, i);
+	if (checked->error)
+		return;
+	const int64_t length = crumb_check_join(&checked->frame, frame.data, frame.len,
+	                                        call->memory->found + call->parts * i, call->parts);
 	checked->error = length < 0 ? (int)length : (uint64_t)length != frame.len ? CRUMB_EFRAME : 0;
 }
 

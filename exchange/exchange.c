@@ -67,17 +67,18 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 	head->segments = (uint16_t)x->segments;
 	head->model = config->model ? crumb_message_hash(0, config->model, strlen(config->model)) : 0;
 	head->table = crumb_message_mix(0, x->slices);
-	head->setup = crumb_message_mix(crumb_message_mix(config->seed, x->learners), x->exact);
+	head->setup = crumb_message_mix(crumb_message_mix(config->seed, x->learners), !config->down);
 	head->setup = crumb_message_hash(head->setup, x->plan->name, strlen(x->plan->name));
 	for (unsigned r = 0; x->tiers && r < x->ranks; r++)
 		head->setup = crumb_message_mix(head->setup, x->tiers->leader[r]);
 	for (size_t s = 0; s < x->slices; s++) {
 		const struct crumb_slice *slice = &x->slice[s];
+		const crumb_codec down = crumb_policy_choose_mean(config->down, slice->kind, slice->n);
 		head->table = crumb_message_mix(
 		        crumb_message_mix(crumb_message_mix(head->table, slice->n), slice->run), slice->kind);
 		head->setup =
 		        crumb_message_hash(head->setup, crumb_exchange_codec(x, s), sizeof(crumb_codec));
-		head->setup = crumb_message_hash(head->setup, &x->down.slot[s].codec, sizeof(crumb_codec));
+		head->setup = crumb_message_hash(head->setup, &down, sizeof down);
 	}
 }
 
@@ -187,7 +188,7 @@ static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_
 		const size_t n = x->slice[s].n;
 		struct slice_state *state = &x->slice_state[s];
 		state->codec = crumb_policy_choose(config->policy, x->slice[s].kind, n);
-		state->sums = x->exact && crumb_agrees(&state->codec);
+		state->sums = x->exact && crumb_agrees(&state->codec) && x->learners <= CRUMB_MAX_FRAMES;
 		for (size_t l = 0; l < x->own; l++)
 			x->up[l * x->slices + s] =
 			        (struct slot){.codec = state->codec, .size = crumb_bound(&state->codec, n)};
@@ -250,7 +251,7 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 	x->overlaps = config->overlap;
 	x->servers = x->plan->serves && x->ranks > 1;
 	x->first = rank_first(x, x->rank);
-	x->own = rank_first(x, x->rank + 1) - x->first;
+	x->own = rank_learners(x, x->rank);
 	x->slice = config->slices;
 	x->slices = config->slice_count;
 	x->shares = x->plan->assign ? x->ranks : 1;
@@ -292,10 +293,11 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	crumb_overlap_close(x->overlap);
 	if (begun && !x->failed) /* the others are told */
 		x->failed = CRUMB_EPEER;
+	const bool keeps_net = !x->hosted && x->net && x->net->settle;
 	if (!crumb_hosted_close(x))
 		return;
-	if (x->async && x->net && x->net->losses > 0 && !x->net->shares_memory)
-		return; /* MPI may still read what was sent to a rank that has been given up */
+	if (keeps_net && !x->net->settle(x->net))
+		return; /* MPI may still read what was sent, as to a rank that has been given up */
 	crumb_exchange_close(x->former);
 	crumb_tiers_close(x->tiers);
 	for (struct block *block = x->blocks, *next; block; block = next) {

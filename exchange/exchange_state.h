@@ -107,6 +107,12 @@ static inline size_t rank_first(const struct crumb_exchange *x, unsigned rank)
 	return (size_t)((uint64_t)before * x->learners / (x->ranks - x->servers));
 }
 
+/* Returns the number of a rank's learners. */
+static inline size_t rank_learners(const struct crumb_exchange *x, unsigned rank)
+{
+	return rank_first(x, rank + 1) - rank_first(x, rank);
+}
+
 /* exchange.c: takes memory that crumb_exchange_close frees, aligned to a cache line; NULL if there is none.
  */
 void *crumb_exchange_take(struct crumb_exchange *x, size_t bytes);

@@ -1,6 +1,5 @@
 /* Another policy, plan or table of slices for an exchange under way. The former exchange is kept for the next
- * step: the residuals of its packers, and their velocities, are added to that step's gradients, and its
- * messages may still be on their way.
+ * step: the residuals of its packers, and their velocities, are added to that step's gradients.
  *
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>

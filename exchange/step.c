@@ -11,6 +11,7 @@
 #include "exchange/seconds.h"
 #include "exchange/step.h"
 #include "exchange/team.h"
+#include "exchange/transport.h"
 
 enum { SENT_EVERY = 10 }; /* steps between counts of the sent elements */
 
@@ -35,6 +36,13 @@ int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...
 	vsnprintf(x->why + prefix, sizeof x->why - (size_t)prefix, format, args);
 	va_end(args);
 	return error;
+}
+
+void crumb_step_farewell(struct crumb_exchange *x)
+{
+	if (x->why[0])
+		snprintf(x->net->why, sizeof x->net->why, "%.*s", (int)sizeof x->net->why - 1, x->why);
+	x->net->leave(x->net);
 }
 
 /* ---- check ---------------------------------------------------------------------------------- */
@@ -148,7 +156,7 @@ static int swap_bytes(struct step *step, enum message_phase phase, int error, si
 /* Returns what swap_bytes brought from rank r; NULL if it is damaged. */
 static const uint8_t *bytes_from(const struct crumb_exchange *x, unsigned r, size_t bytes)
 {
-	const size_t body = (rank_first(x, r + 1) - rank_first(x, r)) * bytes;
+	const size_t body = rank_learners(x, r) * bytes;
 	const crumb_span in = x->messages.in[r];
 
 	return in.len == sizeof(struct message_head) + body ? crumb_message_body(in, body) : NULL;
@@ -161,7 +169,7 @@ static int gather_floats(struct step *step)
 	const size_t begin = step->segment->first, end = begin + step->segment->count;
 
 	for (unsigned r = 0; r < x->ranks; r++) {
-		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
+		const size_t first = rank_first(x, r), count = rank_learners(x, r);
 		const uint8_t *floats = bytes_from(x, r, step->due * sizeof(float));
 		if (!floats)
 			return crumb_swap_damaged(x, r);
@@ -221,6 +229,8 @@ struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad,
 
 	if (!x->failed)
 		x->why[0] = 0;
+	if (!x->failed && x->messages.dead) /* since the last step had its mean */
+		x->failed = crumb_step_fail(x, x->messages.dead, "%s", x->net->why);
 	for (size_t l = 1; weight && l < x->learners; l++)
 		step.even = step.even && weight[l] == weight[0];
 	step.count_sent = x->stats.steps % SENT_EVERY == 0;
@@ -259,6 +269,7 @@ int crumb_step_end(struct step *step, int error)
 {
 	struct crumb_exchange *x = step->x;
 
+	error = x->failed ? x->failed : error;
 	crumb_reconfigure_end(step, error);
 	if (!error) {
 		crumb_step_count(step);
@@ -266,7 +277,7 @@ int crumb_step_end(struct step *step, int error)
 		x->stats.skipped++;
 		crumb_segments_restore(x);
 	} else {
-		x->failed = error = x->failed ? x->failed : error;
+		x->failed = error;
 	}
 	x->extras = 0;
 	x->extra_error = 0;
@@ -306,7 +317,7 @@ int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes
 		memcpy(x->messages.vote.data + sizeof(struct message_head), mine, body);
 	error = swap_bytes(&step, MESSAGE_TELL, error, bytes);
 	for (unsigned r = 0; r < x->ranks && !error; r++) {
-		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
+		const size_t first = rank_first(x, r), count = rank_learners(x, r);
 		const uint8_t *told = bytes_from(x, r, bytes);
 		if (!told)
 			error = crumb_swap_damaged(x, r);

@@ -47,6 +47,9 @@ void crumb_step_lap(struct crumb_exchange *x, double *seconds);
 /* Returns error. Writes a line to x->why, after step and rank, unless an earlier reason is there. */
 int crumb_step_fail(struct crumb_exchange *x, int error, const char *format, ...);
 
+/* Tells all ranks why this one has failed, and leaves. */
+void crumb_step_farewell(struct crumb_exchange *x);
+
 /* ---- overlap/segment.c ---- */
 
 /* Divides the slices into segments of at least so many elements, but the last one to go, which has what is

@@ -19,6 +19,14 @@ bool crumb_swap_reserve(struct buffer *buffer, size_t size)
 	return true;
 }
 
+int crumb_swap_ended(struct crumb_exchange *x, int dead, int error)
+{
+	x->messages.dead = dead;
+	if (dead && error == CRUMB_ENONFINITE)
+		x->why[0] = 0; /* that would not have ended it */
+	return dead ? crumb_step_fail(x, dead, "%s", x->net->why) : 0;
+}
+
 static int swap(struct crumb_exchange *x, int error)
 {
 	struct messages *m = &x->messages;
@@ -27,14 +35,7 @@ static int swap(struct crumb_exchange *x, int error)
 		m->in[0] = m->out[0];
 		return 0;
 	}
-	if (!m->dead) {
-		m->dead = x->net->swap(x->net, m->out, m->in);
-		if (m->dead && error == CRUMB_ENONFINITE)
-			x->why[0] = 0; /* that would not have ended it */
-		if (m->dead)
-			crumb_step_fail(x, m->dead, "%s", x->net->why);
-	}
-	return m->dead;
+	return m->dead ? m->dead : crumb_swap_ended(x, x->net->swap(x->net, m->out, m->in), error);
 }
 
 /* Adds what has passed this rank's link to the statistics. */
@@ -55,6 +56,8 @@ int crumb_swap(struct step *step, enum message_phase phase, int error, struct ou
 {
 	struct crumb_exchange *x = step->x;
 
+	if (x->messages.dead) /* a slow rank may still read the last messages */
+		return x->messages.dead;
 	step->head.phase = (uint16_t)phase;
 	step->head.error = error;
 	for (size_t k = 0; k < messages; k++)

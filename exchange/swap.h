@@ -27,6 +27,9 @@ struct messages {
  * no memory; the buffer is then unchanged. */
 bool crumb_swap_reserve(struct buffer *buffer, size_t size);
 
+/* Notes how a swap of the transport has ended, after the error that this rank told by it. Returns dead. */
+int crumb_swap_ended(struct crumb_exchange *x, int dead, int error);
+
 /* Puts heads on count messages, one for everybody or one for each rank, swaps them and checks what came. With
  * an error only the heads travel. Returns 0, any rank's error, or what is wrong with a message; then x->why
  * has a line. */

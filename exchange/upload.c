@@ -59,7 +59,7 @@ int crumb_upload_find(struct crumb_exchange *x, const struct share *share)
 	int error = 0;
 
 	for (unsigned r = 0; r < x->ranks && !error; r++) {
-		const size_t first = rank_first(x, r), count = rank_first(x, r + 1) - first;
+		const size_t first = rank_first(x, r), count = rank_learners(x, r);
 		error = crumb_parcel_find(x, r, share, count, x->frame + first, x->learners, NULL);
 	}
 	return error;

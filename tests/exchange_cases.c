@@ -300,7 +300,7 @@ static void rank_steps(struct rank_run *run, struct crumb_exchange *x)
 			break;
 		}
 		if (!job->alone)
-			run->net->timeout = job->sleeper == NONE ? 0 : 0.2;
+			run->net->timeout = job->sleeper == NONE || step == 0 ? 0 : 0.2;
 		for (unsigned k = 1; k <= job->extras && crumb_exchange_due(x); k++) {
 			for (size_t l = 0; l < own; l++)
 				make_further(grad[l], first + l, step, k);

@@ -94,8 +94,9 @@ static void close_hosts(struct host *host, unsigned ranks)
 	free(host);
 }
 
-/* The last mean of an exchange of all learners in one thread, with slices cut as the plan wants. */
-static void expected_mean(const struct plan *plan, const char *text, float *mean)
+/* The last mean of an exchange of all learners in one thread, with slices cut as the plan wants, and the
+ * squares that each learner then owes. */
+static void expected_mean(const struct plan *plan, const char *text, float *mean, double *owed)
 {
 	const struct policy policy = parse_policy(text);
 	struct crumb_slice cut[SLICES + MOST_FLOATS / 100];
@@ -119,8 +120,15 @@ static void expected_mean(const struct plan *plan, const char *text, float *mean
 			make_gradient(grad[l], l, step);
 		assert_int_equal(crumb_exchange_step(x, (const float *const *)grad, even_share, mean), 0);
 	}
-	for (unsigned l = 0; l < RANKS; l++)
+	for (unsigned l = 0; l < RANKS; l++) {
 		free(grad[l]);
+		owed[l] = 0;
+		for (size_t s = 0; s < config.slice_count; s++) {
+			const float *r = crumb_packer_residual(crumb_exchange_packer(x, l, s));
+			for (size_t i = 0; r && i < cut[s].n; i++)
+				owed[l] += (double)r[i] * (double)r[i];
+		}
+	}
 	crumb_exchange_close(x);
 }
 
@@ -128,6 +136,7 @@ static void the_mean_is_that_of_the_learners(void **state)
 {
 	const struct plan *plan;
 	float expected[MOST_FLOATS];
+	double owed[RANKS];
 
 	(void)state;
 	assert_true(total <= MOST_FLOATS);
@@ -135,7 +144,8 @@ static void the_mean_is_that_of_the_learners(void **state)
 		for (size_t i = 0; crumb_list(i); i++) {
 			struct host *host = hosts(RANKS, crumb_list(i)->name, plan->name);
 			struct crumb_exchange_stats stats;
-			expected_mean(plan, crumb_list(i)->name, expected);
+			uint64_t sent = 0, received = 0;
+			expected_mean(plan, crumb_list(i)->name, expected, owed);
 			for (unsigned r = 0; r < RANKS; r++)
 				host[r].in_place = p % 2;
 			run_hosts(host, RANKS);
@@ -146,18 +156,51 @@ static void the_mean_is_that_of_the_learners(void **state)
 				crumb_exchange_stats(host[r].x, &stats);
 				assert_int_equal(stats.steps, STEPS);
 				assert_int_equal(stats.dense_bytes, STEPS * total * sizeof(float));
+				sent += stats.sent_bytes;
+				received += stats.received_bytes;
+				assert_true(stats.check_seconds >= 0 && stats.pack_seconds >= 0 &&
+				            stats.swap_seconds > 0 && stats.unpack_seconds > 0);
 				if (plan->between && r > 0)
 					continue; /* the threads are one node, whose first rank packs */
 				assert_true(stats.frame_bytes > 0 &&
 				            stats.frame_bytes < stats.sent_bytes * RANKS);
+				if (!plan->between)
+					assert_true(fabs(stats.residual_norm - sqrt(owed[r])) <=
+					            1e-12 * stats.residual_norm);
 				assert_true((crumb_list(i)->flags & CRUMB_CODEC_RESIDUAL)
 				                    ? stats.residual_norm > 0
 				                    : stats.residual_norm == 0);
 				const struct plan *packing = plan->between ? plan->between : plan;
 				assert_int_equal(stats.down_bytes > 0, packing->assign != NULL);
 			}
+			assert_true(sent > 0 && sent == received);
 			close_hosts(host, RANKS);
 		}
+}
+
+/* The first rank of each node packs. */
+static void nodes_have_as_many_ranks_as_was_said(void **state)
+{
+	struct crumb_exchange_stats stats;
+
+	(void)state;
+	for (unsigned size = 0; size <= RANKS; size++) { /* 0: threads are one node */
+		struct host *host = hosts(RANKS, "adacomp", "tiers");
+		for (unsigned r = 0; r < RANKS; r++)
+			host[r].options.node_size = size;
+		run_hosts(host, RANKS);
+		for (unsigned r = 0; r < RANKS; r++) {
+			if (size && RANKS % size) {
+				assert_int_equal(host[r].opened, CRUMB_EINVAL);
+				assert_non_null(strstr(host[r].why, "no nodes of"));
+				continue;
+			}
+			assert_int_equal(host[r].error, 0);
+			crumb_exchange_stats(host[r].x, &stats);
+			assert_int_equal(stats.frame_bytes > 0, r % (size ? size : RANKS) == 0);
+		}
+		close_hosts(host, RANKS);
+	}
 }
 
 /* With raw, a mean is the sum of products with 1/N in rank order. */
@@ -223,7 +266,29 @@ static void what_one_rank_cannot_open_none_does(void **state)
 		host = hosts(RANKS, "adacomp", "shard");
 		host[odd].options.model = "another";
 		assert_refused(host, odd, CRUMB_EFRAME, "model");
+		host = hosts(RANKS, "adacomp", "tiers-shard");
+		for (unsigned r = 0; r < RANKS; r++)
+			host[r].options.node_size = 2;
+		host[odd].options.down = "half";
+		assert_refused(host, odd, CRUMB_EFRAME, "codec");
 	}
+}
+
+static void each_rank_has_its_own_error_and_line(void **state)
+{
+	struct host *host = hosts(RANKS, "adacomp", "shard");
+
+	(void)state;
+	host[1].options.plan = "tree";
+	host[2].options.policy = "sgn";
+	run_hosts(host, RANKS);
+	assert_int_equal(host[0].opened, CRUMB_EINVAL);
+	assert_non_null(strstr(host[0].why, "rank 1"));
+	assert_int_equal(host[1].opened, CRUMB_EINVAL);
+	assert_non_null(strstr(host[1].why, "\"tree\""));
+	assert_int_equal(host[2].opened, CRUMB_ESPEC);
+	assert_non_null(strstr(host[2].why, "\"sgn\""));
+	close_hosts(host, RANKS);
 }
 
 static void a_nan_skips_the_step(void **state)
@@ -544,7 +609,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(the_mean_is_that_of_the_learners),
 	        cmocka_unit_test(raw_is_an_all_reduce),
+	        cmocka_unit_test(nodes_have_as_many_ranks_as_was_said),
 	        cmocka_unit_test(what_one_rank_cannot_open_none_does),
+	        cmocka_unit_test(each_rank_has_its_own_error_and_line),
 	        cmocka_unit_test(a_nan_skips_the_step),
 	        cmocka_unit_test(an_absent_rank_is_waited_for_no_longer_than_the_timeout),
 	        cmocka_unit_test(a_gradient_may_come_in_parts),

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -317,6 +318,139 @@ static void damage_is_an_error(void **state)
 	crumb_team_close(pair);
 }
 
+/* ---- one rank over a transport that ends ---------------------------------------------------------- */
+
+struct ending {
+	struct crumb_exchange_net net;
+	unsigned swaps, last; /* swaps so far, and how many succeed */
+	bool damages;         /* messages of step 0 are cut short, later ones tell of a NaN of rank 0 */
+	uint8_t message[sizeof(struct message_head)];
+	char farewell[160];
+};
+
+static int ending_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
+{
+	struct ending *ending = (struct ending *)net;
+	struct message_head head;
+
+	if (ending->swaps++ >= ending->last) {
+		snprintf(net->why, sizeof net->why, "rank 7 has left");
+		return CRUMB_EPEER;
+	}
+	in[net->rank] = out[net->rank];
+	if (!ending->damages || !out[0].len)
+		return 0;
+	struct outgoing nan = {ending->message, 0, sizeof head};
+	memcpy(&head, out[0].data, sizeof head);
+	head.rank = 0;
+	head.error = CRUMB_ENONFINITE;
+	crumb_message_seal(&head, &nan);
+	in[0] = (crumb_span){ending->message, head.step > 0 ? sizeof head : sizeof head - 1};
+	return 0;
+}
+
+static void ending_leave(struct crumb_exchange_net *net)
+{
+	struct ending *ending = (struct ending *)net;
+
+	memcpy(ending->farewell, net->why, sizeof net->why);
+}
+
+static bool ending_close(struct crumb_exchange_net *net)
+{
+	(void)net;
+	return true;
+}
+
+static struct ending ending_after(unsigned last)
+{
+	return (struct ending){.net = {.ranks = 1,
+	                               .shares_memory = true,
+	                               .swap = ending_swap,
+	                               .leave = ending_leave,
+	                               .close = ending_close},
+	                       .last = last};
+}
+
+/* A transport may end after a step has its mean; whenever it does, later steps fail and say why. */
+static void a_transport_that_has_ended_says_why(void **state)
+{
+	const struct plan *plan;
+	const float share = 1;
+	float *grad = must(malloc(total * sizeof *grad)), *mean = must(malloc(total * sizeof *mean));
+	const float *const grads[] = {grad};
+
+	(void)state;
+	make_gradient(grad, 0, 0);
+	for (size_t p = 0; (plan = crumb_plan_list(p)) && !plan->between; p++)
+		for (unsigned last = 0; last <= plan->swaps; last++) {
+			struct ending ending = ending_after(last);
+			const struct crumb_exchange_config config = {.slices = slices,
+			                                             .slice_count = SLICES,
+			                                             .plan = plan,
+			                                             .learners = 1,
+			                                             .net = &ending.net};
+			struct crumb_exchange *x;
+			char why[200];
+			assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), 0);
+			crumb_exchange_step(x, grads, &share, mean);
+			for (int step = 1; step < 3; step++) {
+				assert_int_equal(crumb_exchange_step(x, grads, &share, mean), CRUMB_EPEER);
+				assert_non_null(strstr(crumb_exchange_why(x), "rank 7 has left"));
+			}
+			crumb_exchange_close(x);
+		}
+	free(grad);
+	free(mean);
+}
+
+/* A rank that has failed alone does not skip a step that another one's NaN has ended. */
+static void an_error_stays_whatever_others_say(void **state)
+{
+	const float shares[] = {0.5f, 0.5f};
+	float *grad = must(malloc(total * sizeof *grad)), *mean = must(malloc(total * sizeof *mean));
+	const float *const grads[] = {grad};
+	struct ending ending = ending_after(1000);
+	const struct crumb_exchange_config config = {
+	        .slices = slices, .slice_count = SLICES, .learners = 2, .net = &ending.net};
+	struct exchange_stats stats;
+	struct crumb_exchange *x;
+	char why[200];
+
+	(void)state;
+	ending.net.rank = 1;
+	ending.net.ranks = 2;
+	ending.damages = true;
+	make_gradient(grad, 0, 0);
+	assert_int_equal(crumb_exchange_start(&x, &config, why, sizeof why), 0);
+	for (int step = 0; step < 3; step++)
+		assert_int_equal(crumb_exchange_step(x, grads, shares, mean), CRUMB_EFRAME);
+	crumb_exchange_read_stats(x, &stats);
+	assert_int_equal(stats.skipped, 0);
+	crumb_exchange_close(x);
+	free(grad);
+	free(mean);
+}
+
+/* Who leaves says what is wrong. */
+static void a_farewell_says_why(void **state)
+{
+	const struct crumb_exchange_slice slice = {100, 0, "fc"};
+	const struct crumb_exchange_options options = {.overlap = 1};
+	struct ending ending = ending_after(1000);
+	struct crumb_exchange *x;
+	float grad[100] = {0}, other[100] = {0}, mean[100];
+	char why[CRUMB_EXCHANGE_WHY_MAX];
+
+	(void)state;
+	ending.net.any_thread = true;
+	assert_int_equal(crumb_exchange_open(&x, &ending.net, &slice, 1, &options, why, sizeof why), 0);
+	assert_int_equal(crumb_exchange_ready(x, grad, mean, 50), 0);
+	assert_int_equal(crumb_exchange_mean(x, other, mean), CRUMB_EINVAL);
+	crumb_exchange_close(x);
+	assert_non_null(strstr(ending.farewell, "other arrays"));
+}
+
 /* ---- what is refused --------------------------------------------------------------------------- */
 
 static void a_wrong_slice_table_is_refused(void **state)
@@ -403,6 +537,9 @@ static void refusals_name_both_sides(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	        cmocka_unit_test(a_transport_that_has_ended_says_why),
+	        cmocka_unit_test(an_error_stays_whatever_others_say),
+	        cmocka_unit_test(a_farewell_says_why),
 	        cmocka_unit_test(a_nan_is_skipped_together),
 	        cmocka_unit_test(memory_that_is_read_stays),
 	        cmocka_unit_test(another_model_is_refused),

@@ -1,5 +1,4 @@
-/* Ranks that SimGrid simulates, in one process: SMPI has neither MPI_Improbe nor threads, which
- * exchange/transports/mpi.c uses.
+/* Ranks that SimGrid simulates, in one process.
  *
  * Messages have their true lengths on the simulated network, but the receiver reads the sender's memory:
  * copies for 512 ranks would not fit. Beyond 64 ranks a rank sends its messages in groups, each of which

@@ -107,7 +107,7 @@ static struct crumb_cost_frames means_of(const struct crumb_auto_setting *s,
 	if (way_between(way) == CRUMB_AUTO_SHARD_PACKED && s->residual[m])
 		return frames_of(s, x, m, kind, 1);
 	struct crumb_cost_frames means = frames_of(s, x, 0, kind, 1);
-	if (way_between(way) == CRUMB_AUTO_SHARD && s->sums[m] &&
+	if (way_between(way) == CRUMB_AUTO_SHARD && s->sums[m] && learners <= CRUMB_MAX_FRAMES &&
 	    s->menu[m].codec[kind].id != s->menu[0].codec[kind].id) {
 		size_t bits = 1; /* ceil(log2(2 N + 1)) */
 		while ((size_t)1 << bits < 2 * learners + 1)

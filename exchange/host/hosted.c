@@ -66,7 +66,7 @@ bool crumb_hosted_close(struct crumb_exchange *x)
 	if (!hosted)
 		return true;
 	if (hosted->net && x->failed)
-		hosted->net->leave(hosted->net);
+		crumb_step_farewell(x);
 	return close_parts(hosted);
 }
 
@@ -158,7 +158,7 @@ static int open_own(struct crumb_exchange **x, struct hosted *hosted,
 	return error ? error : crumb_exchange_start(x, &config, why, cap);
 }
 
-/* Tells the other ranks this rank's error, or 0. Returns the first one of all ranks. */
+/* Tells the other ranks this rank's error, or 0. Returns its own one, or the first of the others'. */
 static int agree(struct crumb_exchange **x, struct crumb_exchange_net *net, int error, char *why, size_t cap)
 {
 	const struct crumb_exchange_config nothing = {.learners = 1, .net = net};
@@ -172,7 +172,7 @@ static int agree(struct crumb_exchange **x, struct crumb_exchange_net *net, int 
 	const int first = crumb_exchange_tell(*x, NULL, 0, NULL);
 	if (first && !error)
 		snprintf(why, cap, "%s", crumb_exchange_why(*x));
-	return first;
+	return error ? error : first;
 }
 
 int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb_exchange_net *net,

@@ -200,13 +200,14 @@ static int await(struct crumb_exchange *x, size_t *w)
 {
 	struct async *a = x->async;
 	unsigned from;
-	int error = crumb_async_receive(x, deadline_of(x), &from);
+	int error = soothe(x);
 
 	*w = a->workers;
-	if (from == x->ranks) {
-		error = error ? error : miss_silent(x);
-		return error ? error : soothe(x);
-	}
+	if (error)
+		return error;
+	error = crumb_async_receive(x, deadline_of(x), &from);
+	if (from == x->ranks)
+		return error ? error : miss_silent(x);
 	if (a->worker[from - x->servers].gone) {
 		a->expected[from] = false;
 		return error ? 0 : refuse_late(x, from);
@@ -219,13 +220,6 @@ static int await(struct crumb_exchange *x, size_t *w)
 	*w = from - x->servers;
 	a->worker[*w].since = a->worker[*w].heard = crumb_seconds();
 	return 0;
-}
-
-/* Tells all ranks why the run has failed. */
-static void say_farewell(struct crumb_exchange *x)
-{
-	snprintf(x->net->why, sizeof x->net->why, "%.*s", (int)sizeof x->net->why - 1, x->why);
-	x->net->leave(x->net);
 }
 
 /* ---- what comes ----------------------------------------------------------------------------- */
@@ -513,7 +507,7 @@ int crumb_async_serve(struct crumb_exchange *x)
 		crumb_step_lap(x, &x->stats.swap_seconds);
 	}
 	if (error && !x->failed)
-		say_farewell(x);
+		crumb_step_farewell(x);
 	if (error)
 		x->failed = error;
 	x->step = a->epoch->step + a->epoch->parts / x->learners;
@@ -578,6 +572,6 @@ int crumb_async_hear_all(struct crumb_exchange *x, size_t bytes, void *all)
 	}
 	error = error ? error : spread(x, &head, bytes, all);
 	if (error)
-		say_farewell(x);
+		crumb_step_farewell(x);
 	return error;
 }

@@ -39,7 +39,7 @@ struct async {
 	struct worker_seen *worker;
 	size_t workers;
 	float *weight;      /* [learner]: of the frames that are averaged */
-	struct buffer told; /* to all workers; not freed */
+	struct buffer told; /* to all workers */
 	struct message_head refusal;
 	bool exact; /* pulls are */
 };
@@ -53,7 +53,7 @@ static inline unsigned rank_of(const struct crumb_exchange *x, size_t worker)
 /* Returns the number of a worker's learners, and all parameters. */
 static inline size_t learners_of(const struct crumb_exchange *x, size_t worker)
 {
-	return rank_first(x, rank_of(x, worker) + 1) - rank_first(x, rank_of(x, worker));
+	return rank_learners(x, rank_of(x, worker));
 }
 
 static inline size_t parameters_of(const struct crumb_exchange *x)

@@ -29,7 +29,7 @@ static void sum_task(void *arg, size_t i, unsigned thread)
 
 	(void)thread;
 	slot->length = CRUMB_EAGREE;
-	if (x->slice_state[s].sums && step->even && x->learners <= CRUMB_MAX_FRAMES)
+	if (x->slice_state[s].sums && step->even)
 		slot->length = crumb_sum(x->frame + s * x->learners, x->learners, slot->data, slot->size);
 	slot->sum = slot->length != CRUMB_EAGREE;
 }
@@ -127,18 +127,13 @@ int crumb_shard_mean(struct crumb_exchange *x, struct step *step, int error)
 	return error;
 }
 
-/* Returns the bytes of a slice's mean on its way down, without headers: a sum has ceil(log2(2 N + 1)) bits an
- * element. */
+/* Returns the most bytes of a slice's mean on its way down. */
 static size_t bytes_down(const struct crumb_exchange *x, size_t s)
 {
 	const size_t n = x->slice[s].n;
-	size_t bits = 1;
 
-	if (!x->slice_state[s].sums)
-		return crumb_bound(&x->down.slot[s].codec, n);
-	while ((size_t)1 << bits < 2 * x->learners + 1)
-		bits++;
-	return n * bits / 8;
+	return x->slice_state[s].sums ? crumb_sum_bound(x->learners, n)
+	                              : crumb_bound(&x->down.slot[s].codec, n);
 }
 
 /* Gives each slice, the longest first, to the rank with the least load so far: frames up from all learners

@@ -22,11 +22,6 @@
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
-static size_t learners_of(const struct crumb_exchange *x, unsigned rank)
-{
-	return rank_first(x, rank + 1) - rank_first(x, rank);
-}
-
 unsigned crumb_tiers_leaders(unsigned *leader, unsigned ranks, const struct crumb_exchange_net *net,
                              unsigned node_size)
 {
@@ -64,7 +59,7 @@ int crumb_tiers_open(struct crumb_exchange *x, const struct crumb_exchange_confi
 		return refuse(why, cap, CRUMB_EINVAL, "%u ranks are no nodes of %u", x->ranks,
 		              config->node_size);
 	for (unsigned r = 0; r < x->ranks; r++)
-		t->learners += t->leader[r] == t->leader[x->rank] ? learners_of(x, r) : 0;
+		t->learners += t->leader[r] == t->leader[x->rank] ? rank_learners(x, r) : 0;
 	if (!allocate(x, t))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	for (size_t s = 0; s < x->slices; s++)
@@ -139,9 +134,9 @@ static int average_node(struct step *step)
 	weigh(step);
 	for (unsigned r = x->rank; r < x->ranks && !error; r++)
 		if (t->leader[r] == x->rank) {
-			error = crumb_parcel_find(x, r, &segment->share[x->rank], learners_of(x, r),
+			error = crumb_parcel_find(x, r, &segment->share[x->rank], rank_learners(x, r),
 			                          t->frame + at, t->learners, NULL);
-			at += learners_of(x, r);
+			at += rank_learners(x, r);
 		}
 	error = error ? error : crumb_average_slices(step, segment->longest, segment->count, &job);
 	for (size_t i = 0; i < segment->count && !error; i++) {
@@ -212,13 +207,8 @@ static int idle(const struct step *step, int error)
 	struct crumb_exchange *x = step->x;
 	const unsigned swaps = x->plan->between->swaps - !step->segment->nodes_vote;
 
-	for (unsigned i = 0; i < swaps && x->net && !x->messages.dead; i++) {
-		x->messages.dead = crumb_group_idle(x->tiers->group);
-		if (x->messages.dead && error == CRUMB_ENONFINITE)
-			x->why[0] = 0; /* that would not have ended it */
-		if (x->messages.dead)
-			crumb_step_fail(x, x->messages.dead, "%s", x->net->why);
-	}
+	for (unsigned i = 0; i < swaps && x->net && !x->messages.dead; i++)
+		crumb_swap_ended(x, crumb_group_idle(x->tiers->group), error);
 	return x->messages.dead;
 }
 

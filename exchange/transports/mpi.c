@@ -518,6 +518,22 @@ static bool quiet(struct mpi *mpi)
 	return gone(&mpi->all) && done;
 }
 
+static bool mpi_settle(struct crumb_exchange_net *net)
+{
+	struct mpi *mpi = (struct mpi *)net;
+	const double deadline = crumb_seconds() + last_wait(mpi);
+	bool settled = false;
+
+	for (unsigned polls = 0; !settled && crumb_seconds() < deadline; polls++) {
+		settled = gone(&mpi->all);
+		for (unsigned r = 0; r < net->ranks; r++)
+			settled = gone(&mpi->peer[r].alone) && settled;
+		if (!settled)
+			rest(polls, false);
+	}
+	return settled;
+}
+
 static bool mpi_close(struct crumb_exchange_net *net)
 {
 	struct mpi *mpi = (struct mpi *)net;
@@ -626,6 +642,7 @@ int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, doub
 	                                       .send = mpi_send,
 	                                       .receive = mpi_receive,
 	                                       .leave = mpi_leave,
+	                                       .settle = mpi_settle,
 	                                       .close = mpi_close};
 	if (!find_machines(mpi, name, timeout)) {
 		free(peer);
