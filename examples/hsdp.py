@@ -31,7 +31,7 @@ def main(steps=100):
         fully_shard(module, mesh=mesh["shard"])
     hooks = []
     for module in (module for module in model.modules() if isinstance(module, FSDPModule)):
-        hooks.append(crumb.torch.replica(mesh["replicate"].get_group(), "adacomp:bin=50"))
+        hooks.append(crumb.torch.replica(mesh["replicate"].get_group(), "adacomp:bin=50", seed=len(hooks)))
         module.set_all_reduce_hook(hooks[-1])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     random = torch.Generator().manual_seed(rank)

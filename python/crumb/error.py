@@ -1,4 +1,6 @@
 """The library's errors as exceptions. SPDX-License-Identifier: MIT"""
+from typing import Any, Tuple
+
 from crumb.library import ENONFINITE, lib
 
 
@@ -7,7 +9,10 @@ class Error(ValueError):
 
     def __init__(self, code: int, detail: str = ""):
         super().__init__(lib.crumb_strerror(code).decode() + (": " + detail if detail else ""))
-        self.code = code
+        self.code, self._detail = code, detail
+
+    def __reduce__(self) -> Tuple[Any, ...]:  # as it goes from one process to another
+        return type(self), (self.code, self._detail)
 
 
 class NonFinite(Error):

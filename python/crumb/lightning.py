@@ -12,6 +12,10 @@ import crumb.torch
 from crumb.torch.trainers import AllRanks, register
 
 
+def _scaler(precision):
+    return getattr(precision, "scaler", None)  # of 16-mixed alone
+
+
 class Compress(Callback):
     """Registers crumb.torch.hook(policy, **options) with the module that Trainer.fit or Fabric.setup wraps in
     DistributedDataParallel; one callback for one module. Raises TypeError for another strategy.
@@ -26,10 +30,10 @@ class Compress(Callback):
         self._saved = AllRanks(self.state)
 
     def on_fit_start(self, trainer: Any, pl_module: Any) -> None:
-        register(trainer.strategy.model, self.state, self._hook)
+        register(trainer.strategy.model, self.state, self._hook, _scaler(trainer.precision_plugin))
 
     def on_after_setup(self, fabric: Any, module: Any) -> None:
-        register(module._forward_module, self.state, self._hook)
+        register(module._forward_module, self.state, self._hook, _scaler(fabric.strategy.precision))
 
     def state_dict(self) -> Dict[str, Any]:
         return self._saved.state_dict()

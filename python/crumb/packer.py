@@ -96,7 +96,7 @@ class Packer:
     def measure(self, gradient: Any, dtype: Optional[str] = None) -> "array[float]":
         """Returns this learner's shared statistics, agree_count floats. Every learner passes those of all to agree.
 
-        Raises NonFinite if an element is NaN, infinite or of magnitude above 2^120."""
+        Raises NonFinite if there are any, and an element is NaN, infinite or of magnitude above 2^120."""
         with elements(gradient, dtype) as (address, n, kind):
             self._check_length(n)
             stat = array("f", bytes(4 * self.agree_count))

@@ -16,9 +16,9 @@ from crumb.torch.trainers import AllRanks, register
 
 
 class Compress(TrainerCallback):
-    """Registers crumb.torch.hook(policy, **options) with the DistributedDataParallel that the Trainer wraps its model
-    in. Raises TypeError where it wraps it in something else. A model that the Trainer makes anew, by model_init, has a
-    new hook, which owes nothing.
+    """Registers crumb.torch.hook(policy, **options), which follows the Trainer's GradScaler, with the
+    DistributedDataParallel that the Trainer wraps its model in. Raises TypeError where it wraps it in something else. A
+    model that the Trainer makes anew, by model_init, has a new hook, which owes nothing.
 
     Each checkpoint's folder gets a file, crumb.pt, with what all ranks owe. Resuming reads it from the folder of that
     step in the Trainer's output_dir, and warns if there is none. hyperparameter_search has other folders: call it with
@@ -42,7 +42,7 @@ class Compress(TrainerCallback):
         if model is not self._registered:  # which it is when the same Trainer trains again
             if self._model not in (None, self._trainer.model):
                 self.state, self._hook = self._make()
-            register(model, self.state, self._hook)
+            register(model, self.state, self._hook, self._trainer.accelerator.scaler)
             self._registered, self._model = model, self._trainer.model
         if state.global_step:
             file = self._file(args, state)

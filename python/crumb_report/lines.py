@@ -66,6 +66,14 @@ def amount_or_none(where: str, of: Any, key: str) -> Optional[float]:
     return amount(where, of, key)
 
 
+def loss_or_none(where: str, of: Any, key: str) -> Optional[float]:
+    """The same of a number that may be negative."""
+    value = of.get(key) if isinstance(of, dict) else None
+    if isinstance(value, (int, float)) and value < 0:
+        return float(value) if value > -LARGE else None
+    return amount_or_none(where, of, key)
+
+
 def amounts(where: str, of: Any, key: str) -> dict[str, float]:
     """Returns an object of numbers; {} if there is no such member."""
     value = of.get(key, {})

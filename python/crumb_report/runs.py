@@ -2,7 +2,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
-from .lines import Line, amount, amount_or_none, amounts, count, member, refuse
+from .lines import Line, amount, amount_or_none, amounts, count, loss_or_none, member, refuse
 from .style import printable
 
 SETTINGS = ["model", "data", "learners", "batch", "seed"]  # may tell runs of one codec apart
@@ -119,10 +119,10 @@ def run_of_stats(path: str, lines: list[Line]) -> Run:
         at = amount_or_none(where, line, "epoch")
         run.epochs.append(Epoch(
             number if at is None else at, amount_or_none(where, line, "error"),
-            amount_or_none(where, line, "test_loss"), amount_or_none(where, line, "loss"), total["frame_bytes"],
+            loss_or_none(where, line, "test_loss"), loss_or_none(where, line, "loss"), total["frame_bytes"],
             (total["dense_bytes"] - last["dense_bytes"]) / (total["frame_bytes"] - last["frame_bytes"])
             if total["frame_bytes"] > last["frame_bytes"] else None,
-            {}, amount_or_none(where, line, "residual_norm"), int(total["skipped"]),
+            {}, amount_or_none(where, line, "residual_norm"), int(total["skipped"] - last["skipped"]),
             {phase: total[phase] - last[phase] for phase in TIMES}, amount_or_none(where, line, "seconds")))
         before, last = now, total
     return run

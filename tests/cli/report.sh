@@ -50,7 +50,7 @@ write("other-event", event="start")
 stats = dict.fromkeys(["skipped", "overflows", "dense_bytes", "frame_bytes", "sent_bytes", "allreduce_bytes",
                        "pack_seconds", "wait_seconds", "unpack_seconds"], 100)
 with open("stats", "w") as file:
-    file.writelines(json.dumps({**stats, "loss": 1 / steps, "steps": steps}) + "\n" for steps in (10, 20, 10))
+    file.writelines(json.dumps({**stats, "loss": 1 / steps - 1, "steps": steps}) + "\n" for steps in (10, 20, 10))
 END
 python3 logs.py
 
@@ -65,6 +65,8 @@ page="-o x.html"
 for log in log one nulls infinite failed stats; do
 	written "$log" "$CRUMB" report "$log" $page
 done
+# Counts go from 100 to 100, and begin again: 200.
+holds "steps that were skipped are counted once" grep -q '>-</td><td class="number" data-value="200">200</td>' x.html
 written "several" "$CRUMB" report log one log stats $page
 holds "names are not commands" test ! -e bad
 holds "a run that was cut off is named so" grep -q 'running' x.html

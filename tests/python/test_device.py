@@ -21,7 +21,7 @@ import crumb.torch
 import crumb.torch.group
 import crumb.torch.state
 import test_hook_property
-from ranks import gathered, run
+from ranks import gathered, refused, run
 
 STEPS = 4
 dist._DEFAULT_FIRST_BUCKET_BYTES = 300  # several buckets
@@ -143,13 +143,10 @@ def a_failure_reaches_who_waits(rank, ranks):
             raise AssertionError("no exception")
 
 
-def a_device_without_streams_is_refused(rank, ranks):
-    try:
-        crumb.torch.device.stage(torch.empty(5, device="meta"))
-    except TypeError as error:
-        assert "meta" in str(error), error
-    else:
-        raise AssertionError("accepted")
+def other_devices_are_refused(rank, ranks):
+    for device in "meta", "xpu", "mps":
+        flat = mock.Mock(device=torch.device(device), is_sparse=False)
+        assert device in refused(TypeError, lambda: crumb.torch.device.stage(flat))
 
 
 def a_group_that_cannot_carry_gets_a_gloo_group_once(rank, ranks):
@@ -178,6 +175,6 @@ def a_group_that_cannot_carry_gets_a_gloo_group_once(rank, ranks):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    checks = [the_bits_are_the_cpus, a_device_without_streams_is_refused,
+    checks = [the_bits_are_the_cpus, other_devices_are_refused,
               a_group_that_cannot_carry_gets_a_gloo_group_once, a_failure_reaches_who_waits]
     run((2, checks), (4, checks[:3]), (test_hook_property.RANKS, [random_models_lose_nothing]))

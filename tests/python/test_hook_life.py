@@ -5,6 +5,7 @@ SPDX-License-Identifier: MIT
 import copy
 import gc
 import itertools
+import math
 import os
 import pickle
 import threading
@@ -117,8 +118,10 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
         def get_scale(self):
             return self.scale
 
-    for scaler in Scaler(), None:
-        ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10), scaler=scaler, plan="shard")
+    for scaler, given in (Scaler(), True), (Scaler(), False), (None, True):
+        ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10), scaler=scaler if given else None, plan="shard")
+        state.follow(None if given else scaler)
+        state.follow(Scaler() if given and scaler else None)  # it has one
         scale, put, got = 65536.0, 0, 0
         for i in range(12):
             if i and i % 4 == 0:
@@ -132,6 +135,15 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
         mean = owed_by(state, "w.0", 4000, ranks) / ranks
         dist.all_reduce(mean)
         torch.testing.assert_close(put, got + mean.view(400, 10) / scale, rtol=1e-4, atol=1e-4)
+
+
+def no_factor_destroys_what_is_owed(rank, ranks):
+    ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
+    step(ddp, gradient(0, rank))
+    before = owed(state).clone()
+    for factor in 0.0, -1.0, math.inf, math.nan:
+        assert str(factor) in refused(ValueError, lambda: state.rescale(factor))
+    assert before.any() and torch.equal(owed(state), before)
 
 
 def a_velocity_follows_the_scale_and_other_ranks(rank, ranks):
@@ -304,7 +316,25 @@ def rank_0_saves_for_all(rank, ranks):
     assert crumb.torch.AllRanks(again).state_dict() == saved[0]
     assert torch.equal(step(new, gradient(1, rank)), step(ddp, gradient(1, rank)))
     assert torch.equal(owed(again), owed(state))
-    assert "Linear" in refused(TypeError, lambda: register(torch.nn.Linear(1, 1), *crumb.torch.hook("half")))
+    own = hooked(spec, (400, 10))[1]
+    own.load_state_dict(state.state_dict())
+    assert "own state" in refused(RuntimeError, own.of_all_ranks)  # it would be taken for all ranks'
+    assert "Linear" in refused(TypeError, lambda: register(torch.nn.Linear(1, 1), *crumb.torch.hook("half"), None))
+
+
+def an_exception_of_the_callers_leaves_nothing_to_wait_for(rank, ranks):
+    """A warning that is an error, on rank 0, and then a step that fails."""
+    model = torch.nn.Sequential(torch.nn.Embedding(50, 16, sparse=True), torch.nn.Linear(16, 5))
+    ddp = DistributedDataParallel(model)
+    state, hook = crumb.torch.hook("adacomp:bin=50")
+    ddp.register_comm_hook(state, hook)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="crumb")
+        if rank == 0:
+            assert "sparse" in refused(Exception, lambda: ddp(torch.arange(2)).sum().backward())
+        else:
+            ddp(torch.arange(2)).sum().backward()
+    assert state.state_dict()["rank"] == rank  # it returns
 
 
 def sparse_gradients_are_averaged_plainly(rank, ranks):
@@ -411,7 +441,7 @@ def a_compiled_model_is_registered(rank, ranks):
 
     ddp = DistributedDataParallel(Weights((400, 10)))
     state, hook = crumb.torch.hook("fc,last=half")
-    register(torch.compile(ddp) if hasattr(torch, "compile") else Compiled(ddp), state, hook)
+    register(torch.compile(ddp) if hasattr(torch, "compile") else Compiled(ddp), state, hook, None)
     step(ddp, gradient(0, rank))
     assert state.stats()["steps"] == 1
 
@@ -453,7 +483,8 @@ if __name__ == "__main__":
     run((2, [frozen_parameters_cost_nothing, what_is_owed_follows_the_scale_of_the_loss, a_mean_above_float16_is_owed,
              a_velocity_follows_the_scale_and_other_ranks,
              the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
-             a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, a_policy_says_what_it_cannot_reach,
+             a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, no_factor_destroys_what_is_owed,
+             an_exception_of_the_callers_leaves_nothing_to_wait_for, a_policy_says_what_it_cannot_reach,
              a_step_that_was_left_is_undone_before_its_state_is_saved, a_step_that_is_thrown_away_is_taken_back,
              a_loaded_state_is_rescaled, a_state_that_one_rank_loads_is_refused, a_compiled_model_is_registered,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,

@@ -72,6 +72,14 @@ class Kinds(unittest.TestCase):
                         plain = kind in ("bias", "batchnorm") or (kind == "last" and codec == "terngrad")
                         self.assertEqual(policy.choose(kind, n), crumb.Codec("raw" if plain else codec))
 
+    def test_normalisations(self):
+        norms = [torch.nn.LayerNorm(4), torch.nn.GroupNorm(2, 4), torch.nn.BatchNorm1d(4), torch.nn.SyncBatchNorm(4),
+                 torch.nn.InstanceNorm2d(4, affine=True)]
+        norms += [torch.nn.RMSNorm(4)] if hasattr(torch.nn, "RMSNorm") else []
+        for norm in norms:
+            with self.subTest(norm=norm):
+                self.assertEqual(set(kinds_of(norm).values()), {"batchnorm"})
+
     def test_a_tied_head_is_an_embedding(self):
         for name, network in NETWORKS.items():
             tied = network.head.weight is network.symbols.weight

@@ -117,7 +117,8 @@ def a_move_that_is_not_finite_is_taken_back(rank, ranks):
 
 def wrong_arguments_are_named(rank, ranks):
     for wrong, named in [(dict(every=1 + rank), "rank 1"), (dict(every=0), "0, 0.7 and 0.9"),
-                         (dict(every=1, lr=-1.0), "-1.0"), (dict(every=1, momentum=1.0), "and 1.0")]:
+                         (dict(every=1, lr=-1.0), "-1.0"), (dict(every=1, momentum=1.0), "and 1.0"),
+                         (dict(every=1, threads=0), "0 threads"), (dict(every=1, threads=-1), "-1 threads")]:
         assert named in refused(ValueError, lambda: made(rank, "raw", **wrong)), wrong
     assert "float32" in refused(ValueError, lambda: crumb.torch.Outer(torch.nn.Linear(2, 2).double(), None, "raw",
                                                                       every=1))

@@ -78,7 +78,7 @@ def accelerate(rank, folder, first, last):
     accelerator = Accelerator(cpu=True)
     model = Net()
     model, optimizer = accelerator.prepare(model, sgd(model))
-    state, hook = crumb.torch.hook(POLICY)
+    state, hook = crumb.torch.hook(POLICY, scaler=accelerator.scaler)
     model.register_comm_hook(state, hook)
     accelerator.register_for_checkpointing(crumb.torch.AllRanks(state))
     if first:
@@ -188,7 +188,8 @@ def trains(train, rank):
 
 def the_same_trainer_trains_again(rank, ranks):
     from crumb.transformers import Compress
-    trainer = SimpleNamespace()
+    scaler = SimpleNamespace(get_scale=lambda: 1024.0)
+    trainer = SimpleNamespace(accelerator=SimpleNamespace(scaler=scaler))
 
     def wrap():
         trainer.model = Net()
@@ -208,7 +209,24 @@ def the_same_trainer_trains_again(rank, ranks):
     compress.on_train_begin(SimpleNamespace(output_dir="nowhere"), SimpleNamespace(global_step=0), None)
     assert compress.state is not before
     trainer.model_wrapped(torch.ones(1, 30), torch.tensor([0]))["loss"].backward()
-    assert compress.state.stats()["steps"] == 1
+    assert compress.state.stats()["steps"] == 1 and compress.state.state_dict()["scale"] == 1024
+
+
+def the_scaler_is_lightnings(rank, ranks):
+    """A stand-in for 16-mixed, which wants a GPU."""
+    from crumb.lightning import Compress
+    precision = SimpleNamespace(scaler=SimpleNamespace(get_scale=lambda: 1024.0))
+    for fabric in True, False:
+        model = DistributedDataParallel(Net())
+        compress = Compress(POLICY)
+        if fabric:
+            compress.on_after_setup(SimpleNamespace(strategy=SimpleNamespace(precision=precision)),
+                                    SimpleNamespace(_forward_module=model))
+        else:
+            compress.on_fit_start(SimpleNamespace(strategy=SimpleNamespace(model=model), precision_plugin=precision),
+                                  None)
+        model(torch.ones(1, 30), torch.tensor([0]))["loss"].backward()
+        assert compress.state.state_dict()["scale"] == 1024
 
 
 def check_of(train):
@@ -227,6 +245,8 @@ if __name__ == "__main__":
     need(*([] if there else packages.values()))
     if importlib.util.find_spec("transformers"):
         there.append(the_same_trainer_trains_again)
+    if importlib.util.find_spec("lightning"):
+        there.append(the_scaler_is_lightnings)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free.getsockname()[1]))

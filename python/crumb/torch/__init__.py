@@ -4,13 +4,13 @@
 
 SPDX-License-Identifier: MIT
 """
-import os
 from typing import Any, Callable, Mapping, Optional, Tuple, Union
 
 import torch
 import torch.distributed as dist
 
 from crumb.policy import Policy
+from crumb.torch.lane import thread_count
 from crumb.torch.outer import Outer
 from crumb.torch.plan import GATHER, PLANS
 from crumb.torch.replica import replica
@@ -38,8 +38,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     policy: the codec of each parameter, by its kind: one spec for all weights, "adacomp:bin=500", or rules
         KIND[,KIND...]=SPEC joined by ';' for conv, fc, lstm, embedding, bias, batchnorm and last; see crumb.policy.
         last and embedding without a rule are as fc. Weights that an embedding shares with the head are an embedding;
-        attention's matrices are fc, and scales and shifts of any normalisation are batchnorm. dgc has momentum
-        itself: the optimizer's, or Adam's beta1, is then 0.
+        attention's matrices are fc, and scales and shifts of PyTorch's own normalisations are batchnorm; those of a
+        class of yours are a bias. dgc has momentum itself: the optimizer's, or Adam's beta1, is then 0.
     compression_params: MXNet's, instead of a policy: {"type": "2bit", "threshold": t}. MXNet compresses sums over a
         worker's samples, PyTorch's gradients are means: MXNet's 0.5 is 0.5 / samples here.
     seed: of random rounding; the same on all ranks.
@@ -54,7 +54,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
 
     The state has state_dict, load_state_dict, rescale, undo_step and stats. Raises ValueError if the policy is invalid.
     The first step raises ValueError on all ranks if policy, seed or the parameters' names differ, and TypeError for
-    gradients of another type. Sparse gradients are averaged plainly. Those of an accelerator, such as a GPU, are copied
+    gradients of another type. Sparse gradients are averaged plainly. Those of a GPU (torch.cuda) are copied
     to the CPU's memory, packed and sent over gloo there, also if DDP uses NCCL, and the mean is copied back."""
     if isinstance(model, str) and policy is None:
         model, policy = None, model
@@ -69,8 +69,6 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
                               ("threads", int, threads), ("down", str, down)):
         if value is not None and not isinstance(value, kind):
             raise TypeError(f"crumb: the {what} is of type {type(value).__name__}")
-    if threads is not None and threads < 1:
-        raise ValueError(f"crumb: {threads} threads cannot pack")
     if scaler is not None and not hasattr(scaler, "get_scale"):
         raise TypeError(f"crumb: the scaler is of type {type(scaler).__name__}, which has no get_scale")
     assert not isinstance(model, str)  # for mypy
@@ -78,5 +76,5 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     means = Policy(down) if down is not None else None
     if means and any(codec.info.residual for codec in means.codecs.values()):
         raise ValueError(f"crumb: down is of codecs without residual, and this is {down}")
-    return State(model, chosen, seed, process_group, threads or min(4, os.cpu_count() or 1), scaler,
+    return State(model, chosen, seed, process_group, thread_count(threads), scaler,
                  plan, means), _reduce

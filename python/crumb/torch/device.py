@@ -1,4 +1,4 @@
-"""Gradients on any device: packed in the CPU's memory, to which those of an accelerator are copied, and back.
+"""Gradients of the CPU and of GPUs: packed in the CPU's memory, to which those of a GPU are copied, and back.
 
 SPDX-License-Identifier: MIT"""
 from functools import lru_cache
@@ -26,21 +26,20 @@ class InPlace:
 
 @lru_cache(maxsize=None)
 def _streams(device: torch.device) -> Tuple[Any, Any]:
-    """Returns the streams for copies from and to a device: the link to it carries both directions at once."""
-    library = getattr(torch, device.type, None)
-    if not hasattr(library, "Stream"):
-        raise TypeError(f"crumb packs gradients of the CPU and of accelerators with streams, not those on {device}")
-    return library.Stream(device), library.Stream(device)
+    """Returns the streams for copies from and to a GPU: the link to it carries both directions at once."""
+    if device.type != "cuda":
+        raise TypeError(f"crumb packs gradients of the CPU and of torch.cuda's GPUs, not those on {device}")
+    return torch.cuda.Stream(device), torch.cuda.Stream(device)
 
 
 class Staged:
-    """A gradient in an accelerator's memory: as InPlace, but host is a pinned copy of it.
+    """A gradient in a GPU's memory: as InPlace, but host is a pinned copy of it.
 
-    The copy begins when the device's current stream, in which the gradient is computed, gets here. No stream of the
+    The copy begins when the GPU's current stream, in which the gradient is computed, gets here. No stream of the
     caller waits for it. result carries the device: who waits for it lets his stream wait for the copy back."""
 
     def __init__(self, flat: torch.Tensor):
-        self._flat, self._library = flat, getattr(torch, flat.device.type, None)
+        self._flat = flat
         down, self._up = _streams(flat.device)
         self.result: torch.futures.Future = torch.futures.Future(devices=[flat.device])
         self._fetched = None
@@ -48,11 +47,11 @@ class Staged:
             self.host = flat.cpu()  # has arrived
             return
         self.host = torch.empty(flat.shape, dtype=flat.dtype, device="cpu", pin_memory=True)
-        down.wait_stream(self._library.current_stream(flat.device))
-        with self._library.stream(down):
+        down.wait_stream(torch.cuda.current_stream(flat.device))
+        with torch.cuda.stream(down):
             self.host.copy_(flat, non_blocking=True)
             flat.record_stream(down)
-            self._fetched = self._library.Event(blocking=True)
+            self._fetched = torch.cuda.Event(blocking=True)
             self._fetched.record(down)
 
     def wait(self) -> None:
@@ -60,7 +59,7 @@ class Staged:
             self._fetched.synchronize()
 
     def finish(self) -> None:
-        with self._library.stream(self._up):
+        with torch.cuda.stream(self._up):
             self._flat.copy_(self.host, non_blocking=True)
             if not self._flat.is_sparse:
                 self._flat.record_stream(self._up)
@@ -68,5 +67,5 @@ class Staged:
 
 
 def stage(flat: torch.Tensor) -> Union[InPlace, Staged]:
-    """Returns a gradient's staging. Raises TypeError if it is on a device without streams."""
+    """Returns a gradient's staging. Raises TypeError if it is on another device."""
     return InPlace(flat) if flat.device.type == "cpu" else Staged(flat)

@@ -6,11 +6,12 @@ from typing import Dict
 from torch import Tensor, nn
 from torch.nn.modules import batchnorm, conv
 
+_NEWER = [nn.RMSNorm] if hasattr(nn, "RMSNorm") else []  # since PyTorch 2.4
 _KINDS = (
     (conv._ConvNd, "conv"),
     ((nn.RNNBase, nn.RNNCellBase), "lstm"),
     ((nn.Embedding, nn.EmbeddingBag), "embedding"),
-    ((batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm), "batchnorm"),
+    ((batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm, *_NEWER), "batchnorm"),
 )
 
 

@@ -1,11 +1,19 @@
 """Threads that run tasks from a queue. SPDX-License-Identifier: MIT"""
+import os
 import threading
 import weakref
 from concurrent.futures import Future
 from queue import SimpleQueue
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 _PATIENCE = 5.0  # seconds to wait at exit for a thread, which a silent peer may block for ever
+
+
+def thread_count(wanted: Optional[int]) -> int:
+    """Returns how many threads pack: those wanted, by default one a CPU, at most four. Raises ValueError for none."""
+    if wanted is not None and wanted < 1:
+        raise ValueError(f"crumb: {wanted} threads cannot pack")
+    return wanted or min(4, os.cpu_count() or 1)
 
 
 def _work(queue):

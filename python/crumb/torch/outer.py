@@ -1,5 +1,4 @@
 """Outer steps (DiLoCo): ranks step alone, and average what their weights have moved by. SPDX-License-Identifier: MIT"""
-import os
 import warnings
 from typing import Any, Callable, Dict, Mapping, Optional
 
@@ -7,6 +6,7 @@ import torch
 import torch.distributed as dist
 
 from crumb.policy import Policy
+from crumb.torch.lane import thread_count
 from crumb.torch.replica import OneBucket
 from crumb.torch.state import State
 
@@ -49,7 +49,7 @@ class Outer:
         self._model = model  # the state refers to it weakly
         self.inner, self.every, self.lr, self.momentum = inner, every, lr, momentum
         self._group = group
-        self.state = State(model, Policy(policy), seed, group, threads or min(4, os.cpu_count() or 1), None)
+        self.state = State(model, Policy(policy), seed, group, thread_count(threads), None)
         self.steps = self.skipped = 0
         self._weights = self._flat()
         mine = torch.tensor([every, lr, momentum], dtype=torch.float64, device=self._weights.device)

@@ -69,7 +69,7 @@ def replica(group: dist.ProcessGroup, policy: str, *, seed: int = 0) -> Replica:
 
         mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("replicate", "shard"))
         fully_shard(model, mesh=mesh["shard"])
-        model.set_all_reduce_hook(crumb.torch.replica(mesh["replicate"].get_group(), "topk:fraction=0.01"))
+        model.set_all_reduce_hook(crumb.torch.replica(mesh["replicate"].get_group(), "topk:fraction=0.01", seed=0))
 
     The model is sharded on the shard axis alone: over both axes, FSDP2 itself would average the replicas before. A
     module of which a step leaves parameters out wants set_reduce_scatter_unused_params(True), or what one parameter
@@ -77,7 +77,7 @@ def replica(group: dist.ProcessGroup, policy: str, *, seed: int = 0) -> Replica:
 
     group: the ranks that have the same shard. policy: one codec's spec, "adacomp:bin=500"; the residual has the size of
         the rank's shard. FSDP2 passes all of a module's parameters as one tensor, so they cannot have different codecs.
-    seed: of random rounding; the same on all ranks of the group.
+    seed: of random rounding; the same on all ranks of the group, and another one for each module.
 
     Raises ValueError if the spec is invalid, RuntimeError on a PyTorch without FSDP2. A call raises as hook's does."""
     need_fsdp("set_all_reduce_hook")

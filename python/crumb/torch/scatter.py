@@ -99,11 +99,11 @@ class ReduceScatter:
 def reduce_scatter(codec: str, *, seed: int = 0) -> ReduceScatter:
     """Returns an object for FSDPModule.set_custom_reduce_scatter. Every module needs one of its own:
 
-        model.set_custom_reduce_scatter(crumb.torch.reduce_scatter("qsgd"))
+        model.set_custom_reduce_scatter(crumb.torch.reduce_scatter("qsgd", seed=0))
 
     codec: a spec of a codec without residual, such as half, natural, qsgd or terngrad: a residual would have the size
         of the whole gradient on every rank, which FSDP is there to avoid. For one of a shard's size see replica.
-    seed: of random rounding; the same on all ranks.
+    seed: of random rounding; the same on all ranks, and another one for each module.
 
     Raises ValueError for other codecs and those whose learners share statistics, RuntimeError on a PyTorch without
     FSDP2."""

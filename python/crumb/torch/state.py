@@ -1,5 +1,7 @@
 """The hook's state: packs, exchanges and averages DDP's buckets. SPDX-License-Identifier: MIT"""
 import hashlib
+import math
+import threading
 import time
 import warnings
 from typing import Any, Dict, List, Optional, Sequence, Set
@@ -109,15 +111,20 @@ class State:
         self._ignored: Set[str] = set()  # names of parameters that DDP does not see
         self._poisoned = False  # the mean of this step is not finite
         self._broken: Optional[BaseException] = None
+        self._counting = threading.Lock()
         self.reset_stats()
+
+    def follow(self, scaler: Any) -> None:
+        """Takes a trainer's GradScaler, or None, unless the hook was given one."""
+        self._scaler = self._scaler if self._scaler is not None else scaler
 
     # ---- the main thread ----
 
     def reduce(self, grads: dist.GradBucket) -> torch.futures.Future:
         """The hook itself, called for every bucket. The future's value is the bucket's buffer, which becomes the mean.
 
-        Raises RuntimeError for unknown parameters, TypeError for gradients of another type or on a device without
-        streams. The future raises what has failed in this step or an earlier one."""
+        Raises RuntimeError for unknown parameters, TypeError for gradients of another type or device. The future raises
+        what has failed in this step or an earlier one."""
         parameters, flat = list(grads.parameters()), grads.buffer()
         if self._wire is None:
             self._meet(parameters[0])
@@ -126,29 +133,30 @@ class State:
         if not self._seen or any(parameter in self._seen for parameter in parameters):
             self._begin()
         first = not self._seen
-        self._seen.update(parameters)
         moves = [parameter.requires_grad for parameter in parameters for _ in self._parameters[parameter]]
         still = {i for i, trained in enumerate(moves) if not trained}
         bucket = None if flat.is_sparse else self._bucket(grads.index(), parameters, flat.dtype)
         job = _Job(bucket, flat, self._step, self._wire.exchange(), still)
+        if bucket is None:
+            job.works = [("any", self._wire.group.allreduce([job.flat]))]
+        self._seen.update(parameters)
         # In the first step of a static graph all buckets have index 0, and none is the last.
         job.closes_step = grads.is_last() or not first and grads.index() == 0 and self._all_seen()
-        self._jobs.append(job)
         if self._broken:
             job.error = RuntimeError(f"crumb: an earlier step has failed: {self._broken}")
-        if bucket is None:
-            self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][0].name} is averaged "
-                                "plainly, and so are others")
-            job.works = [("any", self._wire.group.allreduce([job.flat]))]
-        elif any(bucket.slots[i].packer.agree_count for i in job.framed):
+        if any(bucket.slots[i].packer.agree_count for i in job.framed):
             job.measured = self._pool.submit(job.measure)
-        elif not job.error:
+        elif bucket and not job.error:
             self._pack(job)
+        self._jobs.append(job)
         self._sender.submit(self._guarded, self._send, job)
         if job.closes_step:
             self._step += 1
             self._jobs, self._seen = [], set()
             self._advise()
+        if bucket is None:  # last: a warning may be an exception
+            self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][0].name} is averaged "
+                                "plainly, and so are others")
         return job.result.then(job.value)
 
     def _all_seen(self):
@@ -361,11 +369,15 @@ class State:
         messages = self._wire.everyone(job.messages[self._wire.rank], job.bucket.inbox)
         statuses, frames = zip(*(job.bucket.read(message, sender) for sender, message in enumerate(messages)))
         sent = len(job.messages[0]) if self._plan == GATHER else sum(map(len, job.messages)) // 2
-        self._frame_bytes += sent
+        self._count_frames(sent)
         if NONFINITE in statuses:
             return None
         job.done = [i for i in job.framed if all(theirs[i] is not None for theirs in frames)]
         return frames
+
+    def _count_frames(self, count):
+        with self._counting:  # averager and receiver
+            self._frame_bytes += count
 
     # ---- the receiver ----
 
@@ -420,7 +432,7 @@ class State:
             return None
         means = {i: frames[bucket.slots[i].owner][i] for i in job.done}
         job.done = [i for i in job.done if means[i] is not None]
-        self._frame_bytes += sum(means[i][1] for i in job.done) // 2
+        self._count_frames(sum(means[i][1] for i in job.done) // 2)
         return [means]
 
     def _mean(self, job, which: Sequence[int]):
@@ -436,7 +448,7 @@ class State:
             for part, mean in zip(parts, together.split([len(part) for part in parts])):
                 part.copy_(mean)
         self._poisoned |= not bool(together.isfinite().all())
-        self._frame_bytes += len(together) * bucket.width
+        self._count_frames(len(together) * bucket.width)
 
     def _close_step(self, step):
         self._skipped += self._poisoned
@@ -458,7 +470,10 @@ class State:
             slot.restore(self._step - 1)
 
     def rescale(self, factor: float) -> None:
-        """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before."""
+        """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before. Raises
+        ValueError, and changes nothing, for a factor that is not a positive number."""
+        if not 0 < factor < math.inf:
+            raise ValueError(f"crumb: what is owed cannot be multiplied by {factor}")
         self._undo_unfinished()
         if self._loaded:
             self._factor *= factor
@@ -484,10 +499,14 @@ class State:
         }
 
     def of_all_ranks(self) -> List[Any]:
-        """Returns all ranks' state_dicts, on every rank; all ranks of the hook's group must call it together. A state
-        that was loaded, and has not made a step since, returns what was loaded."""
-        if self._loaded and self._factor == 1:
+        """Returns all ranks' state_dicts, on every rank; all ranks of the hook's group must call it together. A list of
+        them that was loaded is returned as it is before the next step; raises RuntimeError then if it was a state of
+        this rank alone."""
+        if self._loaded and self._factor == 1 and len(self._loaded) == max(1, self._loaded[0]["ranks"]):
             return self._loaded
+        if self._loaded:
+            raise RuntimeError("crumb: a rank's own state that was loaded, or one that has been rescaled, can be saved "
+                               "for all ranks after the first step")
         states = [self.state_dict()] * (self._wire.ranks if self._wire else 1)
         if self._wire:
             dist.all_gather_object(states, states[0], group=self._wire.group)
@@ -531,7 +550,7 @@ class State:
         self._loaded, self._factor = saved["loaded"], saved["factor"]
 
     def stats(self) -> Dict[str, Any]:
-        """Returns this rank's counts since the last reset_stats. crumb report draws a file of them, as lines of JSON,
+        """Returns this rank's counts since the last reset_stats. crumb-report draws a file of them, as lines of JSON,
         with what the training adds: epoch, loss, error, test_loss, and seconds since its start.
 
         policy: that of the hook, and of means if it has one.

@@ -10,11 +10,13 @@ from torch.nn.parallel import DistributedDataParallel
 from crumb.torch.state import State
 
 
-def register(model: torch.nn.Module, state: State, hook: Any) -> None:
+def register(model: torch.nn.Module, state: State, hook: Any, scaler: Any) -> None:
     """Registers the hook with what a trainer made of the model; does nothing if there is only one rank and no DDP.
-    Raises TypeError if several ranks exchange gradients otherwise than by DDP."""
+    scaler: the trainer's GradScaler, or None. Raises TypeError if several ranks exchange gradients otherwise than by
+    DDP."""
     model = getattr(model, "_orig_mod", model)  # of what torch.compile has made of DDP
     if isinstance(model, DistributedDataParallel):
+        state.follow(scaler)
         model.register_comm_hook(state, hook)
     elif dist.is_initialized() and dist.get_world_size() > 1:
         raise TypeError("crumb compresses what DistributedDataParallel exchanges, and the trainer made of the model "

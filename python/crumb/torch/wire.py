@@ -1,4 +1,5 @@
 """Messages between the ranks of a process group, and the plain mean. SPDX-License-Identifier: MIT"""
+import threading
 from itertools import count
 from typing import Any, Iterator, List, Sequence, Tuple
 from weakref import WeakKeyDictionary
@@ -24,6 +25,7 @@ class Wire:
         self.rank, self.ranks = group.rank(), group.size()
         self.peers = [rank for rank in range(self.ranks) if rank != self.rank]
         self.sent = 0  # bytes, to all peers
+        self._counting = threading.Lock()  # several threads send
         self._exchanges = _exchanges.setdefault(group, count())
 
     def exchange(self) -> int:
@@ -33,7 +35,8 @@ class Wire:
     def send(self, data: torch.Tensor, rank: int, tag: int):
         """Starts sending a contiguous tensor, which must not change until the returned work's wait() has returned."""
         data = data.view(torch.uint8)
-        self.sent += data.numel()
+        with self._counting:
+            self.sent += data.numel()
         return rank, self.group.send([data], rank, tag)
 
     def receive(self, room: torch.Tensor, rank: int, tag: int):
