@@ -17,9 +17,10 @@ set(script_environment
 	CRUMB=$<TARGET_FILE:crumb_cli> LIBRARY_RUN=$<TARGET_FILE:library_run> PYTHON=${script_python}
 	SOURCE=${PROJECT_SOURCE_DIR} CC=${CMAKE_C_COMPILER}
 	STATIC=$<TARGET_FILE:crumb_static> SHARED=$<TARGET_FILE:crumb_shared>
-	EXCHANGE=$<TARGET_FILE:crumb_exchange_shared>)
+	EXCHANGE=$<TARGET_FILE:crumb_exchange_shared> EXCHANGE_STATIC=$<TARGET_FILE:crumb_exchange>)
 if(CRUMB_MPI)
-	list(APPEND script_environment EXCHANGE_MPI=$<TARGET_FILE:crumb_exchange_mpi_shared>)
+	list(APPEND script_environment EXCHANGE_MPI=$<TARGET_FILE:crumb_exchange_mpi_shared>
+		EXCHANGE_MPI_STATIC=$<TARGET_FILE:crumb_exchange_mpi>)
 endif()
 if(TARGET crumb-train)
 	list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)

@@ -4,7 +4,6 @@ if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # Python cannot load such a library
 endif()
 add_library(python_internals MODULE ${PROJECT_SOURCE_DIR}/exchange/policy.c ${PROJECT_SOURCE_DIR}/exchange/message.c
 	${PROJECT_SOURCE_DIR}/nets/model.c ${PROJECT_SOURCE_DIR}/nets/net.c python/internals.c)
-target_include_directories(python_internals PRIVATE ${PROJECT_SOURCE_DIR})
 target_link_libraries(python_internals PRIVATE crumb_shared)
 set_target_properties(python_internals PROPERTIES C_VISIBILITY_PRESET default)
 # USE_LIBUV: Debian 13's PyTorch is built without it.

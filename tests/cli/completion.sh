@@ -126,5 +126,8 @@ END
 		printf '%s\n' "$line" | zsh -f offer.zsh | sort >found
 		holds "in zsh, after \"$line\": $(tr '\n' ' ' <found)" cmp found want
 	done
+elif [ "$failed" = 0 ]; then
+	echo "skipped: no zsh here"
+	exit 77
 fi
 finish

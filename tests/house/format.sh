@@ -6,7 +6,7 @@ if ! clang-format --version 2>/dev/null | grep -q 'version 14\.'; then
 	exit 77
 fi
 find "$SOURCE"/include "$SOURCE"/src "$SOURCE"/exchange "$SOURCE"/nets "$SOURCE"/train "$SOURCE"/cli "$SOURCE"/bench \
-	"$SOURCE"/examples "$SOURCE"/tests -name '*.[ch]' >files
+	"$SOURCE"/measure "$SOURCE"/page "$SOURCE"/examples "$SOURCE"/tests -name '*.[ch]' >files
 holds "there are files" test -s files
 while read -r file; do
 	check "$file" clang-format --dry-run -Werror "$file"

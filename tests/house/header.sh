@@ -1,19 +1,24 @@
-# The public headers stand alone in C and C++, and warn nobody. SPDX-License-Identifier: MIT
+# Each public header stands alone in C and C++, and warns nobody. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
-printf '#include <%s>\n' crumb_parallel.h crumb_exchange.h crumb.h >alone.c
-cp alone.c alone.cc
-for standard in c99 c11; do
-	check "$standard" "$CC" -std=$standard -pedantic -Wall -Wextra -Werror -I"$SOURCE/include" -c alone.c -o alone.o
-done
 case $CC in
 *clang*) cxx=clang++ ;;
 *) cxx=g++ ;;
 esac
-if command -v $cxx >/dev/null; then
-	check "c++11" $cxx -std=c++11 -pedantic -Wall -Wextra -Werror -I"$SOURCE/include" -c alone.cc -o alone.o
-else
+if ! command -v $cxx >/dev/null; then
 	echo "skipped: no $cxx here"
 	exit 77
 fi
+for header in crumb crumb_parallel crumb_exchange ${EXCHANGE_MPI:+crumb_exchange_mpi}; do
+	printf '#include <%s.h>\n' "$header" >alone.c
+	cp alone.c alone.cc
+	flags="-pedantic -Wall -Wextra -Werror -I$SOURCE/include"
+	[ $header != crumb_exchange_mpi ] || flags="$flags $(pkg-config --cflags ompi-c | sed 's/-I/-isystem /g')"
+	for standard in c99 c11; do
+		# shellcheck disable=SC2086 # a list
+		check "$header, $standard" "$CC" -std=$standard $flags -c alone.c -o alone.o
+	done
+	# shellcheck disable=SC2086
+	check "$header, c++11" $cxx -std=c++11 $flags -c alone.cc -o alone.o
+done
 finish

@@ -4,7 +4,10 @@
 
 nm -D --defined-only "$SHARED" | awk '{ print $NF }' | sed 's/@.*//' >shared
 nm -g --defined-only "$STATIC" 2>/dev/null | awk 'NF == 3 { print $NF }' >static
-for library in shared static; do
+for library in "$EXCHANGE_STATIC" ${EXCHANGE_MPI_STATIC:+"$EXCHANGE_MPI_STATIC"}; do
+	nm -g --defined-only "$library" 2>/dev/null | awk 'NF == 3 { print $NF }' >"$(basename "$library")"
+done
+for library in shared static *.a; do
 	holds "$library: there are symbols" test -s $library
 	grep -v '^crumb_' $library >others
 	holds "$library: only crumb_: $(tr '\n' ' ' <others)" test ! -s others
@@ -24,8 +27,8 @@ sed -n 's/^CRUMB_API .*[ *]\(crumb_[a-z0-9_]*\)(.*/\1/p' "$SOURCE"/include/crumb
 holds "the exchange has at most a dozen functions" test "$(wc -l <functions)" -le 12
 holds "all with its prefix" sh -c '! grep -v "^crumb_exchange_" functions'
 
-# The library imports no function with which it could allocate, print, start a thread or read the environment. Names
-# that begin with an underscore are the compiler's.
+# The library imports no function with which it could allocate, print, start a thread, obey the locale or read the
+# environment. Names that begin with an underscore are the compiler's.
 allowed='_.*|crumb_.*|bcmp|mem(chr|cmp|cpy|move|set)|str(chr|cmp|cspn|len|ncmp|spn)|getauxval'
 nm -D --undefined-only "$SHARED" | awk '{ print $NF }' | sed 's/@.*//' >shared
 nm -u "$STATIC" 2>/dev/null | awk 'NF == 2 { print $2 }' | sort -u >static

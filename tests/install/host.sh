@@ -16,6 +16,11 @@ for library in crumb static; do
 	check "on crumb::$library" ./$by/on_$library
 	holds "on crumb::$library: what it prints" grep -q '^0\.5 -0\.5 0 0$' stdout
 done
+check "with the exchange" "$CMAKE" -S "$SOURCE/tests/install/host" -B exchange -DBY=add_subdirectory \
+	-DCRUMB_SOURCE="$SOURCE" -DCRUMB_EXCHANGE=ON -DCMAKE_C_COMPILER="$CC"
+check "it builds" "$CMAKE" --build exchange --parallel 2 --target on_exchange
+check "on crumb::exchange" ./exchange/on_exchange
+holds "on crumb::exchange: what it prints" grep -q '^0\.5 -0\.5 0 0$' stdout
 check "the project is installed" "$CMAKE" --install $by --prefix "$folder/root"
 holds "without crumb's files" test "$(cd root && find . -type f)" = ./bin/on_static
 finish

@@ -105,9 +105,33 @@ mv root elsewhere
 tree=$folder/elsewhere/opt/crumb
 library=$tree/$LIBDIR
 use moved
-holds "find_package wants no later version" sh -c "! '$CMAKE' -S '$SOURCE/tests/install' -B later \
-	-DCMAKE_PREFIX_PATH='$tree' -DWANTED=$((major + 1)) -DCMAKE_C_COMPILER='$CC' -DCMAKE_CXX_COMPILER=$cxx 2>&1"
-holds "find_package wants no component that is not there" sh -c "! '$CMAKE' -S '$SOURCE/tests/install' -B other \
-	-DCMAKE_PREFIX_PATH='$tree' '-DWANTED=$VERSION;COMPONENTS;tree' -DCMAKE_C_COMPILER='$CC' \
-	-DCMAKE_CXX_COMPILER=$cxx 2>&1"
+# finds WANTED...: what find_package(crumb WANTED...) says on a machine without MPI.
+finds() {
+	wanted=$(IFS=';' && echo "$*")
+	rm -rf found
+	"$CMAKE" -S "$SOURCE/tests/install" -B found -DCMAKE_PREFIX_PATH="$tree" "-DWANTED=$wanted" \
+		-DCMAKE_C_COMPILER="$CC" -DCMAKE_CXX_COMPILER=$cxx -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON 2>&1
+}
+check "find_package takes its minor version" finds "${VERSION%.*}" COMPONENTS exchange
+check "find_package does without an optional component" finds "$VERSION" COMPONENTS exchange \
+	OPTIONAL_COMPONENTS exchange_mpi tree
+for version in $((major + 1)) 0.0; do
+	! finds $version COMPONENTS exchange >stdout
+	holds "find_package: no version $version" grep -q "requested version \"$version\"" stdout
+done
+! finds "$VERSION" COMPONENTS tree >stdout
+holds "find_package: no component tree" grep -q 'installed without its component tree' stdout
+if [ -n "$MPI" ]; then
+	! finds "$VERSION" COMPONENTS exchange_mpi >stdout
+	holds "find_package: no MPI" grep -q 'exchange_mpi wants MPI, which was not found' stdout
+fi
+
+# ---- how a distribution builds ----
+check "folders and flags of its own" "$CMAKE" -S "$SOURCE" -B own -G "Unix Makefiles" -DCRUMB_TOOLS=OFF \
+	-DCMAKE_C_COMPILER="$CC" -DCMAKE_INSTALL_LIBDIR=/own/lib "-DCMAKE_C_FLAGS_RELEASE=-O1 -g"
+holds "an absolute folder of libraries" grep -qx 'libdir=/own/lib' own/crumb.pc
+holds "flags of a release" grep -q '^C_FLAGS = .*-O1 -g' own/CMakeFiles/crumb_static.dir/flags.make
+mkdir copied && cp "$SOURCE"/python/crumb_report/*.* copied
+check "crumb-report of files of another time" "$SOURCE/scripts/zip-report" ./zipped copied/*
+holds "is the same" cmp zipped "$tree/bin/crumb-report"
 finish

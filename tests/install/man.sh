@@ -72,6 +72,11 @@ shown crumb_exchange.3 | tr '\n' ' ' | tr -s ' ' >page
 declared crumb_exchange.h crumb_exchange_mpi.h
 in_page "crumb_exchange.3, functions"
 
+check "the pages as HTML" "$CMAKE" --build "$BUILD" --target html
+for page in "$MAN"/*.[137]; do
+	holds "$(basename "$page").html" grep -q '</html>' "$BUILD/html/$(basename "$page").html"
+done
+
 # ---- what the maker refuses ----
 maker="python3 $SOURCE/scripts/man"
 header=$SOURCE/include/crumb.h
