@@ -11,19 +11,24 @@ import json, sys
 for line in open(sys.argv[1]):
     print({key: value for key, value in json.loads(line).items() if key not in ("seconds", "command")})
 END
+# stripped LOG LOG: the first in the file "one", the second in "other", without times.
+stripped() {
+	python3 strip_seconds.py "$1" >one
+	python3 strip_seconds.py "$2" >other
+}
 
 # ---- options ----
 check "--help" "$CRUMB_TRAIN" --help
 for option in model data augment whiten carry-state learners batch learner-batch epochs lr optimizer momentum \
 	weight-decay decay-first clip-norm measure local-steps outer-lr outer-momentum average dropout schedule \
 	warmup seed codec flat compression-params plan down overlap timeout threads log probe dump-gradients \
-	checkpoint every resume estimate help version; do
+	checkpoint every resume estimate staleness node-size report help version; do
 	holds "--help has --$option" grep -q -e "^  --$option" stdout
 done
 mv stdout wanted
 for option in -h help "--codec raw -h"; do
 	check "$option" "$CRUMB_TRAIN" $option
-	holds "is --help" cmp stdout wanted
+	same "is --help" stdout wanted
 done
 check "--version" "$CRUMB_TRAIN" --version
 holds "--version says which" grep -q -E '^crumb-train [0-9]+\.[0-9]+\.[0-9]+$' stdout
@@ -79,7 +84,7 @@ carets() {
 	printf '  %s\n' "$2" >want
 	printf '  %*s^\n' "$4" '' >>want
 	sed -n 2,3p stderr >got
-	holds "the caret under $2" cmp want got
+	same "the caret under $2" want got
 }
 carets --codec 'adacomp:bin=x' 'not understood' 12
 carets --codec 'conv=adacomp:bin=50;fd=raw' 'not understood' 21
@@ -91,7 +96,7 @@ for alias in gather=device server=dist_sync tiers=dist_sync_device async=dist_as
 	cut -d ' ' -f 1-8 stdout >one # but the time
 	check "--plan ${alias#*=}" $small --epochs 1 --codec terngrad --plan "${alias#*=}"
 	cut -d ' ' -f 1-8 stdout >many
-	holds "are the same" cmp one many
+	same "are the same" one many
 done
 refused 2 'no "tree": there are gather (device), shard, server (dist_sync), ' "$CRUMB_TRAIN" --plan tree
 
@@ -100,7 +105,7 @@ check "--plan server" $small --epochs 2 --codec adacomp --plan server
 cut -d ' ' -f 1-8 stdout >one
 check "--plan async" $small --epochs 2 --codec adacomp --plan async --staleness 3
 cut -d ' ' -f 1-8 stdout >many
-holds "are the same" cmp one many
+same "are the same" one many
 refused 2 '--staleness wants --plan async: with --plan server all' "$CRUMB_TRAIN" --plan server --staleness 2
 refused 2 '"-1" is neither none nor a whole number up to 1000000000' "$CRUMB_TRAIN" --plan async --staleness -1
 for option in "--local-steps 4" "--average 0.9" --carry-state "--probe 4 --log log" "--dump-gradients there"; do
@@ -123,7 +128,7 @@ idle() {
 		echo "crumb-train: --codec: no slice of lenet is for \"$rule\": there are conv, fc, bias, last"
 	done >want
 	grep '^crumb-train' stderr >got
-	holds "names $# rules" cmp want got
+	same "names $# rules" want got
 }
 idle terngrad
 idle 'conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias,batchnorm=raw'
@@ -141,7 +146,8 @@ holds "without a word" sh -c '! grep -q "^crumb-train" stderr'
 # ---- a batch by learner ----
 check "--batch" $small --learners 5 --log whole
 check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
-holds "five times ten are fifty" test "$(python3 strip_seconds.py each)" = "$(python3 strip_seconds.py whole)"
+stripped each whole
+same "five times ten are fifty" one other
 
 # ---- statistics of several mini-batches ----
 for measure in 1 3; do
@@ -151,7 +157,7 @@ for measure in 1 3; do
 		holds "$codec's numbers" test -s $codec.$measure
 	done
 done
-holds "adacomp measures nothing" cmp adacomp.1 adacomp.3
+same "adacomp measures nothing" adacomp.1 adacomp.3
 holds "alq takes other levels" sh -c '! cmp -s alq.1 alq.3'
 for option in "--plan async" "--plan tiers" "--local-steps 2" --carry-state --overlap "--codec auto"; do
 	refused 2 "--measure takes no ${option%% [0-9]*}, " "$CRUMB_TRAIN" --measure 2 $option
@@ -171,8 +177,9 @@ done
 for option in "--plan shard" "--plan gather" "--down exact"; do
 	refused 2 'chooses --plan and --down itself' "$CRUMB_TRAIN" --codec auto $option
 done
-for option in "--node-size 2" "--outer-lr 1" "--outer-momentum 0" "--every 2"; do
-	refused 2 "${option% *} is of no use without --" "$CRUMB_TRAIN" $option
+for option in "--node-size 2" "--outer-lr 1" "--outer-momentum 0" "--every 2" "--momentum 0 --optimizer adam" \
+	--decay-first; do
+	refused 2 "${option%% *} is of no use without --" "$CRUMB_TRAIN" $option
 done
 refused 2 '--plan tiers takes no --down, ' "$CRUMB_TRAIN" --plan tiers --down half
 refused 2 '--plan tiers-shard takes no --probe, ' "$CRUMB_TRAIN" --plan tiers-shard --probe 1 --log log
@@ -187,7 +194,7 @@ for threads in 1 3; do
 	holds "and tells its script" \
 		grep -qF '"script": "auto|2 shard conv,fc,last=strom:threshold=auto;bias=raw conv' log
 done
-holds "the same numbers" cmp numbers1 numbers3
+same "the same numbers" numbers1 numbers3
 carets --down 'half:type=f8' 'not understood' 11
 for pair in '{"type":"2bit","threshold":0.25}=twobit:threshold=0.25' \
 	'{ "threshold" : 0.25, "type" : "1bit" }=onebit:threshold=0.25' \
@@ -398,7 +405,7 @@ run --threads 1 >one
 holds "there are events" test "$(wc -l <one)" = 6
 for more in "--threads 2 --probe 5" "--threads 3"; do
 	run $more >many
-	holds "$more: as one thread" cmp one many
+	same "$more: as one thread" one many
 done
 run --seed 2 >other
 holds "another seed, other numbers" sh -c "! cmp -s one other"
@@ -415,14 +422,16 @@ for momentum in 0 0.9; do
 	check "--momentum $momentum" $small --epochs 1 --flat --codec dgc --codec raw --momentum $momentum --log log
 	python3 strip.py log | grep '"epoch"' >"momentum$momentum"
 done
-holds "dgc: the optimizer has none" sh -c 'grep dgc momentum0 >a && grep dgc momentum0.9 >b && cmp a b'
+grep dgc momentum0 >a
+grep dgc momentum0.9 >b
+same "dgc: the optimizer has none" a b
 holds "raw: it has" sh -c 'grep -v dgc momentum0 >a && ! grep -v dgc momentum0.9 | cmp -s a -'
 for codec in dgc 'auto|0 gather exact dgc'; do
 	check "$codec" $small --epochs 1 --flat --codec "$codec" --log log
 	mv b a
 	grep -o '"loss": [^,]*' log >b
 done
-holds "dgc in a script: nor then" cmp a b
+same "dgc in a script: nor then" a b
 
 # ---- gradients in files ----
 check "a dump" $small --dump-gradients dump --log dumped
@@ -452,11 +461,13 @@ for step, flat in zip((1, 12, 24), flats):
 END
 check "the files" python3 read_dump.py
 check "without a dump" $small --log undumped
-holds "a dump changes nothing" test "$(python3 strip_seconds.py dumped)" = "$(python3 strip_seconds.py undumped)"
+stripped dumped undumped
+same "a dump changes nothing" one other
 overlapped="$small --codec adacomp --decay-first --weight-decay 0.01 --threads 3 --probe 9"
 check "one after the other" $overlapped --dump-gradients apart --log apart.log
 check "--overlap" $overlapped --dump-gradients together --log together.log --overlap
-holds "the same numbers" test "$(python3 strip_seconds.py apart.log)" = "$(python3 strip_seconds.py together.log)"
+stripped apart.log together.log
+same "the same numbers" one other
 holds "the same gradients" diff -r apart together
 check "a folder that is there" $small --epochs 1 --dump-gradients dump
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump

@@ -32,7 +32,7 @@ python3 strip.py whole.log >want
 holds "a log of all epochs and the end" test "$(wc -l <want)" = 41
 check "without checkpoints" "$CRUMB_TRAIN" "$@" --log none.log
 python3 strip.py none.log >none
-holds "checkpoints change nothing" cmp none want
+same "checkpoints change nothing" none want
 
 # Another log is another file; one that is not the run's stays as it is.
 "$CRUMB_TRAIN" "$@" --epochs 1 --checkpoint logged --log first.log >/dev/null 2>&1
@@ -42,7 +42,7 @@ holds "the first has the first" test "$(wc -l <first.log)" = 2
 yes "not a log" | head -1000 >other
 cp other before
 refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 3 --checkpoint logged --resume --log other
-holds "which stays" cmp other before
+same "which stays" other before
 "$CRUMB_TRAIN" "$@" --epochs 5 --codec adacomp:bin=50 --log longer.log >/dev/null 2>&1
 refused 1 "longer.log is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 3 --checkpoint logged --resume \
 	--log longer.log
@@ -51,12 +51,12 @@ cp second.log before
 refused 1 "second.log has epochs of a run, but mistyped no checkpoint" \
 	"$CRUMB_TRAIN" "$@" --checkpoint mistyped --resume --log second.log
 refused 1 "is of another run" "$CRUMB_TRAIN" "$@" --seed 9 --checkpoint logged --resume --log second.log
-holds "which stays" cmp second.log before
+same "which stays" second.log before
 cp other before
 refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --checkpoint mistyped --resume --log other
 "$CRUMB_TRAIN" "$@" --epochs 1 --checkpoint unlogged >/dev/null 2>&1
 refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log other
-holds "which stays" cmp other before
+same "which stays" other before
 check "a first log" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log late.log
 [ ! -d /proc/self ] || refused 1 "/proc/self/rank0.try: " "$CRUMB_TRAIN" "$@" --checkpoint /proc/self
 
@@ -79,11 +79,11 @@ done <moments
 holds "$killed were killed" test $killed -eq 20
 check "to the end" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
 python3 strip.py parts.log >got
-holds "the same log" cmp got want
+same "the same log" got want
 check "the same weights, moments and packers" python3 blocks.py parts/epoch0000040-rank0 whole/epoch0000040-rank0
 check "another end to it" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
 python3 strip.py parts.log >got
-holds "changes nothing" cmp got want
+same "changes nothing" got want
 check "other threads" "$CRUMB_TRAIN" "$@" --threads 1 --checkpoint parts --resume
 
 # ---- how often ----
@@ -100,7 +100,7 @@ holds "nothing is said of the rate" sh -c '! grep -q "learning rate" stderr'
 check "are the same weights, moments and packers" python3 blocks.py longer/epoch0000007-rank0 seven/epoch0000007-rank0
 python3 strip.py seven.log >got
 python3 strip.py longer.log >lengthened
-holds "and the same log" cmp got lengthened
+same "and the same log" got lengthened
 for schedule in poly cosine; do
 	check "$schedule, two epochs" "$CRUMB_TRAIN" "$@" --schedule $schedule --epochs 2 --checkpoint $schedule
 	check "and a third" "$CRUMB_TRAIN" "$@" --schedule $schedule --epochs 3 --checkpoint $schedule --resume
@@ -124,7 +124,7 @@ for optimizer in adamw sgd; do
 		python3 blocks.py parts-$optimizer/epoch0000004-rank0 outer-$optimizer/epoch0000004-rank0
 	python3 strip.py outer.log >want
 	python3 strip.py part.log >got
-	holds "and the same log" cmp got want
+	same "and the same log" got want
 	holds "two exchanges an epoch" grep -q "'steps': 2, 'skipped': 0" want
 done
 python3 strip.py whole.log >want
@@ -172,7 +172,7 @@ fox="$CRUMB_TRAIN --model char-lstm --data text:fox --batch 9 --learners 2 --opt
 check "are the same weights, moments and states" python3 blocks.py fox2/epoch0000003-rank0 fox3/epoch0000003-rank0
 python3 strip.py fox2.log >got
 python3 strip.py fox3.log >want3
-holds "and the same log" cmp got want3
+same "and the same log" got want3
 
 # ---- what is refused ----
 refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
@@ -180,7 +180,7 @@ refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1
 refused 2 '--checkpoint wants one --codec' "$CRUMB_TRAIN" --codec raw --codec half --checkpoint x
 refused 1 'whole holds checkpoints' "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
 python3 strip.py whole.log | head -n 41 >got
-holds "the log stays" cmp got want
+same "the log stays" got want
 # Both sides as they may be typed, and the two runs not in full.
 while read -r option value was; do
 	now="--$option $value"

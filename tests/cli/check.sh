@@ -31,6 +31,9 @@ holds() {
 	if "$@" >/dev/null; then pass; else fail "$what"; fi
 }
 
+# same WHAT FILE FILE: two files are equal, and not empty.
+same() { holds "$1" sh -c 'test -s "$1" && cmp "$1" "$2"' same "$2" "$3"; }
+
 # refused STATUS TEXT COMMAND...: the command exits with the status, TEXT stands in its message, and nothing else.
 refused() {
 	want=$1 text=$2

@@ -101,6 +101,8 @@ static int check_idle(const struct options *o)
 	        {"outer-lr", o->local_steps, "--local-steps"},
 	        {"outer-momentum", o->local_steps, "--local-steps"},
 	        {"every", o->checkpoint, "--checkpoint"},
+	        {"momentum", o->optimizer.type == OPTIMIZER_SGD, "--optimizer sgd"},
+	        {"decay-first", o->weight_decay > 0, "--weight-decay"},
 	};
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
 		if (!option[i].read && options_typed(o, option[i].name)) {
