@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* Replaces x by its mean over all ranks. Open MPI's parameters choose the algorithm (bench/exchange). */
+/* Replaces x by its mean over all ranks. Open MPI's parameters choose the algorithm (bench/run). */
 void ring_mean(float *x, size_t n);
 
 void ring_barrier(void);

@@ -1,4 +1,4 @@
-/* The training that bench/emulated_exchange.c and bench/predict.c share.
+/* The training that bench/emulated_exchange.c, bench/overlapped.c and bench/predict.c share.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/training.h"

@@ -19,10 +19,10 @@ static int measure(struct price *price, struct learner *learner, const float *gr
 	const bool agrees = crumb_agree_count(learner->packer) > 0;
 	int64_t length = 0, unpacked = 0;
 	for (int step = 0; step < WARM_STEPS && length >= 0; step++)
-		length = learner_pack(learner, grad, CRUMB_F32, CRUMB_KNOWN_FINITE);
+		length = learner_pack(learner, grad, CRUMB_F32, 0);
 	for (int round = 0; round < ROUNDS && length >= 0 && unpacked >= 0; round++) {
 		const double start = timing_now();
-		length = learner_pack(learner, grad, CRUMB_F32, CRUMB_KNOWN_FINITE);
+		length = learner_pack(learner, grad, CRUMB_F32, 0);
 		const double packed = timing_now();
 		unpacked = crumb_unpack_add(learner->frame, learner->cap, 0.125f, acc, ELEMENTS);
 		pack_seconds[round] = packed - start;

@@ -1,5 +1,5 @@
-/* The cost of a codec on this machine by element, measured on one thread over a gradient like crumb bench's
- * that is larger than the caches.
+/* The cost of a codec on this machine by element, measured on one thread over 16 MiB of a gradient like crumb
+ * bench's.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PRICE_H
@@ -10,7 +10,7 @@
 
 struct price {
 	double bytes;        /* of payload */
-	double pack, unpack; /* seconds; pack is with CRUMB_KNOWN_FINITE */
+	double pack, unpack; /* seconds; pack looks for what is not finite */
 	bool sums;           /* crumb_sum adds frames of different learners */
 };
 
