@@ -8,6 +8,6 @@ crumb_test(test_hosted test_hosted.c ${SHARED_exchange_cases})
 crumb_test(test_overlap test_overlap.c ${SHARED_exchange_cases})
 crumb_test(test_tiers test_tiers.c ${SHARED_exchange_cases})
 crumb_test(test_async test_async.c ${SHARED_exchange_cases})
-set_tests_properties(test_refusals test_hosted test_overlap test_async PROPERTIES RUN_SERIAL ON) # short deadlines
+set_tests_properties(test_hosted test_async PROPERTIES RUN_SERIAL ON) # short deadlines
 crumb_test(test_choose test_choose.c)
 crumb_test(test_reconfigure test_reconfigure.c)

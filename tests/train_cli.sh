@@ -128,7 +128,7 @@ idle() {
 		echo "crumb-train: --codec: no slice of lenet is for \"$rule\": there are conv, fc, bias, last"
 	done >want
 	grep '^crumb-train' stderr >got
-	same "names $# rules" want got
+	holds "names $# rules" cmp want got
 }
 idle terngrad
 idle 'conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias,batchnorm=raw'
