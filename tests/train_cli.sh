@@ -5,16 +5,10 @@
 python3 "$SOURCE/tests/small_mnist.py" 600 200 90
 small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
 
-# Prints a log without its times.
-cat >strip_seconds.py <<'END'
-import json, sys
-for line in open(sys.argv[1]):
-    print({key: value for key, value in json.loads(line).items() if key not in ("seconds", "command")})
-END
 # stripped LOG LOG: the first in the file "one", the second in "other", without times.
 stripped() {
-	python3 strip_seconds.py "$1" >one
-	python3 strip_seconds.py "$2" >other
+	python3 "$SOURCE/tests/without_times.py" "$1" >one
+	python3 "$SOURCE/tests/without_times.py" "$2" >other
 }
 
 # ---- options ----
