@@ -137,6 +137,20 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
         torch.testing.assert_close(put, got + mean.view(400, 10) / scale, rtol=1e-4, atol=1e-4)
 
 
+def the_memory_that_stays_is_told(rank, ranks):
+    n = 40000
+    for spec, way, least, most in (("half", "gather", 2, 10), ("topk", "gather", 8, 20), ("topk", "shard", 8, 40)):
+        ddp, state = hooked(f"fc,last={spec}", (400, 100), plan=way)
+        assert state.stats()["memory_bytes"] == 0
+        told = []
+        for i in range(3):
+            step(ddp, torch.randn(400, 100))
+            told.append(state.stats()["memory_bytes"])
+        saved = state.state_dict()
+        packers = sum(map(len, [*saved["packers"].values(), *saved["means"].values()]))  # and as much for their copies
+        assert told[0] == told[2] >= 2 * packers and least * n < told[0] < most * n, (spec, way, told, packers)
+
+
 def no_factor_destroys_what_is_owed(rank, ranks):
     ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10))
     step(ddp, gradient(0, rank))
@@ -484,7 +498,8 @@ if __name__ == "__main__":
              a_velocity_follows_the_scale_and_other_ranks,
              the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
              a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, no_factor_destroys_what_is_owed,
-             an_exception_of_the_callers_leaves_nothing_to_wait_for, a_policy_says_what_it_cannot_reach,
+             the_memory_that_stays_is_told, an_exception_of_the_callers_leaves_nothing_to_wait_for,
+             a_policy_says_what_it_cannot_reach,
              a_step_that_was_left_is_undone_before_its_state_is_saved, a_step_that_is_thrown_away_is_taken_back,
              a_loaded_state_is_rescaled, a_state_that_one_rank_loads_is_refused, a_compiled_model_is_registered,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,

@@ -52,6 +52,14 @@ class Bucket:
         self.raw_too = not all(slot.packer.codec.info.fixed for slot in self.slots) or packed <= self._most
         self.inbox = [message.room(len(self.slots), self._most) for _ in range(self.ranks - 1)]
 
+    @property
+    def memory(self) -> int:
+        """Bytes of all messages."""
+        return sum(map(len, self._rooms()))
+
+    def _rooms(self):
+        return [self._room, *self.inbox]
+
     def _place(self, slot):
         """Returns the bytes of the slot's place in the room."""
         return slot.packer.bound
@@ -213,6 +221,9 @@ class SharedBucket(Bucket):
         self._mean_out = message.room(count, owned[self.rank])
         self.inbox = [message.room(count, owned[self.rank]) for _ in range(self.ranks - 1)]
         self.mean_inbox = [message.room(count, size) for rank, size in enumerate(owned) if rank != self.rank]
+
+    def _rooms(self):
+        return [*super()._rooms(), *self._out, self._mean_out, *self.mean_inbox]
 
     def _place(self, slot):
         return max(slot.packer.bound, slot.mean.packer.bound if slot.mean else 0, self.limit(slot.n))

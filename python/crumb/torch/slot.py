@@ -30,6 +30,11 @@ class Kept:
                         for one in (floats, self._copy_of(floats))]
         self._step: Optional[int] = None
 
+    @property
+    def memory(self) -> int:
+        """Bytes."""
+        return self.packer.size + len(self._before)
+
     def _copy_of(self, floats):
         return torch.frombuffer(self._before, dtype=torch.float32, count=floats.numel(),
                                 offset=floats.data_ptr() - self.packer.address)
@@ -74,6 +79,11 @@ class Slot(Kept):
         self.mean = None
         if mean_seed is not None and self.packs_mean:
             self.mean = Kept(Packer(down, part.n, mean_seed, part.run))
+
+    @property
+    def memory(self) -> int:
+        """Bytes of both packers and their copies."""
+        return super().memory + (self.mean.memory if self.mean else 0)
 
     def restore(self, step: int) -> None:
         """Resets both packers."""

@@ -559,7 +559,8 @@ class State:
             was owed, passed the largest number of its type; the rest is owed still, or the step is a skipped one.
         dense_bytes: of the gradients. frame_bytes: of the messages and plainly averaged slots that stood for them; in
             the plan shard half of those to the owners and half of the means'. ratio: dense_bytes / frame_bytes.
-        sent_bytes: to all peers together. allreduce_bytes: that a ring all-reduce would have sent.
+        memory_bytes: of packers and messages on the host, which stay from step to step; not the pinned copies of a
+            GPU's gradients. sent_bytes: to all peers together. allreduce_bytes: that a ring all-reduce would have sent.
         pack_seconds: of all packing threads together. wait_seconds, unpack_seconds: of the receiver. All overlap with
             backward."""
         ranks = self._wire.ranks if self._wire else 1
@@ -568,6 +569,7 @@ class State:
             "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
             "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
             "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0,
+            "memory_bytes": sum(one.memory for one in [*self._slots.values(), *self._buckets.values()]),
             "sent_bytes": self._wire.sent if self._wire else 0,
             "allreduce_bytes": 2 * self._dense_bytes * (ranks - 1) // ranks,
             "pack_seconds": self._pack_seconds, "wait_seconds": self._wait_seconds,
