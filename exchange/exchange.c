@@ -293,11 +293,9 @@ void crumb_exchange_close(struct crumb_exchange *x)
 	crumb_overlap_close(x->overlap);
 	if (begun && !x->failed) /* the others are told */
 		x->failed = CRUMB_EPEER;
-	const bool keeps_net = !x->hosted && x->net && x->net->settle;
-	if (!crumb_hosted_close(x))
+	/* MPI may still read what was sent, as to a rank that has been given up. */
+	if (x->hosted ? !crumb_hosted_close(x) : x->net && x->net->settle && !x->net->settle(x->net))
 		return;
-	if (keeps_net && !x->net->settle(x->net))
-		return; /* MPI may still read what was sent, as to a rank that has been given up */
 	crumb_exchange_close(x->former);
 	crumb_tiers_close(x->tiers);
 	for (struct block *block = x->blocks, *next; block; block = next) {

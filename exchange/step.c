@@ -311,9 +311,9 @@ int crumb_exchange_tell(struct crumb_exchange *x, const void *mine, size_t bytes
 
 	if (x->plan->tell && x->servers)
 		return x->plan->tell(x, mine, bytes, all);
-	if (!crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head) + body))
-		error = error ? error : CRUMB_EMEMORY;
-	else if (body)
+	if (!error && !crumb_swap_reserve(&x->messages.vote, sizeof(struct message_head) + body))
+		error = CRUMB_EMEMORY;
+	else if (!error && body)
 		memcpy(x->messages.vote.data + sizeof(struct message_head), mine, body);
 	error = swap_bytes(&step, MESSAGE_TELL, error, bytes);
 	for (unsigned r = 0; r < x->ranks && !error; r++) {

@@ -51,7 +51,8 @@ struct crumb_exchange_net {
 	 * empty. Not during a swap of this rank. */
 	void (*leave)(struct crumb_exchange_net *net);
 	/* Waits a second at most until nobody reads what this rank has sent, so that it may be freed. Returns
-	 * false if somebody still may. NULL: where the sender of a message that has no answer keeps it. */
+	 * false if somebody still may. NULL: this cannot be told; a rank then closes its exchange only after
+	 * a swap. */
 	bool (*settle)(struct crumb_exchange_net *net);
 	/* Frees the transport; this rank swaps no more. Waits for nobody, but after a failure for the others'
 	 * last messages, a second at most. Returns false if messages are still on their way after a swap has

@@ -69,7 +69,7 @@ enum crumb_error {
 	CRUMB_EVERSION = -8,   /* the frame or the packer is of a format that this library does not know */
 	CRUMB_ELENGTH = -9,    /* the gradient or the frame is of another number of elements */
 	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree), or
-	                          frames    to be summed are not of one agreed scaler */
+	                          frames to be summed are not of one agreed scaler */
 	CRUMB_EPACKER = -11,   /* the memory holds no packer, or a damaged one */
 	CRUMB_EISA = -12,      /* no such instruction set here */
 	CRUMB_EFLOAT = -13,    /* floats are not computed as the frame format asks (crumb_self_check) */
@@ -114,7 +114,7 @@ typedef struct crumb_key_info {
 enum crumb_codec_flags {
 	CRUMB_CODEC_RESIDUAL = 1, /* the packer keeps what was not sent */
 	CRUMB_CODEC_RANDOM = 2,   /* at the default rounding the frame depends on the packer's seed and step;
-	                             its   mean is the gradient, or the clipped gradient */
+	                             its mean is the gradient, or the clipped gradient */
 	CRUMB_CODEC_FIXED = 4,    /* at the default coding the length of a frame depends on n and run only */
 	CRUMB_CODEC_AGREES = 8,   /* some settings want crumb_measure and crumb_agree */
 	CRUMB_CODEC_MOMENTUM = 16 /* packers have momentum, and the optimizer then has none */
@@ -179,9 +179,9 @@ CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
  * are due before the next crumb_pack, 0 when none; crumb_measure writes this learner's to stat; crumb_agree
  * takes those of all learners, learner after learner, in the same order everywhere. A learner may measure
  * several gradients, and measures the one that it packs last; all their floats are shared, and learners is
- * then the number of gradients. crumb_pack answers CRUMB_EAGREE while floats are due. Both return 0 or an
- * error that changes nothing: CRUMB_EINVAL if no floats are due, or of crumb_agree without crumb_measure;
- * CRUMB_ELENGTH, CRUMB_ENONFINITE. */
+ * then the number of gradients. crumb_pack answers CRUMB_EAGREE while floats are due. Both return 0, or
+ * CRUMB_EINVAL if no floats are due. crumb_measure also returns CRUMB_ELENGTH and CRUMB_ENONFINITE,
+ * crumb_agree CRUMB_EINVAL before crumb_measure. An error changes nothing. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
                             float *stat);

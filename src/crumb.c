@@ -349,25 +349,28 @@ int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap)
 	if (!frames || !dst || !count || count > CRUMB_MAX_FRAMES)
 		return CRUMB_EINVAL;
 	struct frame open[CRUMB_MAX_FRAMES];
+	const int64_t n = crumb_frame_count(frames[0].data, frames[0].len);
+	if (n < 0)
+		return n;
+	if (cap < crumb_sum_bound(count, (size_t)n)) /* before payloads take time */
+		return CRUMB_ESPACE;
 	for (size_t i = 0; i < count; i++) {
+		const int64_t its = crumb_frame_count(frames[i].data, frames[i].len);
+		if (its != n)
+			return its < 0 ? its : CRUMB_ELENGTH;
 		const int64_t length = crumb_frame_open(&open[i], frames[i].data, frames[i].len);
 		if (length < 0)
 			return length;
 		if ((uint64_t)length != frames[i].len)
 			return CRUMB_EFRAME;
-		if (open[i].n != open[0].n)
-			return CRUMB_ELENGTH;
 		if (open[i].id != open[0].id)
 			return CRUMB_EAGREE;
 	}
 	const struct codec *c = crumb_codec_find(open[0].id);
 	if (!c->summing)
 		return CRUMB_EAGREE;
-	const size_t n = (size_t)open[0].n;
-	if (cap < crumb_sum_bound(count, n))
-		return CRUMB_ESPACE;
 	uint16_t flags = 0;
 	const int64_t size =
 	        n ? c->summing->sum(open, count, (uint8_t *)dst + CRUMB_HEADER_BYTES, &flags) : 0;
-	return size < 0 ? size : crumb_frame_seal(dst, c->info->id, flags, n, (size_t)size);
+	return size < 0 ? size : crumb_frame_seal(dst, c->info->id, flags, (uint64_t)n, (size_t)size);
 }

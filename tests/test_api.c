@@ -182,6 +182,18 @@ static void a_sum_is_of_1_to_256_frames(void **state)
 	assert_true(crumb_sum(frames, 1, dst, cap) > 0);
 	assert_true(crumb_sum(frames, CRUMB_MAX_FRAMES, dst, cap) > 0);
 	assert_int_equal(crumb_sum(frames, CRUMB_MAX_FRAMES + 1, dst, cap), CRUMB_EINVAL);
+	/* Elements are counted before payloads, which are damaged here, take time. */
+	size_t shorter_len;
+	crumb_packer *shorter_packer = case_packer(&shared, N - 1, 1);
+	uint8_t *shorter = case_pack(shorter_packer, grad, CRUMB_F32, &shorter_len);
+	shorter[shorter_len - 1] ^= 1;
+	frames[1] = (crumb_span){shorter, shorter_len};
+	assert_int_equal(crumb_sum(frames, 2, dst, cap), CRUMB_ELENGTH);
+	frame[len - 1] ^= 1;
+	assert_int_equal(crumb_sum(frames, 1, dst, crumb_sum_bound(1, N) - 1), CRUMB_ESPACE);
+	assert_int_equal(crumb_sum(frames, 1, dst, cap), CRUMB_ECHECKSUM);
+	free(shorter);
+	free(shorter_packer);
 	free(dst);
 	free(frame);
 	free(p);

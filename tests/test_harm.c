@@ -248,7 +248,6 @@ static void what_is_not_finite_changes_nothing(void **state)
 	}
 }
 
-/* A packer is a flat block: a copy packs the same frames as the original; damaged blocks are refused. */
 /* Packs with a packer of a codec that is not valid. */
 static void pack_refuses(crumb_packer *p, const float *g, size_t n)
 {
@@ -259,6 +258,7 @@ static void pack_refuses(crumb_packer *p, const float *g, size_t n)
 	assert_int_equal(crumb_pack(p, g, n, CRUMB_F32, 0, frame, sizeof frame), CRUMB_EPACKER);
 }
 
+/* A packer is a flat block: a copy packs the same frames as the original; damaged blocks are refused. */
 static void a_packer_is_a_checkpoint(void **state)
 {
 	(void)state;

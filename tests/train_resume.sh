@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
+without_times() { python3 "$SOURCE/tests/without_times.py" "$1"; }
+same_checkpoint() { python3 "$SOURCE/tests/same_checkpoint.py" "$1" "$2"; }
 python3 "$SOURCE/tests/small_mnist.py" 300 100 200
 # One codec with a residual, one that is random; two threads.
 set -- --data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine --weight-decay 1e-4 --threads 2 \
@@ -10,10 +12,10 @@ set -- --data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine 
 
 check "in one go" "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
 holds "the two newest stay" test "$(ls whole | xargs)" = "epoch0000039-rank0 epoch0000040-rank0"
-python3 "$SOURCE/tests/without_times.py" whole.log >want
+without_times whole.log >want
 holds "a log of all epochs and the end" test "$(wc -l <want)" = 41
 check "without checkpoints" "$CRUMB_TRAIN" "$@" --log none.log
-python3 "$SOURCE/tests/without_times.py" none.log >none
+without_times none.log >none
 same "checkpoints change nothing" none want
 
 # Another log is another file; one that is not the run's stays as it is.
@@ -60,11 +62,11 @@ while [ $killed -lt 20 ] && read -r moment; do
 done <moments
 holds "$killed were killed" test $killed -eq 20
 check "to the end" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
-python3 "$SOURCE/tests/without_times.py" parts.log >got
+without_times parts.log >got
 same "the same log" got want
-check "the same weights, moments and packers" python3 "$SOURCE/tests/same_checkpoint.py" parts/epoch0000040-rank0 whole/epoch0000040-rank0
+check "the same weights, moments and packers" same_checkpoint parts/epoch0000040-rank0 whole/epoch0000040-rank0
 check "another end to it" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
-python3 "$SOURCE/tests/without_times.py" parts.log >got
+without_times parts.log >got
 same "changes nothing" got want
 check "other threads" "$CRUMB_TRAIN" "$@" --threads 1 --checkpoint parts --resume
 
@@ -79,9 +81,9 @@ check "five" "$CRUMB_TRAIN" "$@" --epochs 5 --checkpoint longer --log longer.log
 check "and two more, otherwise watched" "$CRUMB_TRAIN" "$@" --epochs 7 --checkpoint longer --resume --log longer.log \
 	--threads 1 --every 3 --timeout 9 --learners 3
 holds "nothing is said of the rate" sh -c '! grep -q "learning rate" stderr'
-check "are the same weights, moments and packers" python3 "$SOURCE/tests/same_checkpoint.py" longer/epoch0000007-rank0 seven/epoch0000007-rank0
-python3 "$SOURCE/tests/without_times.py" seven.log >got
-python3 "$SOURCE/tests/without_times.py" longer.log >lengthened
+check "are the same weights, moments and packers" same_checkpoint longer/epoch0000007-rank0 seven/epoch0000007-rank0
+without_times seven.log >got
+without_times longer.log >lengthened
 same "and the same log" got lengthened
 for schedule in poly cosine; do
 	check "$schedule, two epochs" "$CRUMB_TRAIN" "$@" --schedule $schedule --epochs 2 --checkpoint $schedule
@@ -103,13 +105,13 @@ for optimizer in adamw sgd; do
 	check "and two more" "$CRUMB_TRAIN" "$@" $outer --epochs 4 --checkpoint parts-$optimizer --log part.log \
 		--resume --threads 1
 	check "are the same weights, moments and packers" \
-		python3 "$SOURCE/tests/same_checkpoint.py" parts-$optimizer/epoch0000004-rank0 outer-$optimizer/epoch0000004-rank0
-	python3 "$SOURCE/tests/without_times.py" outer.log >want
-	python3 "$SOURCE/tests/without_times.py" part.log >got
+		same_checkpoint parts-$optimizer/epoch0000004-rank0 outer-$optimizer/epoch0000004-rank0
+	without_times outer.log >want
+	without_times part.log >got
 	same "and the same log" got want
 	holds "two exchanges an epoch" grep -q "'steps': 2, 'skipped': 0" want
 done
-python3 "$SOURCE/tests/without_times.py" whole.log >want
+without_times whole.log >want
 
 # ---- other learners: 4, then 2, then 8 ----
 # Unbroken and resumed, the errors are within 2 points of each other in the last epoch; what is said and logged.
@@ -151,9 +153,9 @@ fox="$CRUMB_TRAIN --model char-lstm --data text:fox --batch 9 --learners 2 --opt
 	check "two" $fox --epochs 2 --checkpoint fox2 --log fox2.log
 	check "and one more" $fox --epochs 3 --checkpoint fox2 --log fox2.log --resume
 }
-check "are the same weights, moments and states" python3 "$SOURCE/tests/same_checkpoint.py" fox2/epoch0000003-rank0 fox3/epoch0000003-rank0
-python3 "$SOURCE/tests/without_times.py" fox2.log >got
-python3 "$SOURCE/tests/without_times.py" fox3.log >want3
+check "are the same weights, moments and states" same_checkpoint fox2/epoch0000003-rank0 fox3/epoch0000003-rank0
+without_times fox2.log >got
+without_times fox3.log >want3
 same "and the same log" got want3
 
 # ---- what is refused ----
@@ -161,7 +163,7 @@ refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
 refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1
 refused 2 '--checkpoint wants one --codec' "$CRUMB_TRAIN" --codec raw --codec half --checkpoint x
 refused 1 'whole holds checkpoints' "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
-python3 "$SOURCE/tests/without_times.py" whole.log | head -n 41 >got
+without_times whole.log | head -n 41 >got
 same "the log stays" got want
 # Both sides as they may be typed, and the two runs not in full.
 while read -r option value was; do
@@ -205,7 +207,7 @@ for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' 
 	python3 damage.py epoch0000040-rank0 "$damage"
 	check "$damage" "$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
 	holds "says so in one line" test "$(grep -c 'epoch0000040-rank0: a damaged .* epoch 39 is used$' stderr)" = 1
-	check "comes to the same" python3 "$SOURCE/tests/same_checkpoint.py" damaged/epoch0000040-rank0 whole/epoch0000040-rank0
+	check "comes to the same" same_checkpoint damaged/epoch0000040-rank0 whole/epoch0000040-rank0
 	python3 damage.py epoch0000040-rank0 "$damage"
 	python3 damage.py epoch0000039-rank0 'data[1000] ^= 1'
 	refused 1 'epoch0000040-rank0: a damaged checkpoint; damaged/epoch0000039-rank0: a damaged checkpoint' \

@@ -17,8 +17,9 @@ def _scaler(precision):
 
 
 class Compress(Callback):
-    """Registers crumb.torch.hook(policy, **options) with the module that Trainer.fit or Fabric.setup wraps in
-    DistributedDataParallel; one callback for one module. Raises TypeError for another strategy.
+    """Registers crumb.torch.hook(policy, **options), which follows the GradScaler of 16-mixed, with the module that
+    Trainer.fit or Fabric.setup wraps in DistributedDataParallel; one callback for one module. Raises TypeError for
+    another strategy.
 
     The Trainer's checkpoints have the hook's state, which all ranks owe together. Fabric saves and loads it where the
     callback is in the dictionary, as in fabric.save(path, {"model": model, "crumb": compress}).

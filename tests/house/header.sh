@@ -9,6 +9,7 @@ if ! command -v $cxx >/dev/null; then
 	echo "skipped: no $cxx here"
 	exit 77
 fi
+pkg-config --exists ompi-c || EXCHANGE_MPI= # whose mpi.h would be in the compiler's path
 for header in crumb crumb_parallel crumb_exchange ${EXCHANGE_MPI:+crumb_exchange_mpi}; do
 	printf '#include <%s.h>\n' "$header" >alone.c
 	cp alone.c alone.cc

@@ -96,14 +96,21 @@ def prose(path, text):
 
 
 def front_page(text):
-    """README.md is short; results stand only in what experiments/tables writes and in programs' output; links lead to
-    files."""
+    """README.md is short; results stand only in what experiments/tables writes and in programs' output."""
     check(text.count("\n") <= MOST_README_LINES, f"README.md has more than {MOST_README_LINES} lines")
     own = re.sub(r"^```.*?^```|`[^`\n]*`|^<!-- (.+) -->$.*?^<!-- end of \1 -->$", "", text, flags=re.M | re.S)
     found = re.findall(r"\d[\d.,]* ?(?:%|times|MB|GB|ms|s|nats|percent|points|steps)\b.*", own)
     check(not found, f"README.md: {found} are made by no script")
-    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
-        check(os.path.exists(os.path.join(SOURCE, link)), f"README.md: no {link}")
+
+
+def links(path, text):
+    """Links lead to files, or to a definition that has a line of its own."""
+    own = re.sub(r"^```.*?^```|`[^`\n]*`", "", text, flags=re.M | re.S)
+    for link in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", own):
+        check(os.path.exists(os.path.join(SOURCE, os.path.dirname(path), link)), f"{path}: no {link}")
+    defined = set(re.findall(r"^(\[[^\]]+\]): \S+$", own, flags=re.M))
+    missing = set(re.findall(r"\](\[[^\]]{2,}\])", own)) - defined
+    check(not missing, f"{path}: links to {sorted(missing)}, which no line defines")
 
 
 def main():
@@ -124,6 +131,8 @@ def main():
         if path.endswith((".c", ".h")) and os.path.dirname(path) in level:
             upward(level, path, text)
         prose(path, text)
+        if path.endswith(".md"):
+            links(path, text)
     front_page(read("README.md"))
     print(f"{passed} passed, {failed} failed")
     return failed > 0

@@ -123,7 +123,7 @@ done
 holds "find_package: no component tree" grep -q 'installed without its component tree' stdout
 if [ -n "$MPI" ]; then
 	! finds "$VERSION" COMPONENTS exchange_mpi >stdout
-	holds "find_package: no MPI" grep -q 'exchange_mpi wants MPI, which was not found' stdout
+	holds "find_package: no MPI" grep -q 'exchange_mpi wants MPI for C, which was not found' stdout
 fi
 
 # ---- how a distribution builds ----

@@ -120,8 +120,11 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
 
     for scaler, given in (Scaler(), True), (Scaler(), False), (None, True):
         ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10), scaler=scaler if given else None, plan="shard")
-        state.follow(None if given else scaler)
-        state.follow(Scaler() if given and scaler else None)  # it has one
+        if not given:
+            state.follow(Scaler())  # a trainer's, and then another one's
+            state.follow(scaler)
+        if given and scaler:
+            state.follow(Scaler())  # it has one
         scale, put, got = 65536.0, 0, 0
         for i in range(12):
             if i and i % 4 == 0:
@@ -337,7 +340,7 @@ def rank_0_saves_for_all(rank, ranks):
 
 
 def an_exception_of_the_callers_leaves_nothing_to_wait_for(rank, ranks):
-    """A warning that is an error, on rank 0, and then a step that fails."""
+    """A warning that is an exception, on rank 0."""
     model = torch.nn.Sequential(torch.nn.Embedding(50, 16, sparse=True), torch.nn.Linear(16, 5))
     ddp = DistributedDataParallel(model)
     state, hook = crumb.torch.hook("adacomp:bin=50")

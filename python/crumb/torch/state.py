@@ -91,6 +91,7 @@ class State:
     def __init__(self, model: Optional[torch.nn.Module], policy: Policy, seed: int, group: Optional[dist.ProcessGroup],
                  threads: int, scaler: Any, plan: Optional[str] = None, down: Optional[Policy] = None):
         self._policy, self._seed, self._threads, self._scaler = policy, seed, threads, scaler
+        self._own_scaler = scaler is not None  # else it is a trainer's
         self._down = down
         self._said_policy = f"{policy}, means {down}" if down else str(policy)
         self._owner = Owner(model, group)
@@ -115,8 +116,9 @@ class State:
         self.reset_stats()
 
     def follow(self, scaler: Any) -> None:
-        """Takes a trainer's GradScaler, or None, unless the hook was given one."""
-        self._scaler = self._scaler if self._scaler is not None else scaler
+        """Takes a trainer's GradScaler, or None, unless the hook was given one; the last trainer's stays."""
+        if not self._own_scaler:
+            self._scaler = scaler
 
     # ---- the main thread ----
 
@@ -501,7 +503,7 @@ class State:
     def of_all_ranks(self) -> List[Any]:
         """Returns all ranks' state_dicts, on every rank; all ranks of the hook's group must call it together. A list of
         them that was loaded is returned as it is before the next step; raises RuntimeError then if it was a state of
-        this rank alone."""
+        this rank alone, or has been rescaled."""
         if self._loaded and self._factor == 1 and len(self._loaded) == max(1, self._loaded[0]["ranks"]):
             return self._loaded
         if self._loaded:
@@ -569,7 +571,8 @@ class State:
             "steps": self._steps, "skipped": self._skipped, "overflows": self._overflows,
             "dense_bytes": self._dense_bytes, "frame_bytes": self._frame_bytes,
             "ratio": self._dense_bytes / self._frame_bytes if self._frame_bytes else 1.0,
-            "memory_bytes": sum(one.memory for one in [*self._slots.values(), *self._buckets.values()]),
+            "memory_bytes": sum(slot.memory for slot in self._slots.values()) +
+                            sum(bucket.memory for bucket in self._buckets.values()),
             "sent_bytes": self._wire.sent if self._wire else 0,
             "allreduce_bytes": 2 * self._dense_bytes * (ranks - 1) // ranks,
             "pack_seconds": self._pack_seconds, "wait_seconds": self._wait_seconds,
