@@ -4,23 +4,23 @@
 
 printf '%s\n' all clean depend edit_cache install install/local install/strip list_install_components on_crumb \
 	on_static rebuild_cache crumb_shared crumb_static crumb_ISA | sort >wanted
-for by in add_subdirectory FetchContent; do
-	check "$by" "$CMAKE" -S "$SOURCE/tests/install/host" -B $by -G "Unix Makefiles" -DBY=$by \
-		-DCRUMB_SOURCE="$SOURCE" -DCMAKE_C_COMPILER="$CC"
-	"$CMAKE" --build $by --target help | sed -n '/\.[ios]$/d; s/ (the default.*//; s/^\.\.\. //p' |
+printf '%s\n' on_exchange crumb_exchange crumb_exchange_objects crumb_exchange_shared \
+	${MPI:+crumb_exchange_mpi crumb_exchange_mpi_shared} | sort - wanted >wanted_exchange
+# project BY EXCHANGE WANTED: crumb is in the project as BY says; with its exchange ON or OFF.
+project() {
+	check "$1" "$CMAKE" -S "$SOURCE/tests/install/host" -B "$1" -G "Unix Makefiles" -DBY="$1" \
+		-DCRUMB_EXCHANGE="$2" -DCRUMB_SOURCE="$SOURCE" -DCMAKE_C_COMPILER="$CC"
+	"$CMAKE" --build "$1" --target help | sed -n '/\.[ios]$/d; s/ (the default.*//; s/^\.\.\. //p' |
 		sed -E 's/^crumb_(portable|sse2|avx2|avx512|neon)$/crumb_ISA/' | sort -u >targets
-	holds "$by: these targets, no others: $(diff wanted targets | tr '\n' ' ')" cmp wanted targets
-done
-check "the project builds" "$CMAKE" --build $by --parallel 2
-for library in crumb static; do
-	check "on crumb::$library" ./$by/on_$library
+	holds "$1: these targets, no others: $(diff "$3" targets | tr '\n' ' ')" cmp "$3" targets
+}
+project add_subdirectory OFF wanted
+project FetchContent ON wanted_exchange
+check "the project builds" "$CMAKE" --build FetchContent --parallel 2
+for library in crumb static exchange; do
+	check "on crumb::$library" ./FetchContent/on_$library
 	holds "on crumb::$library: what it prints" grep -q '^0\.5 -0\.5 0 0$' stdout
 done
-check "with the exchange" "$CMAKE" -S "$SOURCE/tests/install/host" -B exchange -DBY=add_subdirectory \
-	-DCRUMB_SOURCE="$SOURCE" -DCRUMB_EXCHANGE=ON -DCMAKE_C_COMPILER="$CC"
-check "it builds" "$CMAKE" --build exchange --parallel 2 --target on_exchange
-check "on crumb::exchange" ./exchange/on_exchange
-holds "on crumb::exchange: what it prints" grep -q '^0\.5 -0\.5 0 0$' stdout
-check "the project is installed" "$CMAKE" --install $by --prefix "$folder/root"
+check "the project is installed" "$CMAKE" --install FetchContent --prefix "$folder/root"
 holds "without crumb's files" test "$(cd root && find . -type f)" = ./bin/on_static
 finish
