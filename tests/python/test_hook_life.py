@@ -123,6 +123,7 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
         if not given:
             state.follow(Scaler())  # a trainer's, and then another one's
             state.follow(scaler)
+            pickle.dumps(state)  # without them: no Scaler of here can be pickled
         if given and scaler:
             state.follow(Scaler())  # it has one
         scale, put, got = 65536.0, 0, 0
@@ -152,6 +153,14 @@ def the_memory_that_stays_is_told(rank, ranks):
         saved = state.state_dict()
         packers = sum(map(len, [*saved["packers"].values(), *saved["means"].values()]))  # and as much for their copies
         assert told[0] == told[2] >= 2 * packers and least * n < told[0] < most * n, (spec, way, told, packers)
+
+
+def four_ranks_take_as_much_memory_as_the_document_says(rank, ranks):
+    """doc/PYTORCH.md."""
+    for spec, down, told in ("block", "block", 15), ("topk", None, 25), ("dgc", None, 33):
+        ddp, state = hooked(f"fc,last={spec}", (1024, 1024), plan="shard", down=down)
+        step(ddp, torch.randn(1024, 1024))
+        assert round(state.stats()["memory_bytes"] / 2**20) == told, (spec, state.stats())
 
 
 def no_factor_destroys_what_is_owed(rank, ranks):
@@ -507,5 +516,6 @@ if __name__ == "__main__":
              a_loaded_state_is_rescaled, a_state_that_one_rank_loads_is_refused, a_compiled_model_is_registered,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
-        (4, [the_group_is_ddps, another_number_of_ranks_owes_the_same_mean, rank_0_saves_for_all]),
+        (4, [four_ranks_take_as_much_memory_as_the_document_says, the_group_is_ddps,
+             another_number_of_ranks_owes_the_same_mean, rank_0_saves_for_all]),
         (16, [at_many_ranks_owners_average]))

@@ -542,7 +542,8 @@ class State:
         self._slots, self._buckets, self._loaded, self._scale = slots, {}, [], states[0]["scale"]
 
     def __getstate__(self):
-        return {"policy": self._policy, "seed": self._seed, "threads": self._threads, "scaler": self._scaler,
+        return {"policy": self._policy, "seed": self._seed, "threads": self._threads,
+                "scaler": self._scaler if self._own_scaler else None,
                 "plan": self._wanted, "down": self._down, "loaded": self._loaded or [self.state_dict()],
                 "factor": self._factor}
 
