@@ -14,12 +14,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	crumb_frame_info frame;
 	const int64_t peeked = crumb_peek(&frame, src, size);
-	const bool fits = peeked >= 0 && frame.n <= FUZZ_MOST;
-	const size_t n = fits ? (size_t)frame.n : 16;
-	const float weight = fits ? fuzz_weight(&frame) : 1;
+	const int64_t count = crumb_frame_count(src, size);
+	const size_t n = count >= 0 && count <= FUZZ_MOST ? (size_t)count : 16;
+	const float weight = peeked >= 0 ? fuzz_weight(&frame) : 1;
 	float *acc = fuzz_floats(n, 1), *plain = fuzz_floats(n, 1), *ranges = fuzz_floats(n, 1);
 	const int64_t length = crumb_unpack_add(src, size, weight, acc, n);
-	assert(length == (peeked >= 0 && !fits ? CRUMB_ELENGTH : peeked));
+	assert(length == (count >= 0 && (uint64_t)count != n ? CRUMB_ELENGTH : peeked));
 	for (size_t i = 0; i < n; i++)
 		assert(length < 0 ? acc[i] == 1 : isfinite(acc[i]));
 
