@@ -29,7 +29,7 @@ enum {
 	OPTION_REPORT
 };
 static const struct option_info options[] = {
-        {'m', "model", "NAME", "one of the networks below"},
+        {'m', "model", "NAME", "one of the networks below, or a number of parameters, such as 1.3B"},
         {OPTION_NODES, "nodes", "NODES", "machines; may be repeated"},
         {OPTION_RANKS, "ranks", "RANKS", "of one node, which share its port (1)"},
         {OPTION_GPUS, "gpus", "GPUS", "of one rank, averaged before anything is sent (1)"},
@@ -50,6 +50,8 @@ static const struct option_info options[] = {
         {0, NULL, NULL, NULL},
 };
 
+static const struct unit counts[] = {{"", 1},    {"k", 1e3}, {"K", 1e3},  {"m", 1e6},  {"M", 1e6},
+                                     {"b", 1e9}, {"B", 1e9}, {"t", 1e12}, {"T", 1e12}, {NULL, 0}};
 static const struct unit speeds[] = {{"img/s", 1}, {NULL, 0}};
 
 /* The answers of one cluster as they are printed. */
@@ -109,6 +111,7 @@ static int answer_request(const struct request *r)
 /* ---- options -------------------------------------------------------------------------------- */
 
 enum { MOST_RANKS = 1000000 };
+static const double MOST_PARAMETERS = 1e12;
 
 static int read_count(uint64_t *count, const char *option, const char *text)
 {
@@ -177,9 +180,16 @@ static int read_model(struct request *r, const char *name)
 {
 	struct nearest nearest = {.word = name, .length = strlen(name)};
 	const char *known, *brief;
+	double parameters;
 	r->model = name;
 	if (!sizes_find(&r->sizes, name))
 		return STATUS_OK;
+	if (quantity_parse(&parameters, name, counts)) {
+		if (parameters < 1 || parameters > MOST_PARAMETERS)
+			return command_usage(&plan_command, "a network has 1 to 1T parameters, not %s", name);
+		sizes_count(&r->sizes, (size_t)parameters);
+		return STATUS_OK;
+	}
 	for (size_t i = 0; (known = sizes_list(i, &brief)); i++)
 		nearest_try(&nearest, known);
 	return refuse_name("network", &nearest);
@@ -283,7 +293,7 @@ static int read_arguments(struct request *r, int argc, char **argv)
 	return complete(r);
 }
 
-static char notes[512];
+static char notes[1024];
 
 static void fill_notes(void)
 {
@@ -293,6 +303,7 @@ static void fill_notes(void)
 	        "A step is compute, and then the exchange: nothing overlaps. Codecs are measured here, on "
 	        "one thread.\n"
 	        "Their gradients are made up: how sparse codecs do on yours, crumb-train tells.\n"
+	        "A number of parameters stands for one fully connected layer.\n"
 	        "What is measured in place comes from mpirun -n NODES crumb-train --estimate, which prints options "
 	        "for this.\n"
 	        "Networks:");

@@ -25,16 +25,26 @@ size_t crumb_slices_cut(const struct crumb_slice *slices, size_t count, size_t l
 	return parts;
 }
 
+/* Adds to the least of a binary heap, which is its first. Returns the sum. */
+static double add_to_least(double *heap, size_t count, double more)
+{
+	const double sum = heap[0] + more;
+	size_t at = 0;
+	for (size_t child; (child = 2 * at + 1) < count; at = child) {
+		child += child + 1 < count && heap[child + 1] < heap[child];
+		if (heap[child] >= sum)
+			break;
+		heap[at] = heap[child];
+	}
+	return heap[at] = sum;
+}
+
 double crumb_slices_share(const struct crumb_slice *slices, size_t count, size_t owners)
 {
 	double *owned = calloc(owners, sizeof *owned), heaviest = owned ? 0 : NAN, all = 0;
 
 	for (size_t s = 0; s < count && owned; s++) {
-		size_t least = 0;
-		for (size_t k = 1; k < owners; k++)
-			least = owned[k] < owned[least] ? k : least;
-		owned[least] += (double)slices[s].n;
-		heaviest = fmax(heaviest, owned[least]);
+		heaviest = fmax(heaviest, add_to_least(owned, owners, (double)slices[s].n));
 		all += (double)slices[s].n;
 	}
 	free(owned);

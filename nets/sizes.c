@@ -106,3 +106,9 @@ int sizes_find(struct sizes *sizes, const char *name)
 		}
 	return -1;
 }
+
+void sizes_count(struct sizes *sizes, size_t parameters)
+{
+	*sizes = (struct sizes){0};
+	add(sizes, "fc1", "", (struct crumb_slice){.n = parameters, .kind = CRUMB_FC});
+}

@@ -27,4 +27,7 @@ const char *sizes_list(size_t i, const char **brief);
  * model->input. */
 int sizes_find(struct sizes *sizes, const char *name);
 
+/* Makes a network of so many parameters, all in one fully connected layer. */
+void sizes_count(struct sizes *sizes, size_t parameters);
+
 #endif

@@ -221,6 +221,28 @@ static void the_slowest_counts(void **state)
 	assert_true(all.price[TERNGRAD][CRUMB_FC].pack == 7);
 }
 
+/* The oracle looks at every owner for each slice. */
+static void the_share_is_the_heaviest_owners(void **state)
+{
+	static const size_t owners[] = {1, 2, 3, 7, 64, 101};
+	struct crumb_slice slice[100] = {{0}};
+	(void)state;
+	for (size_t s = 0; s < 100; s++)
+		slice[s].n = s * 7919 % 1009 + 1;
+	for (size_t o = 0; o < sizeof owners / sizeof *owners; o++) {
+		size_t owned[101] = {0}, heaviest = 0, all = 0;
+		for (size_t s = 0; s < 100; s++) {
+			size_t least = 0;
+			for (size_t k = 1; k < owners[o]; k++)
+				least = owned[k] < owned[least] ? k : least;
+			owned[least] += slice[s].n;
+			heaviest = owned[least] > heaviest ? owned[least] : heaviest;
+			all += slice[s].n;
+		}
+		assert_true(crumb_slices_share(slice, 100, owners[o]) == (double)heaviest / (double)all);
+	}
+}
+
 static void a_choice_is_policies(void **state)
 {
 	(void)state;
@@ -253,6 +275,7 @@ int main(void)
 	        cmocka_unit_test(a_choice_that_does_not_help_is_left),
 	        cmocka_unit_test(a_rate_goes_by_length),
 	        cmocka_unit_test(the_slowest_counts),
+	        cmocka_unit_test(the_share_is_the_heaviest_owners),
 	        cmocka_unit_test(a_choice_is_policies),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
