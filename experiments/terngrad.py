@@ -15,7 +15,7 @@ ABLATION, ABLATION_LONG = "cifar10-cnn, 2 epochs, TernGrad's", "cifar10-cnn, 20 
 CLIPS = [f"terngrad:clip={clip:g}" for clip in (1.5, 2, 3, 4)]
 
 TEXT = ("Figure 3 reproduces: with the paper's schedule, either optimizer and 2 to 64 workers LeNet on MNIST is at "
-        "most 0.1 points worse with TernGrad than without, in the mean of the seeds that have been run; the paper's "
+        "most 0.1 points worse with TernGrad than without, in the mean of three seeds; the paper's "
         "margin is 0.22. CifarNet has been trained for two epochs of 768, in which the ternary runs are ahead of raw; "
         "that says nothing about the paper's table. In the mean of three convolutions clipping takes 11 to 12 % of the "
         "length and 12 to 13 degrees, 7 to 12 and 4 to 6 times what the paper says: the second and third have longer "
