@@ -2,6 +2,9 @@
 function of the results that returns what was measured, and one that judges it. SPDX-License-Identifier: MIT"""
 from collections import namedtuple
 
+import math
+import statistics
+
 import tasks
 from markdown import mean
 from policies import name_of
@@ -222,13 +225,38 @@ def sent_in_a_bin(where, says, task, learners, codec, most, there=""):
                  lambda sent, quick: sent <= most, False)
 
 
+def variances(results, *run):
+    """Returns (epoch, variance of coordinates of the first slice) of each probe, seed by seed."""
+    by = {}
+    for row in results.of(*run, "layers"):
+        if row["slice"] == "0":
+            by.setdefault(row["seed"], []).append((int(row["epoch"]), float(row["variance"])))
+    return list(by.values())
+
+
 def varies(where, says, task, learners, codec, factor, there=""):
-    """The variance of coordinates of the first slice changes by a factor in training."""
+    """The variance of coordinates changes by a factor in training, in the mean of seeds."""
     def value(results):
-        own = [float(row["variance"]) for row in results.of(task, learners, codec, "layers") if row["slice"] == "0"]
-        return max(own) / min(own) if own else None
+        own = [[variance for _, variance in probes] for probes in variances(results, task, learners, codec)]
+        return mean([max(probes) / min(probes) for probes in own]) if own else None
 
     return Claim(where, says, there, [(task, learners, codec)], value, lambda times: f"{times:.2f}-fold",
+                 lambda times, quick: times >= factor, False)
+
+
+def jumps(where, says, task, learners, codec, drops, factor, there=""):
+    """At each of some epochs the logarithm of the variance of coordinates changes by more than so many times the median
+    change from probe to probe; the least of all seeds and drops counts."""
+    def value(results):
+        own = []
+        for probes in variances(results, task, learners, codec):
+            changes = [(epoch, abs(math.log(after / before))) for (_, before), (epoch, after) in
+                       zip(probes, probes[1:])]
+            usual = statistics.median(change for _, change in changes)
+            own += [max(change for epoch, change in changes if epoch == drop) / usual for drop in drops]
+        return min(own) if own else None
+
+    return Claim(where, says, there, [(task, learners, codec)], value, lambda times: f"{times:.1f} times",
                  lambda times, quick: times >= factor, False)
 
 
@@ -247,13 +275,22 @@ def clipped(where, says, task, learners, codec, percent, degrees, there="", quic
                  lambda pair: f"{pair[0]:.1f} %, {pair[1]:.1f} degrees", holds, quick)
 
 
+def has_nan(value):
+    """Returns true if what was measured, or a part of it, is NaN."""
+    if isinstance(value, (dict, list, tuple)):
+        return any(map(has_nan, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, float) and math.isnan(value)
+
+
 def judge(claim, results):
     """Returns the verdict, true or false, and what was measured; None: not run."""
     try:
         value = claim.value(results)
     except Unfaithful:
         return False, "gradients were lost"
-    return None if value is None else (claim.holds(value, results.quick), claim.show(value))
+    if value is None:
+        return None
+    return not has_nan(value) and claim.holds(value, results.quick), claim.show(value)
 
 
 def schedule(claim):

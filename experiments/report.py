@@ -210,22 +210,22 @@ def drawings():
 
 
 def layers_of(name):
-    """A row a layer, number of learners and codec: means over probes; percentiles of the last one."""
+    """A row a task, layer, number of learners and codec: means over probes and seeds; percentiles of the last one."""
     by, lines = {}, []
     for row in read(name + "-layers.csv"):
-        by.setdefault((row["learners"], row["codec"], row["slice"], row["kind"]), []).append(row)
-    for (learners, codec, layer, kind), rows in by.items():
+        by.setdefault((row["task"], row["learners"], row["codec"], row["slice"], row["kind"]), []).append(row)
+    for (task, learners, codec, layer, kind), rows in by.items():
         def of(field, digits=3, times=1):
             values = [times * float(row[field]) for row in rows if row[field]]
             return f"{mean(values):.{digits}g}" if values else ""
         lengths = [float(row["clip_length"]) for row in rows if row["clip_length"]]
         shorter = f"{100 * (1 - mean(lengths)):.2f}" if lengths else ""
-        lines.append([learners, f"`{codec}`", f"{layer}, {kind}", of("sent", times=100), of("bin_sent"),
+        lines.append([told(task), learners, f"`{codec}`", f"{layer}, {kind}", of("sent", times=100), of("bin_sent"),
                       of("arrived_zeros", times=100), of("error"), of("variance"),
                       *(f"{float(rows[-1][field]):.3g}" if rows[-1][field] else ""
                         for field in ("gradient_p95", "residual_p95")),
                       shorter, of("clip_degrees")])
-    head = ["learners", "codec", "slice", "sent, %", "sent in a bin", "arrives as 0, %", "error of the codec",
+    head = ["task", "learners", "codec", "slice", "sent, %", "sent in a bin", "arrives as 0, %", "error of the codec",
             "variance of coordinates", "gradient, 95 %, at the end", "residual, 95 %, at the end",
             "clipped: shorter by %", "turned by degrees"]
     return used_columns(head, lines, ["codec", "slice"])

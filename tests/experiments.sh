@@ -52,8 +52,25 @@ for signal in XCPU SEGV; do
 	chmod +x $signal
 done
 $run mxnet-2bit --quick --into x --train ./XCPU >stdout 2>stderr
-holds "too slow" grep -q 'given up after 0.7 hours of CPU time' stderr
+holds "too slow" grep -q 'left after 0.7 hours of CPU time; the next run goes on' stderr
 refused 1 'killed by SIGSEGV' $run mxnet-2bit --quick --into x --train ./SEGV
+refused 1 './absent is no program: build crumb first' $run mxnet-2bit --quick --into x --train ./absent
+refused 1 'crumb-train ended with status 1' $run mxnet-2bit --quick --into x --train false
+refused 1 'crumb-train wrote nothing to' $run mxnet-2bit --quick --into x --train true
+: >file
+refused 1 'file' $run mxnet-2bit --quick --into file --train true
+cp -r honest not_a_number
+python3 - <<'END2'
+import csv
+with open("not_a_number/mxnet-density.csv", newline="") as file:
+    rows = list(csv.DictReader(file))
+with open("not_a_number/mxnet-density.csv", "w", newline="") as file:
+    out = csv.DictWriter(file, rows[0])
+    out.writeheader()
+    out.writerows(row | {"ratio": "nan"} for row in rows)
+END2
+$run mxnet-density --quick --into not_a_number >stdout 2>stderr
+holds "what is not a number holds for nothing" test "$(grep -c 'does not hold:' stdout)/$(wc -l <stdout)" = 1/1
 check "--list" $run --list
 holds "names them" grep -q '^adacomp-table2 ' stdout
 holds "and their rows" grep -q '^    run      short  .* minutes  mnist-cnn, 8 learners, raw, seed 1' stdout
@@ -78,6 +95,21 @@ rm -r commands kept
 refused 1 'killed by SIGKILL' $again ./cut
 flock kept/*/lock $again ./slow >stdout 2>stderr
 holds "the first row is left out, the second begins" test "$(grep -c -- '--resume$' commands)/$(wc -l <commands)" = 0/1
+
+# ---- what is killed leaves its crumb-train, and its lock with it ----
+cat >sleeps <<'END2'
+#!/bin/sh
+echo $$ >pid
+exec sleep 60
+END2
+chmod +x sleeps
+rm -rf kept
+$again ./sleeps >killed.out 2>killed.err &
+until [ -s pid ]; do sleep 0.1; done
+kill -KILL $!
+refused 1 'killed by SIGKILL' $again ./cut
+holds "the row is left to the process that runs" test "$(grep -c '^mxnet-2bit: mnist-cnn, short' stderr)" = 1
+kill "$(cat pid)"
 
 refused 1 'no experiment adacomp-table3' $run adacomp-table3
 refused 1 'CRUMB_DATA names no folder' env -u CRUMB_DATA python3 "$SOURCE/experiments/run" mnist --into x
