@@ -4,7 +4,7 @@
     examples/compare.py [GRADIENT.npy] [SPEC]...
 
 Without GRADIENT.npy, the gradient is of normal numbers whose standard deviation differs from element to element.
-Without specs, every codec runs at its defaults, with thresholds at the gradient's standard deviation. Each packs the
+Without specs, every codec runs at its defaults, with thresholds at the gradient's root mean square. Each packs the
 gradient twenty times; the error is ||mean of decoded frames - gradient|| / ||gradient||. In this mean, errors that go
 to the residual or are random cancel out; a bias stays.
 SPDX-License-Identifier: MIT
@@ -18,10 +18,10 @@ import crumb
 STEPS = 20
 
 
-def defaults(spread):
+def defaults(size):
     for info in crumb.codecs():
         threshold = any(key.name == "threshold" and key.default > 0 for key in info.keys)
-        yield f"{info.name}:threshold={spread:.6g}" if threshold else info.name
+        yield f"{info.name}:threshold={size:.6g}" if threshold else info.name
 
 
 def try_codec(spec, gradient):
@@ -36,11 +36,17 @@ def try_codec(spec, gradient):
 
 def main(*arguments):
     if arguments and arguments[0].endswith(".npy"):
-        gradient, arguments = np.ascontiguousarray(np.load(arguments[0]), "f4"), arguments[1:]
+        try:
+            gradient = np.ascontiguousarray(np.load(arguments[0]), "f4")
+        except (OSError, ValueError) as error:
+            sys.exit(f"compare.py: {error}")
+        if not gradient.any() or not np.isfinite(gradient).all():
+            sys.exit(f"compare.py: {arguments[0]} is empty, all zeros or not finite")
+        arguments = arguments[1:]
     else:
         random = np.random.default_rng(1)
         gradient = (random.standard_normal(100000) * np.exp(random.standard_normal(100000)) * 0.01).astype("f4")
-    rows = [(spec, *try_codec(spec, gradient)) for spec in arguments or defaults(gradient.std())]
+    rows = [(spec, *try_codec(spec, gradient)) for spec in arguments or defaults(np.sqrt(np.square(gradient).mean()))]
     for spec, bits, lost in sorted(rows, key=lambda row: row[1]):
         print(f"{spec:32} {bits:8.3f} bits an element, {lost:9.2e} lost")
 

@@ -22,7 +22,7 @@ def _package() -> str:
 def _version_of(module: str) -> str:
     try:
         return str(importlib.import_module(module).__version__)
-    except ImportError as error:
+    except Exception as error:  # whatever a broken installation raises
         return f"cannot be used ({error})"
 
 
@@ -31,7 +31,7 @@ def _hook() -> str:
     try:
         importlib.import_module("crumb.torch")
         distributed = importlib.import_module("torch.distributed")
-    except (ImportError, AttributeError) as error:  # AttributeError: a PyTorch without torch.distributed
+    except Exception as error:
         return f"cannot be used ({error})"
     return "can be used" if distributed.is_gloo_available() else "cannot be used (this PyTorch is without gloo)"
 

@@ -91,6 +91,8 @@ class Codec:
         self.struct: CodecStruct
         if isinstance(spec, Codec):
             self.struct = CodecStruct.from_buffer_copy(spec.struct)
+        elif not isinstance(spec, str):
+            raise TypeError(f"crumb: a spec is text or a Codec, not {type(spec).__name__}")
         else:
             self.struct = parse(spec, lib.crumb_parse)
 

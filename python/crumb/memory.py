@@ -41,7 +41,7 @@ def _has_buffer(array: Any) -> bool:
     try:
         memoryview(array).release()
         return True
-    except TypeError:
+    except (TypeError, ValueError):  # ValueError: NumPy's, of a type that buffers have no name for
         return False
     except BufferError:
         return True  # PyObject_GetBuffer raises it again, with a message
@@ -64,9 +64,9 @@ def _dlpack(array: Any) -> Iterator[Memory]:
     tensor = _Tensor.from_address(_api.PyCapsule_GetPointer(capsule, b"dltensor"))
     if tensor.device not in _HOSTS:
         raise TypeError("crumb reads the CPU's memory, and this array is on a device")
-    n = 1
+    n, empty = 1, 0 in tensor.shape[:tensor.ndim]
     for axis in reversed(range(tensor.ndim)):
-        if tensor.strides and tensor.shape[axis] > 1 and tensor.strides[axis] != n:
+        if tensor.strides and not empty and tensor.shape[axis] > 1 and tensor.strides[axis] != n:
             raise BufferError("crumb wants a C-contiguous array")
         n *= tensor.shape[axis]
     dtype = _DLPACK_DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
@@ -80,7 +80,8 @@ def _open(array: Any, flags: int = 0) -> "AbstractContextManager[Memory]":
         return _buffer(array, flags)
     if hasattr(array, "__dlpack__"):
         return _dlpack(array)
-    raise TypeError(f"crumb wants an array with the buffer protocol or DLPack, not {type(array).__name__}")
+    raise TypeError(f"crumb wants an array with the buffer protocol or DLPack, not {type(array).__name__}"
+                    + (f" of {array.dtype}" if hasattr(array, "dtype") else ""))
 
 
 @contextmanager

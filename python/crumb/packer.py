@@ -1,5 +1,6 @@
 """Packers: residual, seed and step of one tensor. SPDX-License-Identifier: MIT"""
 import ctypes
+import operator
 from array import array
 from ctypes import byref
 from typing import Any, Callable, Optional, Sequence, Tuple, Union
@@ -27,7 +28,7 @@ class Packer:
         if not size or not codec.bound(n):
             check(EINVAL, f"{n} elements for {codec}")
         self._allocate(size)
-        check(lib.crumb_packer_init(self.address, byref(codec.struct), n, run, seed & (1 << 64) - 1))
+        check(lib.crumb_packer_init(self.address, byref(codec.struct), n, run, operator.index(seed) & (1 << 64) - 1))
         self._describe()
 
     def _allocate(self, size: int) -> None:

@@ -193,6 +193,8 @@ class Memory(unittest.TestCase):
         self.assertEqual(self.frame(Holder(gradient.reshape(59, 17))), self.frame(gradient))
         with self.assertRaises(BufferError):
             self.frame(Holder(gradient.reshape(59, 17).T))
+        for shape in (0,), (5, 0), (0, 5):
+            self.assertEqual(len(crumb.Packer("raw", 0).pack(Holder(np.zeros(shape, "f4")))), 32)
         total = np.ones(N, "f4")
         crumb.unpack_add(self.frame(gradient), 1, Holder(total))
         np.testing.assert_array_equal(total, 1 + gradient)
@@ -212,6 +214,8 @@ class Memory(unittest.TestCase):
                     5, None, "text"):
             with self.assertRaises(TypeError):
                 self.frame(bad)
+        with self.assertRaises((TypeError, BufferError)):  # NumPy has no buffer of dates
+            self.frame(gradient.astype("M8[s]"))
         for dtype in ("f32", "f16", "bf16", "f64"):
             with self.assertRaises((TypeError, ValueError)):
                 self.frame(gradient.astype("i4"), dtype)
@@ -266,6 +270,13 @@ class Codecs(unittest.TestCase):
                             ("adacomp\0:bin=7", "its zero character")):
             with self.assertRaisesRegex(crumb.Error, re.escape(f"{spec!r}, at {where}")):
                 crumb.Codec(spec)
+        for spec in None, b"raw", 5:
+            with self.assertRaisesRegex(TypeError, type(spec).__name__):
+                crumb.Packer(spec, 3)
+
+    def test_seeds_may_be_numpy_s(self):
+        packers = [crumb.Packer("terngrad", N, seed=seed) for seed in (3, np.int64(3), np.uint64(3), 3 - 2**64)]
+        self.assertEqual(len({packer.pack(next(gradients())) for packer in packers}), 1)
 
     def test_sizes_that_are_none(self):
         for n, run in ((2**64 + 5, 0), (-1, 0), (5, 2**70), (5, -1)):

@@ -8,6 +8,8 @@ import itertools
 import math
 import os
 import pickle
+import shutil
+import tempfile
 import threading
 import time
 import warnings
@@ -24,7 +26,6 @@ from torch.nn.parallel import DistributedDataParallel
 import crumb
 import crumb.torch
 from crumb.torch import plan
-from crumb.torch.trainers import register
 from ranks import gathered, owed_by, refused, run
 
 
@@ -139,6 +140,59 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
         mean = owed_by(state, "w.0", 4000, ranks) / ranks
         dist.all_reduce(mean)
         torch.testing.assert_close(put, got + mean.view(400, 10) / scale, rtol=1e-4, atol=1e-4)
+
+
+def a_state_goes_on_with_a_scaler_and_without(rank, ranks):
+    """Powers of two are exact: the mean is the same bits, times the scale."""
+    class Scaler:
+        def get_scale(self):
+            return 1024.0
+
+    spec, means = "fc,last=topk:fraction=0.05", {}
+    for before, after in itertools.product((1.0, 1024.0), repeat=2):
+        ddp, state = hooked(spec, (400, 10), scaler=Scaler() if before > 1 else None)
+        step(ddp, gradient(0, rank) * before)
+        new, again = hooked(spec, (400, 10), scaler=Scaler() if after > 1 else None)
+        again.load_state_dict(state.state_dict())
+        means[before, after] = step(new, gradient(1, rank) * after) / after
+    assert all(torch.equal(mean, means[1.0, 1.0]) for mean in means.values())
+
+
+def what_ddp_does_not_tell_is_refused(rank, ranks):
+    for given in True, False:
+        ddp = DistributedDataParallel(Weights((400, 10)))
+        ddp.skip_all_reduce_unused_params = True  # an option of PyTorch 2.13
+        if given:
+            assert "skip_all_reduce_unused_params" in refused(ValueError, lambda: crumb.torch.hook(ddp, "topk"))
+            continue
+        ddp.register_comm_hook(*crumb.torch.hook("topk"))
+        assert "skip_all_reduce_unused_params" in refused(Exception, lambda: step(ddp, gradient(0, rank)))
+    state, hook = crumb.torch.hook("topk")
+    weight = torch.nn.Parameter(torch.ones(3))
+    assert "python_reducer" in refused(TypeError, lambda: hook(state, (weight, weight)))
+
+
+def pytorchs_distributed_checkpoint_keeps_what_is_owed(rank, ranks):
+    import torch.distributed.checkpoint as dcp
+
+    if not hasattr(dcp, "save"):  # before PyTorch 2.2
+        return
+    folder = [tempfile.mkdtemp() if rank == 0 else None]
+    dist.broadcast_object_list(folder)
+    spec = "fc,last=topk:fraction=0.05"
+    ddp, state = hooked(spec, (400, 10))
+    step(ddp, gradient(0, rank))
+    dcp.save({"crumb": crumb.torch.AllRanks(state)}, checkpoint_id=f"{folder[0]}/all")
+    new, again = hooked(spec, (400, 10))
+    dcp.load({"crumb": crumb.torch.AllRanks(again)}, checkpoint_id=f"{folder[0]}/all")
+    assert torch.equal(step(new, gradient(1, rank)), step(ddp, gradient(1, rank)))
+    assert torch.equal(owed(again), owed(state))
+    dcp.save({"crumb": state}, checkpoint_id=f"{folder[0]}/own")
+    again = hooked(spec, (400, 10))[1]
+    assert "AllRanks" in refused(Exception, lambda: dcp.load({"crumb": again}, checkpoint_id=f"{folder[0]}/own"))
+    dist.barrier()
+    if rank == 0:
+        shutil.rmtree(folder[0])
 
 
 def the_memory_that_stays_is_told(rank, ranks):
@@ -345,7 +399,8 @@ def rank_0_saves_for_all(rank, ranks):
     own = hooked(spec, (400, 10))[1]
     own.load_state_dict(state.state_dict())
     assert "own state" in refused(RuntimeError, own.of_all_ranks)  # it would be taken for all ranks'
-    assert "Linear" in refused(TypeError, lambda: register(torch.nn.Linear(1, 1), *crumb.torch.hook("half"), None))
+    assert "Linear" in refused(TypeError,
+                              lambda: crumb.torch.register(torch.nn.Linear(1, 1), *crumb.torch.hook("half")))
 
 
 def an_exception_of_the_callers_leaves_nothing_to_wait_for(rank, ranks):
@@ -467,7 +522,7 @@ def a_compiled_model_is_registered(rank, ranks):
 
     ddp = DistributedDataParallel(Weights((400, 10)))
     state, hook = crumb.torch.hook("fc,last=half")
-    register(torch.compile(ddp) if hasattr(torch, "compile") else Compiled(ddp), state, hook, None)
+    crumb.torch.register(torch.compile(ddp) if hasattr(torch, "compile") else Compiled(ddp), state, hook, None)
     step(ddp, gradient(0, rank))
     assert state.stats()["steps"] == 1
 
@@ -513,6 +568,8 @@ if __name__ == "__main__":
              the_memory_that_stays_is_told, an_exception_of_the_callers_leaves_nothing_to_wait_for,
              a_policy_says_what_it_cannot_reach,
              a_step_that_was_left_is_undone_before_its_state_is_saved, a_step_that_is_thrown_away_is_taken_back,
+             a_state_goes_on_with_a_scaler_and_without, what_ddp_does_not_tell_is_refused,
+             pytorchs_distributed_checkpoint_keeps_what_is_owed,
              a_loaded_state_is_rescaled, a_state_that_one_rank_loads_is_refused, a_compiled_model_is_registered,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),

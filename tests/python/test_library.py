@@ -127,6 +127,15 @@ class Findings(unittest.TestCase):
         self.assertRegex(found["torch"], r"^cannot be used \(.*torch")
         self.assertRegex(found["hook for DistributedDataParallel"], r"^cannot be used \(.*torch")
 
+    def test_with_a_broken_torch(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "torch.py"), "w") as file:
+                file.write("raise OSError('libcublas.so.12 is missing')")
+            found = self.found("-c", f"import runpy, sys; sys.path.insert(0, {folder!r}); "
+                                     "runpy.run_module('crumb', run_name='__main__')")
+        self.assertEqual(found["torch"], "cannot be used (libcublas.so.12 is missing)")
+        self.assertEqual(found["hook for DistributedDataParallel"], "cannot be used (libcublas.so.12 is missing)")
+
     def test_help(self):
         done = subprocess.run([sys.executable, "-m", "crumb", "--help"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0)

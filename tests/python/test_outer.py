@@ -124,6 +124,19 @@ def wrong_arguments_are_named(rank, ranks):
                                                                       every=1))
 
 
+def a_wrong_state_is_refused_whole(rank, ranks):
+    model, outer = made(rank, "topk", every=1)
+    train(model, outer, rank, 0, 2)
+    saved, before = outer.state_dict(), outer.state_dict()
+    assert "no state" in refused(ValueError, lambda: outer.load_state_dict({"model": 1}))
+    for part, wrong in (("inner", torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1).state_dict()),
+                        ("exchange", {**saved["exchange"], "seed": 7})):
+        refused(ValueError, lambda: outer.load_state_dict({**saved, part: wrong}))
+        now = outer.state_dict()
+        assert str(now) == str(before), part
+
+
 if __name__ == "__main__":
     run((3, [ranks_begin_alike_and_meet, the_outer_step_is_torchs_nesterov, moves_arrive_or_are_owed,
-             a_resumed_run_is_the_unbroken_one, a_move_that_is_not_finite_is_taken_back, wrong_arguments_are_named]))
+             a_resumed_run_is_the_unbroken_one, a_move_that_is_not_finite_is_taken_back, wrong_arguments_are_named,
+             a_wrong_state_is_refused_whole]))

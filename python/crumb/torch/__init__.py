@@ -16,14 +16,17 @@ from crumb.torch.plan import GATHER, PLANS
 from crumb.torch.replica import replica
 from crumb.torch.scatter import reduce_scatter
 from crumb.torch.state import State
-from crumb.torch.trainers import AllRanks
+from crumb.torch.trainers import AllRanks, register
 
-__all__ = ["AllRanks", "Outer", "State", "hook", "reduce_scatter", "replica"]
+__all__ = ["AllRanks", "Outer", "State", "hook", "reduce_scatter", "register", "replica"]
 
 
 def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
     if not isinstance(state, State):
         raise TypeError(f"crumb: the hook wants the state that came with it, not {type(state).__name__}")
+    if not hasattr(bucket, "parameters"):
+        raise TypeError("crumb: torch.compile with optimize_ddp='python_reducer' gives hooks no buckets: leave "
+                        "optimize_ddp as it is")
     return state.reduce(bucket)
 
 
@@ -50,9 +53,11 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     down: the policy of means in the plan shard, of codecs without residual: down="block" beside the policy "block"
         sends a quarter of a float32 all-reduce's bytes on any number of ranks. Without it means are packed as gradients
         are if the codec has a residual, or else sent as they are.
-    scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale.
+    scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale. A state
+        that was saved with a scaler can go on without one, and the other way round.
 
-    The state has state_dict, load_state_dict, rescale, undo_step and stats. Raises ValueError if the policy is invalid.
+    The state has state_dict, load_state_dict, rescale, undo_step and stats. It is for one DDP's group: for a DDP over
+    another group make a new one, and load the list of all ranks' states. Raises ValueError if the policy is invalid.
     The first step raises ValueError on all ranks if policy, seed or the parameters' names differ, and TypeError for
     gradients of another type. Sparse gradients are averaged plainly. Those of a GPU (torch.cuda) are copied
     to the CPU's memory, packed and sent over gloo there, also if DDP uses NCCL, and the mean is copied back."""

@@ -15,6 +15,9 @@ def states_of(given: Any) -> List[Mapping[str, Any]]:
     states = list(given) if isinstance(given, (list, tuple)) else [given]
     if not states or not all(isinstance(state, Mapping) and _KEYS <= set(state) for state in states):
         raise ValueError("crumb: this is no state of crumb.torch's, nor a list of them")
+    if any(state["ranks"] and not state["model"] for state in states):
+        raise ValueError("crumb: the state is empty: torch.distributed.checkpoint keeps that of "
+                         "crumb.torch.AllRanks(state), not the hook's own")
     return states
 
 

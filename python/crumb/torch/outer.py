@@ -28,7 +28,8 @@ class Outer:
     model: its parameters that are trained are float32, on one device, and stay the same ones. On making an Outer all
         ranks take the weights of the group's first one; buffers, such as batch normalisation's statistics, stay each
         rank's own.
-    inner: the optimizer of those parameters, for the steps between; a learning rate schedule goes to it.
+    inner: the optimizer of those parameters, for the steps between; a learning rate schedule goes to it, and so does a
+        GradScaler: scaler.step(inner), and outer.exchange() after every `every` of these.
     policy: as of crumb.torch.hook. lr, momentum: of the outer SGD. process_group: any; by default, all ranks.
     seed: of random rounding; the same on all ranks. threads: that pack and unpack; by default one a CPU, at most four.
 
@@ -115,15 +116,22 @@ class Outer:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on where this rank's state_dict was called, on as many ranks. Raises ValueError if it is of another
-        model, policy or number of ranks."""
+        model, inner optimizer, policy or number of ranks."""
+        if not {"inner", "exchange", "steps", "skipped", "model", "weights", "velocity"} <= set(state):
+            raise ValueError("crumb: this is no state of crumb.torch.Outer's")
         ranks, before = dist.get_world_size(self._group), state["exchange"]["ranks"]
         if before not in (0, ranks):
             raise ValueError(f"crumb: the state is of {before} ranks, and there are {ranks}")
         if state["weights"].numel() != self._weights.numel():
             raise ValueError(f"crumb: the state is of {state['weights'].numel()} weights, and the model has "
                              f"{self._weights.numel()}")
-        self.state.load_state_dict(state["exchange"])
+        inner = self.inner.state_dict()
         self.inner.load_state_dict(state["inner"])
+        try:
+            self.state.load_state_dict(state["exchange"])
+        except ValueError:
+            self.inner.load_state_dict(inner)
+            raise
         self.steps, self.skipped = state["steps"], state["skipped"]
         self._set(state["model"])
         self._weights.copy_(state["weights"])

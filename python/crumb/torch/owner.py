@@ -16,7 +16,8 @@ def _has(module, parameter):
 
 class Owner:
     """model, group: as passed to the hook, or None. A bucket does not say which DDP it is of: unless model is one, this
-    notes every DDP that runs forward until find is called. Raises ValueError if the group is not DDP's."""
+    notes every DDP that runs forward until find is called. Raises ValueError if the group is not DDP's,
+    or if DDP may leave out the last bucket."""
 
     def __init__(self, model: Optional[torch.nn.Module], group: Optional[dist.ProcessGroup]):
         self._model = weakref.ref(model) if model is not None else lambda: None
@@ -34,6 +35,9 @@ class Owner:
             self._watch = weakref.finalize(self, register_module_forward_pre_hook(note).remove)
 
     def _group_of(self, ddp):
+        if getattr(ddp, "skip_all_reduce_unused_params", False):
+            raise ValueError("crumb: DistributedDataParallel with skip_all_reduce_unused_params does not tell a hook "
+                             "which bucket is the last: leave the option out")
         if self._group is not None and self._group is not ddp.process_group:
             raise ValueError("crumb: process_group is not the one over which DistributedDataParallel averages")
         return ddp.process_group

@@ -103,7 +103,7 @@ class State:
         self._loaded: List[Any] = []  # states that wait for the first bucket
         self._factor = 1.0  # by which these are to be multiplied
         self._buckets: Dict[int, Bucket] = {}
-        self._scale: Optional[float] = None
+        self._scale = 1.0  # of the loss, as far as a scaler says it
         self._said: Set[str] = set()
         self._crowded: Set[str] = set()  # names of parameters whose frames are too long
         self._step = 0
@@ -142,7 +142,7 @@ class State:
         if bucket is None:
             job.works = [("any", self._wire.group.allreduce([job.flat]))]
         self._seen.update(parameters)
-        # In the first step of a static graph all buckets have index 0, and none is the last.
+        # In the first step of a static graph all buckets have index 0, and of several none is the last.
         job.closes_step = grads.is_last() or not first and grads.index() == 0 and self._all_seen()
         if self._broken:
             job.error = RuntimeError(f"crumb: an earlier step has failed: {self._broken}")
@@ -230,10 +230,9 @@ class State:
     def _begin(self):
         """Begins a step."""
         self._undo_unfinished()
-        if self._scaler is not None:
-            scale = float(self._scaler.get_scale())
-            if self._scale not in (None, scale):
-                self.rescale(scale / self._scale)
+        scale = float(self._scaler.get_scale()) if self._scaler is not None else 1.0
+        if scale != self._scale:
+            self.rescale(scale / self._scale)
             self._scale = scale
 
     def _bucket(self, index, parameters, dtype):

@@ -10,10 +10,10 @@ from torch.nn.parallel import DistributedDataParallel
 from crumb.torch.state import State
 
 
-def register(model: torch.nn.Module, state: State, hook: Any, scaler: Any) -> None:
+def register(model: torch.nn.Module, state: State, hook: Any, scaler: Any = None) -> None:
     """Registers the hook with what a trainer made of the model; does nothing if there is only one rank and no DDP.
-    scaler: the trainer's GradScaler, or None. Raises TypeError if several ranks exchange gradients otherwise than by
-    DDP."""
+    scaler: the trainer's GradScaler, or None; ignored if the hook was given one. Raises TypeError if several ranks
+    exchange gradients otherwise than by DDP."""
     model = getattr(model, "_orig_mod", model)  # of what torch.compile has made of DDP
     if isinstance(model, DistributedDataParallel):
         state.follow(scaler)
@@ -26,7 +26,8 @@ def register(model: torch.nn.Module, state: State, hook: Any, scaler: Any) -> No
 class AllRanks:
     """A hook's state as it is to be saved where rank 0 writes for all ranks:
 
-        accelerator.register_for_checkpointing(crumb.torch.AllRanks(state))"""
+        accelerator.register_for_checkpointing(crumb.torch.AllRanks(state))
+        torch.distributed.checkpoint.save({"crumb": crumb.torch.AllRanks(state)}, checkpoint_id=folder)"""
 
     def __init__(self, state: State):
         self._state = state
@@ -34,7 +35,7 @@ class AllRanks:
     def state_dict(self) -> Dict[str, Any]:
         """Returns all ranks' state_dicts, on every rank: as much memory as all ranks' residuals. All ranks of the
         hook's group must call it together, between two steps."""
-        return {"ranks": self._state.of_all_ranks()}
+        return {"ranks": tuple(self._state.of_all_ranks())}  # a list torch.distributed.checkpoint would take apart
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continues from a state_dict, also on another number of ranks. Raises as the hook's load_state_dict does."""
