@@ -7,8 +7,8 @@
  * A setting is "ring", or "PLAN UP DOWN" as crumb-train takes them. Each rank is one learner with a batch of
  * 32 drawn digits, or 8 pieces of written text, and computes with one thread. All settings begin with the
  * same parameters; the first WARM steps are not counted, or those of the first WARM_SECONDS, so that
- * residuals are as in training (the ring has none). The network's MBIT and DELAY_US are for the closed form
- * of the ring, 2 (N - 1) (bytes / N / rate + delay), and for the record.
+ * residuals are as in training (the ring has none; one step of it is not counted). The network's MBIT and
+ * DELAY_US are for the closed form of the ring, 2 (N - 1) (bytes / N / rate + delay), and for the record.
  *
  * Columns: model, its parameters, ranks, MBIT, delay in ms, plan, codec up and down, steps; medians over the
  * steps of the maximum over the ranks: seconds of an exchange, and of a whole step; the closed form; of rank

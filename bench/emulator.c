@@ -240,16 +240,28 @@ static void rest(struct pollfd *poll, uint64_t t)
 	      &(struct timespec){(time_t)(wait / 1000000000), (long)(wait % 1000000000)}, NULL);
 }
 
+/* Returns the number that a text is, or -1. */
+static double number(const char *text)
+{
+	char *end;
+	const double value = strtod(text, &end);
+	return end == text || *end || !(value >= 0 && value < 1e12) ? -1 : value;
+}
+
 int main(int argc, char **argv)
 {
 	struct pollfd poll[MOST + 1];
+	double given[3];
 
-	if (argc != 4 || (hosts = atoi(argv[1])) < 1 || hosts > MOST) {
-		fprintf(stderr, "usage: emulator HOSTS MBIT DELAY_US\n");
+	for (int i = 0; i < 3; i++)
+		given[i] = argc == 4 ? number(argv[i + 1]) : -1;
+	if (!(given[0] >= 1 && given[0] <= MOST) || given[1] < 0 || given[2] < 0) {
+		fprintf(stderr, "usage: emulator HOSTS MBIT DELAY_US, up to %d hosts\n", MOST);
 		return 2;
 	}
-	ns_per_byte = atof(argv[2]) > 0 ? 8000 / atof(argv[2]) : 0;
-	delay = (uint64_t)(1000 * atof(argv[3]));
+	hosts = (int)given[0];
+	ns_per_byte = given[1] > 0 ? 8000 / given[1] : 0;
+	delay = (uint64_t)(1000 * given[2]);
 	signal(SIGTERM, end);
 	signal(SIGINT, end);
 	prctl(PR_SET_TIMERSLACK, 1);

@@ -1,4 +1,4 @@
-/* The baseline of exchanges: MPI's own all-reduce of float32. The only file under bench/ that knows MPI.
+/* The baseline of exchanges: MPI's own all-reduce of float32.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef RING_H

@@ -20,7 +20,7 @@ struct rule_state {
 
 struct rule {
 	const char *name;
-	double share; /* number of elements that a top-k sent */
+	double share; /* of the elements, that a top-k sends */
 	void (*pack)(struct rule_state *s, const float *grad);
 	void (*add)(const struct rule_state *s, float weight, float *acc);
 };
