@@ -143,10 +143,13 @@ static void place_parameters(struct net *net, struct net_layer *l, bool last, bo
 	}
 }
 
-/* Returns true if layer i's weights can be the embedding's. */
+/* Returns true if layer i's weights can be the embedding's, which one layer may have. */
 static bool fits_embedding(const struct net *net, size_t i)
 {
 	const struct net_layer *first = &net->layer[0], *l = &net->layer[i];
+	for (size_t k = 0; k < i; k++)
+		if (net->layer[k].layer.tied)
+			return false;
 	return first->layer.type == LAYER_EMBEDDING && l->layer.units == first->in.channels &&
 	       l->in.channels == first->layer.units;
 }
@@ -162,6 +165,10 @@ static bool fits(const struct net *net, size_t i)
 		return true;
 	if (l->layer.back < 1 || (size_t)l->layer.back > i)
 		return false;
+	for (size_t k = 0; k < i; k++) /* an image's gradient waits for one shortcut */
+		if (net->layer[k].layer.type == LAYER_SHORTCUT &&
+		    k - (size_t)net->layer[k].layer.back == i - (size_t)l->layer.back)
+			return false;
 	const struct shape from = net->layer[i - (size_t)l->layer.back].out, to = l->out;
 	const int step = to.height > 0 ? from.height / to.height : 0;
 	return step >= 1 && from.channels <= to.channels && from.height == step * to.height &&

@@ -100,6 +100,29 @@ static void too_small_an_input_is_refused(void **state)
 	assert_non_null(strstr(why, "does not suit"));
 }
 
+/* What passes cannot compute is refused, whoever writes such a table. */
+static void a_layer_has_one_shortcut_and_an_embedding_one_head(void **state)
+{
+	static const struct layer shortcuts[] = {{.type = LAYER_CONV, .units = 2, .size = 3, .pad = 1},
+	                                         {.type = LAYER_CONV, .units = 2, .size = 3, .pad = 1},
+	                                         {.type = LAYER_SHORTCUT, .back = 2},
+	                                         {.type = LAYER_SHORTCUT, .back = 3},
+	                                         {.type = LAYER_FC, .units = 10}};
+	static const struct layer heads[] = {{.type = LAYER_EMBEDDING, .units = 8},
+	                                     {.type = LAYER_LINEAR, .units = 5, .tied = true},
+	                                     {.type = LAYER_LINEAR, .units = 8},
+	                                     {.type = LAYER_LINEAR, .units = 5, .tied = true}};
+	const struct model wrong[] = {{"shortcuts", "", {2, 6, 6}, shortcuts, COUNT(shortcuts)},
+	                              {"heads", "", {5, 4, 1}, heads, COUNT(heads)}};
+	(void)state;
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		struct net net;
+		char why[256] = "";
+		assert_int_equal(net_open(&net, &wrong[i], wrong[i].input, why, sizeof why), -1);
+		assert_non_null(strstr(why, "does not suit"));
+	}
+}
+
 /* Every parameter is in one tensor, and a matrix is what a policy compresses. */
 static void tensors_are_the_slices(void **state)
 {
@@ -151,6 +174,7 @@ int main(void)
 	        cmocka_unit_test(lenet_relu_is_lenet_with_two_more),
 	        cmocka_unit_test(networks_are_as_large_as_the_papers),
 	        cmocka_unit_test(too_small_an_input_is_refused),
+	        cmocka_unit_test(a_layer_has_one_shortcut_and_an_embedding_one_head),
 	        cmocka_unit_test(tensors_are_the_slices),
 	        cmocka_unit_test(initial_values_follow_the_seed),
 	};

@@ -156,6 +156,10 @@ holds "alq takes other levels" sh -c '! cmp -s alq.1 alq.3'
 for option in "--plan async" "--plan tiers" "--local-steps 2" --carry-state --overlap "--codec auto"; do
 	refused 2 "--measure takes no ${option%% [0-9]*}, " "$CRUMB_TRAIN" --measure 2 $option
 done
+refused 2 "--measure is of no use without a codec whose learners agree" "$CRUMB_TRAIN" --measure 2 --codec adacomp
+for option in "--log x" "--report x" "--checkpoint x" "--dump-gradients x" "--probe 5"; do
+	refused 2 "--estimate takes no ${option% *}, " "$CRUMB_TRAIN" --estimate $option
+done
 
 # ---- what crumb plan wants to know ----
 check "--estimate" $small --learners 5 --estimate
@@ -215,6 +219,11 @@ if [ -e /dev/full ]; then
 	$small --epochs 1 >/dev/full 2>stderr
 	holds "a full standard output is status 1" test $? = 1
 	holds "and says so" grep -q 'standard output: No space left' stderr
+	for option in --help --version; do
+		"$CRUMB_TRAIN" $option >/dev/full 2>stderr
+		holds "$option: a full standard output is status 1" test $? = 1
+		holds "$option: and says so" grep -q 'standard output: No space left' stderr
+	done
 fi
 
 # ---- a comparison ----

@@ -35,6 +35,12 @@ cp second.log before
 refused 1 "second.log has epochs of a run, but mistyped no checkpoint" \
 	"$CRUMB_TRAIN" "$@" --checkpoint mistyped --resume --log second.log
 refused 1 "is of another run" "$CRUMB_TRAIN" "$@" --seed 9 --checkpoint logged --resume --log second.log
+cp -r small kept
+printf '\001' | dd of=small/train-images-idx3-ubyte bs=1 seek=5000 conv=notrunc 2>/dev/null
+refused 1 "300 training samples, 100 test samples, checksum " "$CRUMB_TRAIN" "$@" --checkpoint logged --resume \
+	--log second.log
+rm -r small
+mv kept small
 same "which stays" second.log before
 cp other before
 refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --checkpoint mistyped --resume --log other
@@ -182,7 +188,6 @@ data digits:300 --data mnist:small
 seed 7 --seed 1
 local-steps 4 --local-steps 0
 clip-norm 1 --clip-norm 0
-measure 2 --measure 1
 flat yes no --flat
 decay-first yes no --decay-first
 END

@@ -6,6 +6,7 @@
 #include "measure/program.h"
 #include "train/options/difference.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,13 @@ static int swap_texts(struct crumb_exchange_net *ranks, crumb_span *out, crumb_s
 	return result;
 }
 
+static int no_memory(struct crumb_exchange_net *ranks, char *why, size_t cap)
+{
+	ranks->leave(ranks);
+	snprintf(why, cap, "out of memory");
+	return -1;
+}
+
 int agree(const struct options *options, const struct data *data, struct crumb_exchange_net *ranks, char *why,
           size_t cap)
 {
@@ -59,20 +67,40 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 	size_t length = options_describe(options, OPTIONS_OF_RANKS, text, sizeof text);
 	if (length < sizeof text)
 		length += (size_t)snprintf(text + length, sizeof text - length,
-		                           "crumb-train %s\n%zu training samples, %zu test samples\n",
-		                           crumb_version(), data->train.count, data->test.count);
+		                           "crumb-train %s\n%zu training samples, %zu test samples, "
+		                           "checksum %08" PRIx32 "\n",
+		                           crumb_version(), data->train.count, data->test.count,
+		                           data->checksum);
 	if (length >= sizeof text) {
 		snprintf(why, cap, "the options have more than %d characters", TEXT);
 		ranks->leave(ranks);
 		return -1;
 	}
 	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
-	int result = -1;
-	if (out && in)
-		result = swap_texts(ranks, out, in, why, cap);
-	else {
-		ranks->leave(ranks);
-		snprintf(why, cap, "out of memory");
+	const int result = out && in ? swap_texts(ranks, out, in, why, cap) : no_memory(ranks, why, cap);
+	free(out);
+	free(in);
+	return result;
+}
+
+/* Swaps 8 bytes with all ranks: all has the other ranks' and this one's, in order of rank. */
+static int swap_words(struct crumb_exchange_net *ranks, const void *mine, void *all, char *why, size_t cap)
+{
+	static uint64_t word; /* stays until the next swap */
+	memcpy(&word, mine, sizeof word);
+	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
+	for (unsigned r = 0; r < ranks->ranks && out; r++)
+		out[r] = (crumb_span){&word, sizeof word};
+	int result = out && in ? ranks->swap(ranks, out, in) : no_memory(ranks, why, cap);
+	if (result < 0 && out && in)
+		snprintf(why, cap, "%s", ranks->why);
+	for (unsigned r = 0; r < ranks->ranks && result == 0; r++) {
+		if (in[r].len == sizeof word) {
+			memcpy((char *)all + r * sizeof word, in[r].data, sizeof word);
+			continue;
+		}
+		snprintf(why, cap, "rank %u sends what is no number", r);
+		result = -1;
 	}
 	free(out);
 	free(in);
@@ -81,29 +109,24 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 
 int agree_least(struct crumb_exchange_net *ranks, uint64_t *value, char *why, size_t cap)
 {
-	static uint64_t mine; /* stays until the next swap */
 	if (!ranks)
 		return 0;
-	mine = *value;
-	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
-	for (unsigned r = 0; r < ranks->ranks && out; r++)
-		out[r] = (crumb_span){&mine, sizeof mine};
-	int result = -1;
-	if (out && in) {
-		result = ranks->swap(ranks, out, in);
-		if (result < 0)
-			snprintf(why, cap, "%s", ranks->why);
-	} else {
-		ranks->leave(ranks);
-		snprintf(why, cap, "out of memory");
-	}
-	for (unsigned r = 0; r < ranks->ranks && result == 0; r++) {
-		uint64_t other = 0;
-		if (in[r].len == sizeof other)
-			memcpy(&other, in[r].data, sizeof other);
-		*value = other < *value ? other : *value;
-	}
-	free(out);
-	free(in);
+	uint64_t *all = calloc(ranks->ranks, sizeof *all);
+	const int result = all ? swap_words(ranks, value, all, why, cap) : no_memory(ranks, why, cap);
+	for (unsigned r = 0; r < ranks->ranks && result == 0; r++)
+		*value = all[r] < *value ? all[r] : *value;
+	free(all);
+	return result;
+}
+
+int agree_most(struct crumb_exchange_net *ranks, double *value, char *why, size_t cap)
+{
+	if (!ranks)
+		return 0;
+	double *all = calloc(ranks->ranks, sizeof *all);
+	const int result = all ? swap_words(ranks, value, all, why, cap) : no_memory(ranks, why, cap);
+	for (unsigned r = 0; r < ranks->ranks && result == 0; r++)
+		*value = all[r] > *value ? all[r] : *value;
+	free(all);
 	return result;
 }

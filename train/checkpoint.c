@@ -68,13 +68,16 @@ static int find_newest(const struct checkpoint *c, size_t before, bool all, size
 	if (!folder)
 		return -1;
 	*newest = 0;
-	for (const struct dirent *entry; (entry = readdir(folder));) {
+	errno = 0;
+	for (const struct dirent *entry; (entry = readdir(folder)); errno = 0) {
 		const size_t epoch = epoch_of(entry->d_name, &rank);
 		if (epoch > *newest && epoch < before && (all || rank == c->rank))
 			*newest = epoch;
 	}
+	const int error = errno;
 	closedir(folder);
-	return 0;
+	errno = error;
+	return error ? -1 : 0;
 }
 
 int checkpoint_find(const struct checkpoint *c, size_t before, size_t *newest, char *why, size_t cap)
@@ -127,14 +130,16 @@ static bool put_all(struct stream *s, const struct checkpoint *c, const struct c
 	return well && put(s, &sum, sizeof sum) && fflush(s->file) == 0 && fsync(fileno(s->file)) == 0;
 }
 
-/* Syncs the folder's entries; ignores a file system that cannot. */
-static void settle(const char *folder)
+/* Syncs the folder's entries, unless it cannot be opened for reading, or the file system cannot. */
+static int settle(const char *folder)
 {
-	const int fd = open(folder, O_RDONLY);
-	if (fd >= 0) {
-		fsync(fd);
-		close(fd);
-	}
+	const int fd = open(folder, O_RDONLY | O_DIRECTORY);
+	if (fd < 0)
+		return 0;
+	const int error = fsync(fd) < 0 && errno != EINVAL ? errno : 0;
+	close(fd);
+	errno = error;
+	return error ? -1 : 0;
 }
 
 /* Removes files older than this rank's newest one before this epoch: rank 0 all ranks', which have that one,
@@ -179,7 +184,8 @@ int checkpoint_write(const struct checkpoint *c, size_t epoch, const struct chec
 		remove(temporary);
 		return -1;
 	}
-	settle(c->folder);
+	if (settle(c->folder) < 0)
+		return failed(&s, NULL);
 	remove_older(&s, c, epoch);
 	return 0;
 }

@@ -5,13 +5,13 @@
 #include "exchange/auto/probe.h"
 #include "exchange/seconds.h"
 #include "exchange/transport.h"
+#include "train/agree.h"
 #include "train/layers/init.h"
 #include "train/split.h"
 #include "train/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { STEPS = 9 }; /* after one that warms up */
 
@@ -43,30 +43,6 @@ static double time_steps(const struct options *o, struct worker *worker, const s
 	return failed ? -1 : crumb_seconds_median(seconds, STEPS);
 }
 
-/* Replaces *seconds by the maximum over the ranks. */
-static int slowest(struct crumb_exchange_net *ranks, double *seconds)
-{
-	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
-	const double mine = *seconds;
-	int error = out && in ? 0 : CRUMB_EMEMORY;
-
-	for (unsigned r = 0; r < ranks->ranks && !error; r++)
-		out[r] = (crumb_span){&mine, sizeof mine};
-	if (error)
-		ranks->leave(ranks);
-	else
-		error = ranks->swap(ranks, out, in);
-	for (unsigned r = 0; r < ranks->ranks && !error; r++)
-		if (in[r].len == sizeof mine) {
-			double other;
-			memcpy(&other, in[r].data, sizeof other);
-			*seconds = other > *seconds ? other : *seconds;
-		}
-	free(out);
-	free(in);
-	return error;
-}
-
 int estimate_print(const struct options *o, const struct data *data, const struct net *net,
                    struct crumb_exchange_net *ranks, char *why, size_t cap)
 {
@@ -88,7 +64,9 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	free(grad);
 	if (seconds < 0)
 		return -1;
-	if (ranks && (slowest(ranks, &seconds) || crumb_probe(&link, ranks, CRUMB_PROBE_ALL, NULL, dense))) {
+	if (agree_most(ranks, &seconds, why, cap) < 0)
+		return -1;
+	if (ranks && crumb_probe(&link, ranks, CRUMB_PROBE_ALL, NULL, dense)) {
 		snprintf(why, cap, "%s", ranks->why);
 		return -1;
 	}

@@ -17,7 +17,8 @@ bool holding_alike(const struct layout *a, const struct layout *b)
 	return a->ranks == b->ranks && a->learners == b->learners && a->division == b->division;
 }
 
-/* Returns the first learner of a rank, as the exchange divides them. */
+/* Returns the first learner of a rank, as the exchange divides them where no rank is a server: with one there
+ * are neither outer steps nor LSTM states to hold. */
 static size_t first_learner(const struct layout *layout, uint64_t rank)
 {
 	return (size_t)(rank * layout->learners / layout->ranks);

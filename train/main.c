@@ -135,12 +135,6 @@ static int run(const struct options *options, struct crumb_exchange_net *ranks)
 	data_close(&data);
 	if (result < 0 && *why)
 		program_say("crumb-train: %s", why);
-	errno = 0;
-	if (fflush(stdout) || ferror(stdout)) {
-		fprintf(stderr, "crumb-train: standard output: %s\n",
-		        errno ? strerror(errno) : "cannot be written");
-		result = -1;
-	}
 	return result < 0 ? STATUS_FAILED : 0;
 }
 
@@ -194,6 +188,12 @@ int main(int argc, char **argv)
 			ranks->timeout = options.timeout;
 		status = run(&options, ranks);
 		break;
+	}
+	errno = 0;
+	if (fflush(stdout) || ferror(stdout)) {
+		program_say("crumb-train: standard output: %s",
+		            errno ? strerror(errno) : "cannot be written");
+		status = STATUS_FAILED;
 	}
 	return end_ranks(ranks, status);
 }

@@ -164,6 +164,8 @@ int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 	struct holding held;
 	if (!o->checkpoint || (run->epoch % o->every > 0 && run->epoch < o->epochs))
 		return 0;
+	if (log_settle(t->setting->log, why, cap) < 0)
+		return -1;
 	snprintf(why, cap, "out of memory");
 	int result = holding_of(&held, t) ? with_blocks(t, true, run->epoch, &held, &past, why, cap) : -1;
 	if (result == 0)

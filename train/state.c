@@ -13,6 +13,7 @@
 #include "exchange/auto/tuner.h"
 #include "exchange/team.h"
 #include "exchange/transport.h"
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,8 +176,8 @@ int train_open(struct train *t, const struct train_setting *s, size_t codec, cha
 	size_t length = options_describe(o, codec, t->run, sizeof t->run);
 	if (length < sizeof t->run)
 		length += (size_t)snprintf(t->run + length, sizeof t->run - length,
-		                           "%zu training samples, %zu test samples\n", s->data->train.count,
-		                           s->data->test.count);
+		                           "%zu training samples, %zu test samples, checksum %08" PRIx32 "\n",
+		                           s->data->train.count, s->data->test.count, s->data->checksum);
 	if (length >= sizeof t->run && o->checkpoint) {
 		snprintf(why, cap, "the options are too long, %zu characters, for --checkpoint", length);
 		return -1;

@@ -241,6 +241,14 @@ differ() {
 	holds "$want" grep -qxF "crumb-train: the ranks' options differ: rank $want" stderr
 	holds "once" test "$(grep -c '^crumb-train: ' stderr)" = 1
 }
+# The ranks' texts differ in letters, not in length.
+for rank in 0 1; do
+	mkdir $rank
+	yes "text $rank and 0 and 1" | head -n 200 >$rank/text
+done
+# shellcheck disable=SC2016 # expanded by each rank
+refused_by_ranks "checksum " 2 sh -c \
+	'cd "$OMPI_COMM_WORLD_RANK" && exec "$CRUMB_TRAIN" --data text:text --model char-lstm --batch 2 --learners 2'
 differ '1 has "--lr 1", rank 0 "--lr 0.02"' --lr 1
 differ '1 has "--plan shard", rank 0 "--plan gather"' --plan shard
 differ '1 has "--codec raw --codec half", rank 0 "--codec raw"' --codec half

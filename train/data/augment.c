@@ -29,7 +29,7 @@ int augment_parse(struct augment *augment, const char *text, const char **bad)
 		return -1;
 	if (parsed.pad != floor(parsed.pad) || parsed.side != floor(parsed.side)) { /* pixels */
 		if (bad)
-			*bad = strchr(text, ':') + 1;
+			*bad = strstr(text, parsed.pad != floor(parsed.pad) ? "pad=" : "side=");
 		return -1;
 	}
 	parsed.type = (enum augment_type)type;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 static void normalise(struct data *data)
 {
@@ -89,6 +90,17 @@ static size_t find(const char *source)
 
 bool data_is_source(const char *source) { return find(source) < SOURCES; }
 
+static uint32_t checksum_of(const struct data *data)
+{
+	const struct samples *part[] = {&data->train, &data->test};
+	uint32_t sum = 0;
+	for (size_t i = 0; i < 2; i++) {
+		sum = (uint32_t)crc32_z(sum, part[i]->pixel, part[i]->count * shape_count(data->image));
+		sum = (uint32_t)crc32_z(sum, part[i]->label, part[i]->count * (size_t)data->places);
+	}
+	return sum;
+}
+
 int data_open(struct data *data, const char *source, int piece, char *why, size_t cap)
 {
 	const size_t i = find(source);
@@ -107,6 +119,7 @@ int data_open(struct data *data, const char *source, int piece, char *why, size_
 		data->places = 1;
 		normalise(data);
 	}
+	data->checksum = checksum_of(data);
 	return 0;
 }
 

@@ -26,6 +26,7 @@ struct data {
 	                      training set */
 	bool whiten;       /* instead, each image has mean 0 and variance 1 */
 	struct samples train, test;
+	uint32_t checksum; /* CRC-32 of all pixels and labels */
 };
 
 /* Returns true if the source has one of the forms "digits", "digits:N", "colour-digits", "colour-digits:N",

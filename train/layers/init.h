@@ -7,8 +7,9 @@
 
 #include <stdint.h>
 
-/* Initialises net->parameters floats. Weights are uniform in He's range before a relu, in Glorot's elsewhere,
- * in a transformer of GPT-2's standard deviations; biases are 0. */
+/* Initialises net->parameters floats. Weights are uniform in He's range before a relu, or a normalisation and
+ * one, in Glorot's elsewhere, within 1/sqrt(units) in an LSTM; in a transformer they have GPT-2's standard
+ * deviations. Normalisations scale by 1. Biases are 0, those of an LSTM's forget gates 1. */
 void init_parameters(const struct net *net, uint64_t seed, float *param);
 
 #endif

@@ -28,7 +28,7 @@ void pass_close(struct pass *pass);
 /* Returns [batch][channels][height][width], for the caller to fill. */
 float *pass_input(struct pass *pass);
 
-/* Draws the dropout of a sample of the batch, in training; before that nothing is dropped. */
+/* Draws the dropout of a sample of the batch, in training; before that all is dropped. */
 void pass_drop(struct pass *pass, size_t sample, struct random random);
 
 /* Sets the first states of a sample's LSTMs, and returns the last ones, for a net that carries them:

@@ -129,8 +129,10 @@ static const struct option table[] = {
          "exchanges late layers' gradients while early ones are still computed; results are the same", NULL,
          FLAG, FIELD(overlap), 0, 0},
         {"timeout", "SECONDS", "how long a rank waits for another one", "60", REAL, FIELD(timeout), 0.1, 1e6},
-        {"threads", "N", "worker threads a rank, by default one a CPU; results do not depend on it", NULL,
-         COUNT, FIELD(threads), 1, 1024},
+        {"threads", "N",
+         "worker threads a rank, by default one a CPU, divided among a machine's ranks; results do not depend on "
+         "it",
+         NULL, COUNT, FIELD(threads), 1, 1024},
         {"log", "FILE.jsonl",
          "an event an epoch and one a codec; the last line names the step; rank R: FILE.jsonl.R", NULL,
          FILE_NAME, FIELD(log), 0, 0},

@@ -63,6 +63,31 @@ static int check_overlap(const struct options *o)
 	return o->overlap ? REFUSE_BESIDE("--overlap", refused) : 0;
 }
 
+/* Refuses what --estimate would not read. */
+static int check_estimate(const struct options *o)
+{
+	static const char why[] = "since it trains nothing";
+	const struct refusal refused[] = {
+	        {o->log, "--log", why},
+	        {o->page, "--report", why},
+	        {o->checkpoint, "--checkpoint", why},
+	        {o->resume, "--resume", why},
+	        {o->probe, "--probe", why},
+	        {o->dump_gradients, "--dump-gradients", why},
+	};
+	return o->estimate ? REFUSE_BESIDE("--estimate", refused) : 0;
+}
+
+/* Returns true if any codec's learners agree before they pack. */
+static bool agrees(const struct options *o)
+{
+	bool any = false;
+	for (size_t i = 0; i < o->codec_count; i++)
+		for (int kind = 0; kind < CRUMB_KINDS; kind++)
+			any = any || crumb_agrees(&o->codec[i].policy.codec[kind]);
+	return any;
+}
+
 /* Refuses what cannot go with --measure. */
 static int check_measure(const struct options *o)
 {
@@ -74,7 +99,14 @@ static int check_measure(const struct options *o)
 	        {o->overlap, "--overlap", "which exchanges a gradient before it is whole"},
 	        {tunes(o), "--codec auto", "which may change the codec in between"},
 	};
-	return o->measure > 1 ? REFUSE_BESIDE("--measure", refused) : 0;
+	if (o->measure <= 1)
+		return 0;
+	if (REFUSE_BESIDE("--measure", refused) < 0)
+		return -1;
+	if (agrees(o))
+		return 0;
+	program_say("crumb-train: --measure is of no use without a codec whose learners agree, such as alq");
+	return -1;
 }
 
 /* Refuses what cannot go with plans that average within nodes first. */
@@ -159,7 +191,7 @@ int options_refuse(const struct options *o)
 	}
 	if ((o->plan->between && check_tiers(o) < 0) || check_idle(o) < 0)
 		return -1;
-	if (check_wants(o) < 0 || check_async(o) < 0 || check_overlap(o) < 0)
+	if (check_estimate(o) < 0 || check_wants(o) < 0 || check_async(o) < 0 || check_overlap(o) < 0)
 		return -1;
 	return check_measure(o);
 }

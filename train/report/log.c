@@ -232,6 +232,14 @@ static int end_line(struct log *log, char *why, size_t cap)
 	return 0;
 }
 
+int log_settle(struct log *log, char *why, size_t cap)
+{
+	errno = 0;
+	if (log->file && log->end >= 0 && fsync(fileno(log->file)) < 0 && errno != EINVAL)
+		return failed(log, why, cap);
+	return 0;
+}
+
 /* Writes a line that the next event overwrites; all later lines are at least as long. */
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap)
 {

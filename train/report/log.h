@@ -3,7 +3,8 @@
  * for each choice. Each rank has its own:
  *
  * - event, codec (as on the command line), model, data, learners, batch, seed, epoch (from 1)
- * - loss: mean over the epoch's samples, each before its step; done: of the last epoch; null: none
+ * - loss: mean over the epoch's samples, each before its step; done: of the last epoch; null: a
+ *   learner had no finite gradient
  * - error: on the test set after the epoch, as a fraction; test_loss: its mean loss
  * - ranks, rank, plan, down (as on the command line)
  * - bytes: of whole frames, sent by one learner since the start of the run; down_bytes: received from the
@@ -47,6 +48,8 @@
  * a second and latency in seconds, null: none; and script, a --codec that takes the run's steps as they were
  * until now.
  *
+ * A "lost" event, with plan async, has epoch and step, and lost: the rank that the server goes on without.
+ *
  * A "divided" event says that the run goes on, after this epoch and step, with another number of ranks or
  * learners: from: ranks, learners, before.
  *
@@ -83,6 +86,9 @@ int log_begin_anew(struct log *log, size_t most, char *why, size_t cap);
 /* Goes on at the byte where the log once ended, or at the beginning of an empty file; 0: at the file's end.
  * -1 if the file is not that log. */
 int log_resume(struct log *log, long end, char *why, size_t cap);
+
+/* Writes what was logged to the disk, as before a checkpoint that says how long the log is. */
+int log_settle(struct log *log, char *why, size_t cap);
 int log_step(struct log *log, const char *codec, size_t epoch, size_t step, char *why, size_t cap);
 /* arrived may be NULL. */
 int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, const struct arrived *arrived,
