@@ -169,7 +169,8 @@ EXPERIMENTS = {
                       LONG_STEPS, 0.02, 50),
                 fewer("5,880 steps: outer steps at most 0.03 nats above raw and 1000 times smaller", LONG_OUTERS,
                       0.03, 1000)],
-        differs="SparseLoCo's outer steps have the rate 1 and no momentum, and its residual keeps 95 %.",
+        differs="SparseLoCo's outer steps have the rate 1 and no momentum, and its residual keeps 95 %. Means are over "
+                "all learners; the authors' program takes those that sent an element.",
         figure=Figure("epoch", "test_loss", {"raw": [(LONG, LEARNERS, "raw")]} |
                       {name_of(run[2]) + ("" if run[0] == LONG else ", beta1=0"): [run] for run in LONG_STEPS} |
                       {f"{name_of(GPT_SPARSELOCO)}, outer steps of 30": [LONG_OUTERS[-1]]},

@@ -100,7 +100,7 @@ static void too_small_an_input_is_refused(void **state)
 	assert_non_null(strstr(why, "does not suit"));
 }
 
-/* What passes cannot compute is refused, whoever writes such a table. */
+/* A table whose gradients no pass computes is refused. */
 static void a_layer_has_one_shortcut_and_an_embedding_one_head(void **state)
 {
 	static const struct layer shortcuts[] = {{.type = LAYER_CONV, .units = 2, .size = 3, .pad = 1},

@@ -9,9 +9,9 @@
 
 struct crumb_exchange_net;
 
-/* Compares what results depend on, options and data, with all other ranks. 0, or -1 if it differs, after a line of rank 0 that
- * names the first option that does; then why is empty. -1 with a line in why if a rank cannot be reached.
- * ranks: NULL is fine. */
+/* Compares what results depend on, options and data, with all other ranks. 0, or -1 if it differs, after a
+ * line of rank 0 that names the first option that does; then why is empty. -1 with a line in why if a rank
+ * cannot be reached. ranks: NULL is fine. */
 int agree(const struct options *options, const struct data *data, struct crumb_exchange_net *ranks, char *why,
           size_t cap);
 

@@ -55,7 +55,7 @@ def parse(data):
     need(version == 1, f"format {version}")
     need(codec_id in CODECS, f"unknown codec {codec_id}")
     codec = CODECS[codec_id]
-    need(codec.knows_flags(flags), f"{codec.name} has no flags {flags:#06x}")
+    need(not n or codec.knows_flags(flags), f"{codec.name} has no flags {flags:#06x}")
     need(n < 2**48, f"{n} elements")
     need(p < 2**52, f"{p} bytes of payload")
     need(len(data) >= HEADER.size + p, "cut short in the payload")

@@ -4,6 +4,7 @@ SPDX-License-Identifier: MIT
 """
 import ctypes
 import os
+import random
 from array import array
 
 LIB = ctypes.CDLL(os.environ["SHARED"])
@@ -48,9 +49,16 @@ def address(floats):
     return floats.buffer_info()[0]
 
 
-def set_isa(name):
-    """False where this machine has no such instruction set."""
-    return LIB.crumb_set_isa(name.encode()) == 0
+def is_here(isa):
+    return LIB.crumb_set_isa(isa.encode()) == 0
+
+
+HERE, chance = [isa.encode() for isa in ISAS if is_here(isa)], random.Random(1)
+
+
+def change_isa():
+    """Chooses the instruction set of the next call."""
+    LIB.crumb_set_isa(chance.choice(HERE))
 
 
 class Packer:
@@ -81,6 +89,7 @@ class Packer:
         """What this learner has to say before it packs; empty when nothing is due."""
         stat = array("f", bytes(4 * LIB.crumb_agree_count(self.at)))
         if stat:
+            change_isa()
             status = LIB.crumb_measure(self.at, gradient, self.n, self.dtype, address(stat))
             assert status == 0, f"crumb_measure: {status}"
         return stat
@@ -95,6 +104,7 @@ class Packer:
         """The frame, or the error, a negative number."""
         bound = LIB.crumb_bound(ctypes.byref(self.codec), self.n)
         room = ctypes.create_string_buffer(b"\xA5" * (bound + GUARD), bound + GUARD)
+        change_isa()
         length = LIB.crumb_pack(self.at, gradient, self.n, self.dtype, 0, room, bound)
         assert room.raw[bound:] == b"\xA5" * GUARD, f"crumb_pack wrote past {bound} bytes: {self.what}"
         end = self.at + self.size
@@ -104,6 +114,7 @@ class Packer:
 
 def unpack_add(data, weight, acc):
     """The length of the frame, or the error."""
+    change_isa()
     return LIB.crumb_unpack_add(data, len(data), weight, address(acc), len(acc))
 
 
@@ -111,5 +122,6 @@ def sum_frames(frames, n):
     """The frame of the sum, or the error."""
     spans = (Span * len(frames))(*(Span(frame, len(frame)) for frame in frames))
     room = ctypes.create_string_buffer(max(1, LIB.crumb_sum_bound(len(frames), n)))
+    change_isa()
     length = LIB.crumb_sum(spans, len(frames), room, len(room))
     return room.raw[:length] if length >= 0 else length
