@@ -24,7 +24,7 @@ static bool differ(const struct crumb_exchange_net *ranks, const crumb_span *in)
 			memcpy(other, in[r].data, in[r].len < TEXT ? in[r].len : TEXT - 1);
 		if (strcmp(other, text) == 0)
 			continue;
-		const struct difference d = find_difference(other, text);
+		const struct difference d = difference_find(other, text);
 		if (ranks->rank == 0)
 			program_say(
 			        "crumb-train: the ranks' options differ: rank %u has \"%.*s\", rank 0 \"%.*s\"",

@@ -233,7 +233,7 @@ static bool get_block(struct stream *s, struct checkpoint_block *block)
 /* Names the first line in which two runs differ. */
 static int of_another_run(const struct stream *s, const char *then, const char *now)
 {
-	const struct difference d = find_difference(then, now);
+	const struct difference d = difference_find(then, now);
 	snprintf(s->why, s->cap, "%s is of another run: then \"%.*s\", now \"%.*s\"", s->path, d.a_length,
 	         d.a, d.b_length, d.b);
 	return -1;

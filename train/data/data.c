@@ -46,12 +46,12 @@ static int drawn(struct data *data, const char *text, digits_maker *make, char *
 
 static int digits(struct data *data, const char *text, char *why, size_t cap)
 {
-	return drawn(data, text, digits_make, why, cap);
+	return drawn(data, text, drawn_digits_make, why, cap);
 }
 
 static int colour_digits(struct data *data, const char *text, char *why, size_t cap)
 {
-	return drawn(data, text, digits_make_colour, why, cap);
+	return drawn(data, text, drawn_digits_make_colour, why, cap);
 }
 
 static int written(struct data *data, const char *text, char *why, size_t cap)

@@ -228,13 +228,13 @@ static int make(struct data *data, const struct style *style, size_t train, size
 	return 0;
 }
 
-int digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap)
+int drawn_digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap)
 {
 	const struct style grey = {{1, CANVAS_SIDE, CANVAS_SIDE}, develop_grey};
 	return make(data, &grey, train, test, why, cap);
 }
 
-int digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap)
+int drawn_digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap)
 {
 	const struct style colour = {{3, COLOUR_SIDE, COLOUR_SIDE}, develop_colour};
 	return make(data, &colour, train, test, why, cap);

@@ -13,9 +13,9 @@
 
 /* Draws the sets: 28 x 28, ten classes in equal numbers. The i-th image of either set is always the same. 0,
  * or -1 with a line in why; data_close frees a part that was drawn. */
-int digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap);
+int drawn_digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap);
 
 /* Draws the sets in colour, each digit and its paper in one of their own: 3 x 32 x 32. */
-int digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap);
+int drawn_digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap);
 
 #endif

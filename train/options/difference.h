@@ -11,7 +11,7 @@ struct difference {
 	int a_length, b_length;
 };
 
-static inline struct difference find_difference(const char *a, const char *b)
+static inline struct difference difference_find(const char *a, const char *b)
 {
 	size_t m = strcspn(a, "\n"), n = strcspn(b, "\n");
 	while (m == n && a[m] && b[n] && memcmp(a, b, m) == 0) {
