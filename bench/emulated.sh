@@ -11,7 +11,11 @@ case $#${1:-} in
 	exit 2
 	;;
 esac
-file=$(realpath -m "${1:-$(dirname "$0")/results/$results}")
+case ${1:-} in
+'') file=bench/results/$results ;;
+/*) file=$1 ;;
+*) file=$PWD/$1 ;;
+esac
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
 EMULATOR=$build/bench/emulator
@@ -31,4 +35,4 @@ emulated() {
 	return $status
 }
 emulated 4 100 100 true
-mkdir -p "$(dirname "$file")"
+: >>"$file" # or it cannot be written, before all that time

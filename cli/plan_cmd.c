@@ -185,9 +185,11 @@ static int read_model(struct request *r, const char *name)
 	if (!sizes_find(&r->sizes, name))
 		return STATUS_OK;
 	if (quantity_parse(&parameters, name, counts)) {
-		if (parameters < 1 || parameters > MOST_PARAMETERS)
-			return command_usage(&plan_command, "a network has 1 to 1T parameters, not %s", name);
-		sizes_count(&r->sizes, (size_t)parameters);
+		const double whole = round(parameters);
+		if (whole < 1 || whole > MOST_PARAMETERS || fabs(parameters - whole) > 1e-6 * whole)
+			return command_usage(&plan_command,
+			                     "a network has 1 to 1T parameters, a whole number, not %s", name);
+		sizes_count(&r->sizes, (size_t)whole);
 		return STATUS_OK;
 	}
 	for (size_t i = 0; (known = sizes_list(i, &brief)); i++)

@@ -245,15 +245,16 @@ def varies(where, says, task, learners, codec, factor, there=""):
 
 
 def jumps(where, says, task, learners, codec, drops, factor, there=""):
-    """At each of some epochs the logarithm of the variance of coordinates changes by more than so many times the median
-    change from probe to probe; the least of all seeds and drops counts."""
+    """At each of some epochs the logarithm of the variance of coordinates changes by at least so many times the median
+    change from probe to probe; the least of all seeds and drops counts. 0 if a run has no probe there."""
     def value(results):
         own = []
         for probes in variances(results, task, learners, codec):
             changes = [(epoch, abs(math.log(after / before))) for (_, before), (epoch, after) in
-                       zip(probes, probes[1:])]
-            usual = statistics.median(change for _, change in changes)
-            own += [max(change for epoch, change in changes if epoch == drop) / usual for drop in drops]
+                       zip(probes, probes[1:]) if before > 0 < after]
+            usual = statistics.median([change for _, change in changes] or [0])
+            at = [max([change for epoch, change in changes if epoch == drop], default=0) for drop in drops]
+            own += [change / usual if usual else 0 for change in at]
         return min(own) if own else None
 
     return Claim(where, says, there, [(task, learners, codec)], value, lambda times: f"{times:.1f} times",

@@ -52,13 +52,13 @@ for signal in XCPU SEGV; do
 	chmod +x $signal
 done
 $run mxnet-2bit --quick --into x --train ./XCPU >stdout 2>stderr
-holds "too slow" grep -q 'left after 0.7 hours of CPU time; the next run goes on' stderr
+holds "too slow" grep -q 'left after 0.7 hours of CPU time$' stderr
 refused 1 'killed by SIGSEGV' $run mxnet-2bit --quick --into x --train ./SEGV
 refused 1 './absent is no program: build crumb first' $run mxnet-2bit --quick --into x --train ./absent
 refused 1 'crumb-train ended with status 1' $run mxnet-2bit --quick --into x --train false
 refused 1 'crumb-train wrote nothing to' $run mxnet-2bit --quick --into x --train true
 : >file
-refused 1 'file' $run mxnet-2bit --quick --into file --train true
+refused 1 "run: [Errno" $run mxnet-2bit --quick --into file --train true
 cp -r honest not_a_number
 python3 - <<'END2'
 import csv
@@ -96,6 +96,33 @@ refused 1 'killed by SIGKILL' $again ./cut
 flock kept/*/lock $again ./slow >stdout 2>stderr
 holds "the first row is left out, the second begins" test "$(grep -c -- '--resume$' commands)/$(wc -l <commands)" = 0/1
 
+# ---- claims that no quick row judges, on made-up results ----
+cat >made_up.py <<'END2'
+import math, os, sys
+sys.path.insert(0, os.path.join(os.environ["SOURCE"], "experiments"))
+import adacomp, claims
+
+def jumps(*logarithms):
+    layers = [{"task": "cifar10-cnn", "learners": "4", "codec": "raw", "seed": seed, "slice": "0", "epoch": str(i + 1),
+               "variance": str(math.exp(of))} for seed in "12" for i, of in enumerate(logarithms)]
+    claim = claims.jumps("", "", "cifar10-cnn", 4, "raw", (3,), 3)
+    return claims.judge(claim, claims.Results([], False, layers))[0]
+
+assert jumps(0, 0.1, 0.5, 0.6) and not jumps(0, 0.1, 0.2, 0.3)
+assert not jumps(0, 0.1) and not jumps(0, 0, 0, 0)  # no probe after the drop; no change at all
+
+def best(error, of_topk):
+    task = adacomp.TWENTY_EPOCHS[128]
+    codecs = {"raw": 0.2} | dict.fromkeys(adacomp.BINS, 0.2) | dict.fromkeys(adacomp.FRACTIONS, error)
+    rows = [{"task": task, "learners": "8", "codec": codec, "seed": "1", "error": str(of),
+             "ratio": str(of_topk if codec in adacomp.FRACTIONS else 100)} for codec, of in codecs.items()]
+    return claims.judge(adacomp.beside_dryden(128), claims.Results(rows, False))
+
+assert best(0.2, 20)[0] and not best(0.2, 21)[0]
+assert best(0.3, 20) == (False, "AdaComp 100, top-k: none") and not best(math.nan, 20)[0]
+END2
+check "jumps of the variance, and figure 7a" python3 made_up.py
+
 # ---- what is killed leaves its crumb-train, and its lock with it ----
 cat >sleeps <<'END2'
 #!/bin/sh
@@ -108,7 +135,8 @@ $again ./sleeps >killed.out 2>killed.err &
 until [ -s pid ]; do sleep 0.1; done
 kill -KILL $!
 refused 1 'killed by SIGKILL' $again ./cut
-holds "the row is left to the process that runs" test "$(grep -c '^mxnet-2bit: mnist-cnn, short' stderr)" = 1
+holds "the first row is left to the process that runs" grep -q 'threshold=0.01, .* is left to' stderr
+holds "the second begins" grep -q 'threshold=10, seed 1$' stderr
 kill "$(cat pid)"
 
 refused 1 'no experiment adacomp-table3' $run adacomp-table3

@@ -2,7 +2,8 @@
 if(NOT TARGET crumb_train)
 	return()
 endif()
-foreach(name net forward backward loss worker train heirs drawn_digits text idx schedule optimizer augment layer_probe)
+foreach(name agree net forward backward loss worker train heirs drawn_digits text idx schedule optimizer augment
+	layer_probe)
 	crumb_test(test_${name} test_${name}.c)
 	target_link_libraries(test_${name} PRIVATE crumb_train)
 endforeach()

@@ -168,6 +168,9 @@ same "and the same log" got want3
 refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
 refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1
 refused 2 '--checkpoint wants one --codec' "$CRUMB_TRAIN" --codec raw --codec half --checkpoint x
+"$CRUMB_TRAIN" --data digits:40 --batch 20 --learners 2 --epochs 1 --codec alq --checkpoint measured >/dev/null 2>&1
+refused 1 'then "--measure 1", now "--measure 2"' "$CRUMB_TRAIN" --data digits:40 --batch 20 --learners 2 --epochs 2 \
+	--codec alq --checkpoint measured --resume --measure 2
 refused 1 'whole holds checkpoints' "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
 without_times whole.log | head -n 41 >got
 same "the log stays" got want

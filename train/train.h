@@ -26,8 +26,8 @@ struct train_setting {
 };
 
 /* Trains with the options' codec of this index. Everything but seconds and link is a pure function of the
- * options and the data, for any threads and ranks; but with --codec auto, which measures time, with plan
- * async, unless it keeps lock step, and with plan tiers, whose nodes are ranks'. A rank trains its own
+ * options and the data, for any threads and ranks, except with --codec auto, which measures time, plan async
+ * that does not keep lock step, and plan tiers, where it depends on the nodes, too. A rank trains its own
  * learners. 0 and *run, or -1 with a line in why. */
 int train_run(const struct train_setting *setting, size_t codec, struct report *run, char *why, size_t cap);
 

@@ -108,6 +108,8 @@ check "a number of parameters" $CRUMB plan -m 1.3b --nodes 64 --link 1G --comput
 holds "is that many" test "$(field up_bytes)" = 5200000032
 holds "and owned evenly: within a slice of 1/64" \
 	"$PYTHON" -c "assert 0 <= $(field port_bytes) - 63 / 32 * 5200000032 < 63 * 2 * 4 * 65536"
+check "a number that is none in binary" $CRUMB plan -m 8.03B --nodes 2 --link 1G --compute 2s -c raw --json
+holds "is whole" test "$(field up_bytes)" = 32120000032
 check "down" $CRUMB plan -m vgg-a --nodes 16 --link 1G --compute 1s -c twobit --down twobit --plan shard --json
 holds "the mean comes down as its spec says" test "$(field up_bytes)" = "$(field down_bytes)"
 check "a time for a batch" \
@@ -143,8 +145,8 @@ refused 2 "--link RATE is missing" "$CRUMB" plan -m lenet --nodes 2 --compute 1s
 refused 2 "--compute SPEED is missing" "$CRUMB" plan -m lenet --nodes 2 --link 1G
 refused 2 'there is no network "lenot"' $plan -m lenot
 refused 2 'there is no network "7q"' $plan -m 7q
-for count in 0 0.5 1.1T; do
-	refused 2 "a network has 1 to 1T parameters, not $count" $plan -m $count
+for count in 0 0.5 1.3 1.1T; do
+	refused 2 "a network has 1 to 1T parameters, a whole number, not $count" $plan -m $count
 done
 refused 2 'there is no plan "ring"' $plan --plan ring
 refused 2 'plan async needs two ranks' $plan --nodes 1 --plan async

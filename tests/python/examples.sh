@@ -15,7 +15,7 @@ check "compare.py g.npy" "$PYTHON" "$SOURCE/examples/compare.py" g.npy raw sign
 holds "two lines" test "$(grep -c 'bits an element' stdout)" = 2
 "$PYTHON" -c 'import numpy; numpy.save("zeros.npy", numpy.zeros(5))'
 refused 1 "zeros.npy is empty, all zeros or not finite" "$PYTHON" "$SOURCE/examples/compare.py" zeros.npy
-refused 1 "No such file" "$PYTHON" "$SOURCE/examples/compare.py" absent.npy
+refused 1 "compare.py: [Errno" "$PYTHON" "$SOURCE/examples/compare.py" absent.npy
 
 "$PYTHON" - <<'END'
 import gzip, os, random

@@ -173,9 +173,12 @@ def what_ddp_does_not_tell_is_refused(rank, ranks):
 
 
 def pytorchs_distributed_checkpoint_keeps_what_is_owed(rank, ranks):
-    import torch.distributed.checkpoint as dcp
-
-    if not hasattr(dcp, "save"):  # before PyTorch 2.2
+    assert isinstance(crumb.torch.AllRanks(hooked("half", (4, 1))[1]).state_dict()["ranks"], tuple)  # no list
+    try:
+        import torch.distributed.checkpoint as dcp
+    except ImportError:  # before PyTorch 2.0
+        return
+    if not hasattr(dcp, "save"):  # before 2.2
         return
     folder = [tempfile.mkdtemp() if rank == 0 else None]
     dist.broadcast_object_list(folder)

@@ -115,6 +115,24 @@ def a_move_that_is_not_finite_is_taken_back(rank, ranks):
     assert all_have(model) and weights(model).isfinite().all() and not torch.equal(weights(model), before)
 
 
+def a_scaler_may_step_the_inner_optimizer(rank, ranks):
+    whole = []
+    for own in False, True:
+        model, outer = made(rank, "topk", every=2)
+        for i in range(6):
+            random = torch.Generator().manual_seed(1000 * i + rank)
+            outer.zero_grad()
+            (model(torch.randn(8, 30, generator=random)) ** 2).mean().backward()
+            if own:
+                outer.step()
+                continue
+            outer.inner.step()  # as scaler.step(inner) does
+            if i % 2:
+                outer.exchange()
+        whole.append(weights(model))
+    assert torch.equal(*whole)
+
+
 def wrong_arguments_are_named(rank, ranks):
     for wrong, named in [(dict(every=1 + rank), "rank 1"), (dict(every=0), "0, 0.7 and 0.9"),
                          (dict(every=1, lr=-1.0), "-1.0"), (dict(every=1, momentum=1.0), "and 1.0"),
@@ -130,7 +148,8 @@ def a_wrong_state_is_refused_whole(rank, ranks):
     saved, before = outer.state_dict(), outer.state_dict()
     assert "no state" in refused(ValueError, lambda: outer.load_state_dict({"model": 1}))
     for part, wrong in (("inner", torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=1).state_dict()),
-                        ("exchange", {**saved["exchange"], "seed": 7})):
+                        ("exchange", {**saved["exchange"], "seed": 7}), ("model", torch.ones(3)),
+                        ("velocity", torch.ones(3))):
         refused(ValueError, lambda: outer.load_state_dict({**saved, part: wrong}))
         now = outer.state_dict()
         assert str(now) == str(before), part
@@ -139,4 +158,4 @@ def a_wrong_state_is_refused_whole(rank, ranks):
 if __name__ == "__main__":
     run((3, [ranks_begin_alike_and_meet, the_outer_step_is_torchs_nesterov, moves_arrive_or_are_owed,
              a_resumed_run_is_the_unbroken_one, a_move_that_is_not_finite_is_taken_back, wrong_arguments_are_named,
-             a_wrong_state_is_refused_whole]))
+             a_scaler_may_step_the_inner_optimizer, a_wrong_state_is_refused_whole]))

@@ -63,7 +63,7 @@ static int check_overlap(const struct options *o)
 	return o->overlap ? REFUSE_BESIDE("--overlap", refused) : 0;
 }
 
-/* Refuses what --estimate would not read. */
+/* Refuses what a training writes, beside --estimate. */
 static int check_estimate(const struct options *o)
 {
 	static const char why[] = "since it trains nothing";

@@ -54,7 +54,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
         sends a quarter of a float32 all-reduce's bytes on any number of ranks. Without it means are packed as gradients
         are if the codec has a residual, or else sent as they are.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale. A state
-        that was saved with a scaler can go on without one, and the other way round.
+        that was saved with a scaler can go on without one, and one of a loss that was not scaled with one.
 
     The state has state_dict, load_state_dict, rescale, undo_step and stats. It is for one DDP's group: for a DDP over
     another group make a new one, and load the list of all ranks' states. Raises ValueError if the policy is invalid.

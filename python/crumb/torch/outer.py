@@ -29,7 +29,7 @@ class Outer:
         ranks take the weights of the group's first one; buffers, such as batch normalisation's statistics, stay each
         rank's own.
     inner: the optimizer of those parameters, for the steps between; a learning rate schedule goes to it, and so does a
-        GradScaler: scaler.step(inner), and outer.exchange() after every `every` of these.
+        GradScaler: scaler.step(inner), and outer.exchange() after every `every` of these, which the caller counts.
     policy: as of crumb.torch.hook. lr, momentum: of the outer SGD. process_group: any; by default, all ranks.
     seed: of random rounding; the same on all ranks. threads: that pack and unpack; by default one a CPU, at most four.
 
@@ -122,14 +122,15 @@ class Outer:
         ranks, before = dist.get_world_size(self._group), state["exchange"]["ranks"]
         if before not in (0, ranks):
             raise ValueError(f"crumb: the state is of {before} ranks, and there are {ranks}")
-        if state["weights"].numel() != self._weights.numel():
-            raise ValueError(f"crumb: the state is of {state['weights'].numel()} weights, and the model has "
-                             f"{self._weights.numel()}")
+        for part in "model", "weights", "velocity":
+            if state[part].numel() != self._weights.numel():
+                raise ValueError(f"crumb: the state is of {state[part].numel()} weights, and the model has "
+                                 f"{self._weights.numel()}")
         inner = self.inner.state_dict()
         self.inner.load_state_dict(state["inner"])
         try:
             self.state.load_state_dict(state["exchange"])
-        except ValueError:
+        except BaseException:
             self.inner.load_state_dict(inner)
             raise
         self.steps, self.skipped = state["steps"], state["skipped"]

@@ -538,7 +538,7 @@ class State:
                 left.give(part, slots[part.key])
                 slots[part.key].rescale(self._factor)
         self._factor = 1.0
-        self._slots, self._buckets, self._loaded, self._scale = slots, {}, [], states[0]["scale"]
+        self._slots, self._buckets, self._loaded, self._scale = slots, {}, [], states[0]["scale"] or 1.0
 
     def __getstate__(self):
         return {"policy": self._policy, "seed": self._seed, "threads": self._threads,
