@@ -109,6 +109,7 @@ def jumps(*logarithms):
     return claims.judge(claim, claims.Results([], False, layers))[0]
 
 assert jumps(0, 0.1, 0.5, 0.6) and not jumps(0, 0.1, 0.2, 0.3)
+assert not jumps(0, 0.4, 0.5, 0.6)  # at another epoch
 assert not jumps(0, 0.1) and not jumps(0, 0, 0, 0)  # no probe after the drop; no change at all
 
 def best(error, of_topk):
