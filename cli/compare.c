@@ -18,7 +18,7 @@
 enum { OPTION_DTYPE = OPTION_LONG, OPTION_JSON };
 static const struct option_info options[] = {
         {'c', "codec", "SPEC", "compare this one; may be repeated (every codec, and settings of note)"},
-        {OPTION_DTYPE, "dtype", "bf16", "the arrays are of u2 that hold bfloat16"},
+        {OPTION_DTYPE, "dtype", "bf16", "the arrays are of u2 or V2 that hold bfloat16"},
         {OPTION_JSON, "json", NULL, "JSON Lines: one object a gradient and codec; crumb report draws them"},
         {0, NULL, NULL, NULL},
 };

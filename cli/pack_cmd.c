@@ -16,7 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { OPTION_SEED = OPTION_LONG, OPTION_STATE, OPTION_DTYPE };
 static const struct option_info options[] = {
@@ -24,7 +23,7 @@ static const struct option_info options[] = {
         {'o', "output", "OUT", "the frame's file"},
         {OPTION_SEED, "seed", "N", "what a new packer's randomness starts from (0)"},
         {OPTION_STATE, "state", "FILE", "carries the packer from step to step; made if absent"},
-        {OPTION_DTYPE, "dtype", "bf16", "the array is of u2 that hold bfloat16"},
+        {OPTION_DTYPE, "dtype", "bf16", "the array is of u2 or V2 that hold bfloat16"},
         {0, NULL, NULL, NULL},
 };
 
@@ -64,9 +63,11 @@ static int load_packer(struct packer *packer, const struct request *request, siz
 
 static int open_packer(struct packer *packer, const struct request *request, size_t n)
 {
-	struct stat info;
+	bool exists = false;
 	*packer = (struct packer){NULL, 0};
-	if (request->state && !stat(request->state, &info))
+	if (request->state && file_exists(&exists, request->state))
+		return STATUS_FAILED;
+	if (exists)
 		return load_packer(packer, request, n);
 	packer->size = crumb_packer_size(&request->codec, n);
 	packer->block = program_memory(packer->size);

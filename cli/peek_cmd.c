@@ -68,7 +68,7 @@ static int show(const char *path, bool json)
 {
 	struct file file;
 	if (file_read(&file, path))
-		return STATUS_FAILED;
+		return json ? show_bad(path, 0, "cannot be read", json) : STATUS_FAILED;
 	int status = file.size ? STATUS_OK : show_bad(path, 0, "no frame in it", json);
 	for (size_t at = 0; at < file.size && !status;) {
 		crumb_frame_info frame;

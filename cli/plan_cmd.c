@@ -188,7 +188,8 @@ static int read_model(struct request *r, const char *name)
 		const double whole = round(parameters);
 		if (whole < 1 || whole > MOST_PARAMETERS || fabs(parameters - whole) > 1e-6 * whole)
 			return command_usage(&plan_command,
-			                     "a network has 1 to 1T parameters, a whole number, not %s", name);
+			                     "a network has 1 to 1T parameters, a whole number, not %s",
+			                     name);
 		sizes_count(&r->sizes, (size_t)whole);
 		return STATUS_OK;
 	}
@@ -267,6 +268,10 @@ static int complete(struct request *r)
 			return command_usage(&plan_command,
 			                     "%" PRIu64 " nodes of %" PRIu64 " ranks are more than %u ranks",
 			                     r->nodes[n], r->ranks, MOST_RANKS);
+	for (size_t n = 0; n < r->node_counts; n++)
+		if (r->nodes[n] == 1 && r->ranks > 1)
+			return command_usage(&plan_command,
+			                     "ranks of one node use no link: take --gpus, or nodes");
 	if (r->page && !strcmp(r->page, "-"))
 		return command_usage(&plan_command, "--report wants the name of a file");
 	if (r->speed > 0)

@@ -20,15 +20,20 @@ static const char *print_rate(char *dst, double bits)
 	return strcat(dst, "b/s");
 }
 
+enum { PAYS = 96 };
+
 static const char *print_pays(char *dst, const struct crumb_rates *pays)
 {
-	char rate[40];
+	char rate[40], top[40];
 	if (pays->below == 0)
 		return strcpy(dst, "never");
-	if (pays->above > 0)
-		snprintf(dst, 48, "above %s", print_rate(rate, 8 * pays->above));
+	if (pays->above > 0 && isfinite(pays->below))
+		snprintf(dst, PAYS, "%s to %s", print_rate(rate, 8 * pays->above),
+		         print_rate(top, 8 * pays->below));
+	else if (pays->above > 0)
+		snprintf(dst, PAYS, "above %s", print_rate(rate, 8 * pays->above));
 	else if (isfinite(pays->below))
-		snprintf(dst, 48, "below %s", print_rate(rate, 8 * pays->below));
+		snprintf(dst, PAYS, "below %s", print_rate(rate, 8 * pays->below));
 	else
 		return strcpy(dst, "always");
 	return dst;
@@ -58,7 +63,7 @@ void plan_print_head(const struct request *r, uint64_t nodes, double link)
 
 static void print_text(const struct answer *a, int width)
 {
-	char bytes[40], compute[40], exchange[40], step[40], pays[48];
+	char bytes[40], compute[40], exchange[40], step[40], pays[PAYS];
 	printf("%-*s %-11s %8sB %8s %9s %9s %9.1f %8.2f  %-8s %s\n", width, a->codec, a->plan,
 	       quantity_print(bytes, a->load.bytes, plan_rates),
 	       quantity_print(compute, a->cost.compute, plan_times),

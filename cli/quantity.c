@@ -26,7 +26,7 @@ const char *quantity_print(char *dst, double value, const struct unit *units)
 {
 	const struct unit *best = units;
 	for (const struct unit *unit = units; unit->name; unit++)
-		if (value >= unit->factor)
+		if (value >= 0.9995 * unit->factor) /* which is printed as 1.00 */
 			best = unit;
 	snprintf(dst, 32, "%.*f %s", value < 9.995 * best->factor ? 2 : value < 99.95 * best->factor,
 	         value / best->factor, best->name);

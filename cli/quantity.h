@@ -13,8 +13,8 @@ struct unit {
  * and not negative; NULL if text is something else. */
 const struct unit *quantity_parse(double *value, const char *text, const struct unit *units);
 
-/* Prints three digits and the largest unit with which the number is at least 1. units ascend. dst: 32
- * bytes. */
+/* Prints three digits and the largest unit with which the number, rounded to these, is at least 1. units
+ * ascend. dst: 32 bytes. */
 const char *quantity_print(char *dst, double value, const struct unit *units);
 
 #endif

@@ -72,6 +72,25 @@ int file_read(struct file *file, const char *path)
 	return status;
 }
 
+/* As file_exists; *info describes a file that exists. */
+static int look(bool *exists, struct stat *info, const char *path)
+{
+	*exists = !stat(path, info);
+	if (*exists)
+		return STATUS_OK;
+	const int error = errno;
+	if (error == ENOENT && !lstat(path, info))
+		return program_fail("%s: a link to a file that does not exist", path);
+	errno = error;
+	return error == ENOENT ? STATUS_OK : fail(path);
+}
+
+int file_exists(bool *exists, const char *path)
+{
+	struct stat info;
+	return look(exists, &info, path);
+}
+
 static const char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -100,16 +119,58 @@ bool file_same(const char *a, const char *b)
 	       info_a.st_ino == info_b.st_ino;
 }
 
+/* ---- what a signal leaves behind ---- */
+
+enum { MOST_OUTPUTS = 4 };
+static char *volatile unfinished[MOST_OUTPUTS]; /* names of temporary files */
+
+/* Removes them, and ends the process as the signal would have. */
+static void remove_unfinished(int number)
+{
+	for (int i = 0; i < MOST_OUTPUTS; i++)
+		if (unfinished[i])
+			unlink(unfinished[i]);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* Signals that somebody handles, or ignores, stay as they are. A failed write is one of the program's errors.
+ */
+static void handle_signals(void)
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+	signal(SIGPIPE, SIG_IGN);
+	for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+		struct sigaction now, ours = {.sa_handler = remove_unfinished};
+		if (!sigaction(ends[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			sigaction(ends[i], &ours, NULL);
+	}
+}
+
+/* Sets or, with to NULL, forgets a name that a signal would remove. */
+static void exchange_unfinished(const char *from, char *to)
+{
+	int i = 0;
+	while (i < MOST_OUTPUTS && unfinished[i] != from)
+		i++;
+	if (i < MOST_OUTPUTS)
+		unfinished[i] = to;
+}
+
+/* ---- writing ---- */
+
 int output_open(struct output *output, const char *path)
 {
 	*output = (struct output){.path = path, .fd = -1};
+	handle_signals();
 	if (!strcmp(path, "-")) {
-		signal(SIGPIPE, SIG_IGN); /* a failed write, after which nothing is left behind */
 		output->fd = STDOUT_FILENO;
 		return STATUS_OK;
 	}
 	struct stat info;
-	const bool exists = !stat(path, &info);
+	bool exists;
+	if (look(&exists, &info, path))
+		return STATUS_FAILED;
 	if (exists && !S_ISREG(info.st_mode)) {
 		output->fd = open(path, O_WRONLY | O_CLOEXEC);
 		return output->fd < 0 ? fail(path) : STATUS_OK;
@@ -129,8 +190,12 @@ int output_open(struct output *output, const char *path)
 		if (output->fd < 0 && errno != EEXIST)
 			break;
 	}
-	if (output->fd >= 0)
+	if (output->fd >= 0) {
+		exchange_unfinished(NULL, output->temporary);
+		if (exists) /* the file's mode, whatever this process's mask is */
+			(void)!fchmod(output->fd, info.st_mode & 0777);
 		return STATUS_OK;
+	}
 	const int status = fail(path);
 	free(output->temporary); /* never created: do not remove what bears its name */
 	output->temporary = NULL;
@@ -180,6 +245,7 @@ int output_commit(struct output *output)
 		return STATUS_OK;
 	if (rename(output->temporary, output->target))
 		return fail(output->path);
+	exchange_unfinished(output->temporary, NULL);
 	free(output->temporary);
 	output->temporary = NULL;
 	return settle_directory(output->target) ? fail(output->path) : STATUS_OK;
@@ -189,8 +255,10 @@ void output_close(struct output *output)
 {
 	if (output->fd > STDOUT_FILENO)
 		close(output->fd);
-	if (output->temporary)
+	if (output->temporary) {
 		unlink(output->temporary);
+		exchange_unfinished(output->temporary, NULL);
+	}
 	free(output->temporary);
 	free(output->target);
 	*output = (struct output){.fd = -1};

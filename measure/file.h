@@ -17,6 +17,10 @@ struct file {
 };
 int file_read(struct file *file, const char *path);
 
+/* Looks whether there is a file. A path that cannot be looked at, or a link that leads nowhere, is a failure.
+ */
+int file_exists(bool *exists, const char *path);
+
 /* Returns true if both paths lead to one file. Neither need exist. */
 bool file_same(const char *a, const char *b);
 

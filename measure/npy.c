@@ -138,12 +138,14 @@ static int find_dtype(struct npy *npy, const struct header *header, const char *
 	if (descr[0] == '>')
 		return program_fail("%s: big-endian elements (%s); crumb takes little-endian ones", path,
 		                    descr);
-	if (bf16 && strcmp(type, "u2"))
-		return program_fail("%s: elements of type %s; --dtype bf16 wants <u2", path, descr);
-	if (!bf16 && !strcmp(type, "u2"))
+	const bool words =
+	        !strcmp(type, "u2") || !strcmp(type, "V2"); /* V2: as JAX and TensorFlow save bfloat16 */
+	if (bf16 && !words)
+		return program_fail("%s: elements of type %s; --dtype bf16 wants <u2 or V2", path, descr);
+	if (!bf16 && words)
 		return program_fail("%s: elements of type %s; if they hold bfloat16, say --dtype bf16", path,
 		                    descr);
-	if (strcmp(type, "f4") && strcmp(type, "f2") && strcmp(type, "u2"))
+	if (strcmp(type, "f4") && strcmp(type, "f2") && !words)
 		return program_fail("%s: elements of type %s; crumb takes <f4 and <f2", path, descr);
 	npy->dtype = bf16 ? CRUMB_BF16 : !strcmp(type, "f4") ? CRUMB_F32 : CRUMB_F16;
 	return STATUS_OK;

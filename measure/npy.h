@@ -17,8 +17,8 @@ struct npy {
 };
 
 /* Reads little-endian f4 or f2 of any shape in C order, as every order is if one side at most is longer than
- * 1; or, with bf16, u2 that holds bfloat16, for which NumPy has no name. STATUS_OK, or STATUS_FAILED after a
- * message that names the file. */
+ * 1; or, with bf16, u2 or V2 that holds bfloat16, for which NumPy has no name. STATUS_OK, or STATUS_FAILED
+ * after a message that names the file. */
 int npy_read(struct npy *npy, const char *path, bool bf16);
 
 /* Prints an error of crumb.h that packing this array had, and with CRUMB_ENONFINITE the index of the first

@@ -8,6 +8,7 @@ from . import comparisons, plans, training
 from .lines import Line, Refused, read, refuse
 from .page import Section, html
 from .runs import Run, is_log, is_stats, label_runs, run_of_stats, runs_of_log
+from .style import printable
 
 
 def write(path: str, text: str) -> None:
@@ -15,8 +16,8 @@ def write(path: str, text: str) -> None:
     one stays. A pipe or a device is written in place; - is standard output."""
     if path == "-":
         try:
-            sys.stdout.buffer.write(text.encode("utf-8", "replace"))
-            sys.stdout.flush()
+            with open(1, "wb", closefd=False) as file:  # buffered even where sys.stdout is not
+                file.write(text.encode("utf-8", "replace"))
         except OSError as error:
             refuse("standard output", error.strerror or "cannot be written")
         return
@@ -30,10 +31,12 @@ def write(path: str, text: str) -> None:
             if os.path.exists(target):
                 os.chmod(new, stat.S_IMODE(os.stat(target).st_mode))
             os.replace(new, target)
-    except OSError as error:
+    except BaseException as error:
         if not in_place and os.path.exists(new):
             os.remove(new)
-        refuse(path, error.strerror or "cannot be written")
+        if isinstance(error, OSError):
+            refuse(path, error.strerror or "cannot be written")
+        raise
 
 
 def page_of(paths: list[str]) -> str:
@@ -78,11 +81,13 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.output != "-" and any(os.path.realpath(path) == os.path.realpath(arguments.output)
                                        for path in arguments.file if path != "-"):
-        parser.error(f"the page would replace a log: {arguments.output}")
+        parser.error(f"the page would replace a log: {printable(arguments.output)}")
     try:
         write(arguments.output, page_of(arguments.file))
     except Refused as refused:
-        sys.exit(f"crumb-report: {refused}")
+        sys.exit(f"crumb-report: {printable(str(refused))}")
+    except KeyboardInterrupt:
+        sys.exit(130)
 
 
 if __name__ == "__main__":

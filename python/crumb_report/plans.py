@@ -47,7 +47,18 @@ def _row(where: str, row: Any) -> Row:
 
 
 def rows_of(lines: list[Line]) -> list[Row]:
-    return [_row(*line) for line in lines]
+    """Returns the rows, which may differ in network, nodes, link, codec and plan."""
+    rows: list[Row] = []
+    computes: dict[str, float] = {}
+    for where, line in lines:
+        row = _row(where, line)
+        for key in "ranks", "gpus", "batch", "latency":
+            if line.get(key) != lines[0][1].get(key):
+                refuse(where, f'"{key}" is not that of the first line: a page is of one')
+        if row.plan == PLAIN and computes.setdefault(row.model, row.seconds["compute"]) != row.seconds["compute"]:
+            refuse(where, f"{row.model} computes for another time than before: a page is of one")
+        rows.append(row)
+    return rows
 
 
 def names_of(rows: list[Row]) -> list[str]:
@@ -118,6 +129,8 @@ def _against_nodes(rows: list[Row], names: list[str], title: str) -> Figure:
 def _pays(row: Row) -> str:
     if row.plan == PLAIN:
         return ""
+    if row.pays_above and not math.isinf(row.pays_below):
+        return f"{row.pays_above / 1e9:.3g} to {row.pays_below / 1e9:.3g}"
     if row.pays_above:
         return f"above {row.pays_above / 1e9:.3g}"
     if math.isinf(row.pays_below):

@@ -21,6 +21,7 @@ np.save("big.npy", grad.astype(">f4"))
 np.save("double.npy", grad.astype("f8"))
 np.save("integer.npy", grad.astype("i4"))
 np.save("u2.npy", np.arange(12, dtype="u2"))
+np.save("V2.npy", np.arange(12, dtype="u2").view("V2"))  # as JAX and TensorFlow save bfloat16
 np.save("text.npy", np.array(["a", "b"]))
 np.save("record.npy", np.zeros(3, dtype=[("a", "f4"), ("b", "f4")]))
 for name, value in ("nan", np.nan), ("infinite", -np.inf), ("huge", 3e38):
@@ -63,6 +64,8 @@ holds "version 2" cmp good.frame version2.frame
 holds "version 3" cmp good.frame version3.frame
 holds "zeros in a shape" cmp empty.frame hollow.frame
 check "a u2 array of bfloat16" "$CRUMB" pack -c raw --dtype bf16 u2.npy -o bf16.frame
+check "a V2 array of bfloat16" "$CRUMB" pack -c raw --dtype bf16 V2.npy -o V2.frame
+holds "is the same" cmp bf16.frame V2.frame
 
 check "a state" "$CRUMB" pack -c adacomp --state state good.npy -o frame
 cp state state.before
@@ -78,6 +81,7 @@ array "big.npy: big-endian elements (>f4)" big.npy
 array "elements of type <f8" double.npy
 array "elements of type <i4" integer.npy
 array "if they hold bfloat16, say --dtype bf16" u2.npy
+array "if they hold bfloat16, say --dtype bf16" V2.npy
 array "elements of type <U1" text.npy
 array "elements of type structured" record.npy
 array "not a .npy file" cut0.npy

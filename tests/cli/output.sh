@@ -47,6 +47,18 @@ holds "the state has not moved" cmp want.state before
 "$PYTHON" -c 'import numpy as np; np.save("long.npy", np.ones(100000, "f4"))' # more than a pipe holds
 "$CRUMB" pack -c raw --state raw.state long.npy -o - 2>stderr | true
 holds "nothing is left behind" test "$(ls | grep -c -e '\.lock$' -e '\.tmp$')" = 0
+mkfifo pipe
+head -c 10 pipe >/dev/null &
+refused 1 "pipe: Broken pipe" "$CRUMB" pack -c raw --state raw.state long.npy -o pipe
+# Ended while it waits for a reader of its frame, when the new state is on the disk.
+for signal in TERM HUP; do
+	"$CRUMB" pack -c raw --state raw.state long.npy -o pipe &
+	until ls | grep -q '^raw.state\..*tmp$'; do sleep 0.05; done
+	kill -$signal $!
+	wait $! 2>/dev/null
+	holds "$signal ends it" test $? -gt 128
+done
+holds "nothing is left behind" test "$(ls | grep -c '\.tmp$')" = 0
 # A process of the same number was killed, and its file is there.
 check "another process's file" sh -c 'touch mine.$$-0.tmp; exec "$@" -o mine' left "$CRUMB" pack -c raw g0.npy
 rm mine*
@@ -75,11 +87,19 @@ holds "no frame and no state" test ! -e out -a ! -e small.state
 cp want0 old && ln old kept && chmod 640 old
 check "replace" "$CRUMB" pack -c $spec g1.npy -o old
 holds "the old file lives on under its other name" cmp kept want0
-holds "the mode stays" test "$(stat -c %a old)" = 640
+for mode in 640 666; do
+	chmod $mode old
+	check "replace what has mode $mode" "$CRUMB" pack -c $spec g1.npy -o old
+	holds "the mode stays" test "$(stat -c %a old)" = $mode
+done
 ln -s old link
 check "replace through a link" "$CRUMB" pack -c $spec g0.npy -o link
 holds "the link stays" test -h link
 holds "and leads to the new frame" cmp old want0
+ln -s nowhere astray
+refused 1 "astray: a link to a file that does not exist" "$CRUMB" pack -c $spec --state astray g0.npy -o out
+refused 1 "astray: a link to a file that does not exist" "$CRUMB" pack -c $spec g0.npy -o astray
+holds "no frame, and the link stays" test ! -e out -a -h astray
 check "a device is written, not replaced" "$CRUMB" pack -c $spec g0.npy -o /dev/null
 holds "/dev/null is still one" test -c /dev/null
 holds "no temporary file is left" sh -c '! ls | grep "\.tmp$"'

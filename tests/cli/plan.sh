@@ -110,6 +110,9 @@ holds "and owned evenly: within a slice of 1/64" \
 	"$PYTHON" -c "assert 0 <= $(field port_bytes) - 63 / 32 * 5200000032 < 63 * 2 * 4 * 65536"
 check "a number that is none in binary" $CRUMB plan -m 8.03B --nodes 2 --link 1G --compute 2s -c raw --json
 holds "is whole" test "$(field up_bytes)" = 32120000032
+check "numbers that are rounded up" $CRUMB plan -m 249.9999M --nodes 2 --link 1G --compute 999.99ms -c raw
+holds "have three digits" grep -q '249999900 parameters, 1.00 GB of gradient' stdout
+holds "and the larger unit" grep -q '^raw *all-reduce *1.00 GB *1.00 s ' stdout
 check "down" $CRUMB plan -m vgg-a --nodes 16 --link 1G --compute 1s -c twobit --down twobit --plan shard --json
 holds "the mean comes down as its spec says" test "$(field up_bytes)" = "$(field down_bytes)"
 check "a time for a batch" \
@@ -157,6 +160,7 @@ refused 2 "--nodes takes 1 to" $plan --nodes 0
 refused 2 "--ranks takes 1 to" $plan --ranks 0
 refused 2 "--gpus takes 1 to" $plan --gpus 100001
 refused 2 "100000 nodes of 11 ranks are more than 1000000 ranks" $plan --nodes 100000 --ranks 11
+refused 2 "ranks of one node use no link" $plan --nodes 1 --ranks 2
 refused 2 "--report wants the name of a file" $plan --report -
 refused 2 "--batch takes a whole number" $plan --batch 1.5
 for rate in 1Gb/s G -1G 0x10G 0X10 1e400G nan inf "" "1 G" 1..5G; do

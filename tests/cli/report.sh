@@ -97,6 +97,9 @@ refused 1 "nowhere/x.html: No such file" "$CRUMB" report log -o nowhere/x.html
 refused 1 "/dev/full: No space left" "$CRUMB" report log -o /dev/full
 holds "which is a device still" test -c /dev/full
 refused 2 "would replace a log" "$CRUMB" report log -o ./log
+refused 1 "standard output: " sh -c '"$CRUMB" report log -o - >&-'
+refused 1 "standard output: " sh -c 'PYTHONUNBUFFERED=1 "$CRUMB" report log -o - >/dev/full'
+refused 1 "?[31mx: No such file" "$CRUMB" report "$(printf '\033[31mx')" $page
 refused 2 "-o PAGE.html is missing" "$CRUMB" report log
 refused 2 "at least one file" "$CRUMB" report $page
 refused 1 "has no Plotly (as if it were not there)" env PYTHONPATH=$folder/none "$CRUMB" report log $page
@@ -120,6 +123,12 @@ for change in 's/"step": [^,]*/"step": 0/' 's/"wire": [^,}]*/"wire": null/' 's/"
 	sed "$change" plan >wrong
 	refused 1 "wrong:1: " "$CRUMB" report wrong $page
 done
+for other in "--ranks 2" "--batch 64" "--latency 1ms"; do
+	"$CRUMB" plan $cluster --link 1G --nodes 8 --json $other >others
+	refused 1 'others:1: "' "$CRUMB" report plan others $page
+done
+"$CRUMB" plan -m lenet --compute 10ms -c half --link 1G --nodes 2 --json >others
+refused 1 "others:1: lenet computes for another time" "$CRUMB" report plan others $page
 "$CRUMB" plan $cluster --link 1G --nodes 8 >wanted
 rm -f x.html
 check "crumb plan --report" "$CRUMB" plan $cluster --link 1G --nodes 8 --report x.html
