@@ -4,7 +4,8 @@
  * A learner owns data and packers. A rank is a process (or, over the thread transport, a thread) that hosts
  * any number of learners with one copy of the parameters. Learners are numbered over all ranks, rank 0's
  * first; frames are decoded in learner order. The bits of the mean depend on the plan and the number of
- * learners, never on the ranks, the threads or the transport.
+ * learners, never on the ranks, the threads or the transport; but in the plans of tiers on the nodes, too,
+ * and in async on time.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef EXCHANGE_H
@@ -73,7 +74,7 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
  * gradients of the next step that is not skipped, and so is what momentum owes (those of a mean, or of a
  * node, to its rank's first learner's, times the node's weight and divided by that learner's, which must not
  * be 0). Returns 0; or an error with a line in why, and the exchange is unchanged: CRUMB_EINVAL if a rank
- * without learners of its own packs a mean with a codec that has a residual, or for a node. Packers, and what
+ * without learners of its own packs a mean, or for a node. Packers, and what
  * crumb_exchange_codec returns, are new ones. */
 int crumb_exchange_change(struct crumb_exchange *exchange, const struct crumb_exchange_config *config,
                           char *why, size_t cap);

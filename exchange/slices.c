@@ -15,8 +15,8 @@ size_t crumb_slices_cut(const struct crumb_slice *slices, size_t count, size_t l
 		size_t own = longest && n > longest ? (n + longest - 1) / longest : 1;
 		own = own > runs ? runs + !runs : own;
 		for (size_t p = 0; p < own; p++, parts++) {
-			const size_t from = runs * p / own * run,
-			             to = p + 1 < own ? runs * (p + 1) / own * run : n;
+			const size_t from = (size_t)((uint64_t)runs * p / own) * run,
+			             to = p + 1 < own ? (size_t)((uint64_t)runs * (p + 1) / own) * run : n;
 			if (cut)
 				cut[parts] = (struct crumb_slice){slices[s].at + from, to - from,
 				                                  slices[s].run, slices[s].kind};

@@ -233,7 +233,7 @@ struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad,
 		x->failed = crumb_step_fail(x, x->messages.dead, "%s", x->net->why);
 	for (size_t l = 1; weight && l < x->learners; l++)
 		step.even = step.even && weight[l] == weight[0];
-	step.count_sent = x->stats.steps % SENT_EVERY == 0;
+	step.count_sent = !x->hosted && x->stats.steps % SENT_EVERY == 0; /* a host does not see it */
 	step.head = x->head;
 	step.head.step = x->step;
 	step.head.weights = weight ? crumb_message_hash(0, weight, x->learners * sizeof *weight) : 0;

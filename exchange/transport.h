@@ -15,8 +15,8 @@ struct crumb_exchange_net {
 	const unsigned
 	        *leader;      /* [rank]: the first rank on its machine; NULL: all ranks are on one machine */
 	const unsigned *name; /* [rank]: what texts and messages call it; NULL: its number */
-	double timeout; /* seconds that a swap waits for a rank; 0: for ever. The caller may change it between
-	                   swaps */
+	double timeout; /* seconds that a swap waits for a rank while nothing arrives from any, and nothing
+	                   goes; 0: for ever. The caller may change it between swaps */
 	/* in[] points into the senders' own memory: a step ends with an empty swap, so that nobody reads it
 	 * any more. */
 	bool shares_memory;

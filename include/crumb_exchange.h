@@ -11,13 +11,14 @@
  * meaning, and why a line that says more. crumb_exchange_open and crumb_exchange_mean are collective: every
  * rank calls them, in the same order; a rank that fails tells the others, and all of them return its error.
  * A rank that does not call waits for nobody, and the others wait for it up to the timeout; then they return
- * CRUMB_EPEER.
+ * CRUMB_EPEER. So it is over MPI when a rank has closed its exchange and the others have not.
  *
  * If a rank ends or aborts in the middle of crumb_exchange_mean, frames on their way are lost. The others
  * return CRUMB_EPEER (or the launcher ends them, as mpirun does); this is final. The program goes on from the
  * last crumb_exchange_save, which is taken between two means and holds no frame.
  *
- * An exchange belongs to one thread at a time; two of them may be used at once by two threads. The library
+ * An exchange belongs to one thread at a time; two of them may be used at once by two threads (over MPI with
+ * MPI_THREAD_MULTIPLE alone, and so may two that are begun by crumb_exchange_ready). The library
  * installs no signal handler, and its own threads block all signals. It prints nothing and reads no
  * environment.
  *
@@ -48,9 +49,10 @@ struct crumb_exchange_slice {
 /* All zeros: raw f32 by plan gather. Texts are not kept. All ranks have the same, but for threads and
  * timeout. */
 struct crumb_exchange_options {
-	/* "adacomp:bin=500": this codec for weights, raw for bias and batchnorm. Or rules KIND[,KIND...]=SPEC
-	 * joined by ';', the first match wins: "conv=adacomp:bin=50;fc,last=adacomp:bin=500"; kinds without a
-	 * rule are raw, an embedding as fc is. NULL: raw. */
+	/* "adacomp:bin=500": this codec for weights, raw for bias and batchnorm, and, of "terngrad" alone,
+	 * for last. Or rules KIND[,KIND...]=SPEC joined by ';', the first match wins:
+	 * "conv=adacomp:bin=50;fc,last=adacomp:bin=500"; kinds without a rule are raw, last and embedding as
+	 * fc is. NULL: raw. */
 	const char *policy;
 	/* "gather": all ranks average all frames; "shard": a slice's owner averages it and sends the mean to
 	 * the others; "server": rank 0 owns all slices; "tiers", "tiers-shard": the ranks of a node average
@@ -64,7 +66,8 @@ struct crumb_exchange_options {
 	unsigned node_size; /* for tiers: consecutive ranks of a node; 0: as MPI says, and threads are one
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
-	double timeout;     /* seconds to wait for another rank, not negative; 0: for ever */
+	double timeout;     /* seconds to wait for another rank, not negative, while nothing moves: of long
+	                       messages, 8 MiB; 0: for ever */
 	int overlap; /* not 0: for crumb_exchange_ready; takes the packers' memory once more; a mean that
 	                is grad is then overwritten even if a gradient is not finite */
 };

@@ -3,7 +3,8 @@
  *
  * The program has called MPI_Init and calls MPI_Finalize after it has closed its exchanges. The thread that
  * opens an exchange makes all its calls and may call MPI (MPI_THREAD_FUNNELED is enough, also for several
- * threads a rank: they do not call MPI; crumb_exchange_ready wants more).
+ * threads a rank, which do not call MPI; crumb_exchange_ready wants more, and two exchanges at once want
+ * MPI_THREAD_MULTIPLE).
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CRUMB_EXCHANGE_MPI_H

@@ -19,14 +19,17 @@ bool crumb_script_meant(const char *text)
 	return strncmp(text, automatic, length) == 0 && (!text[length] || text[length] == '|');
 }
 
-/* Copies the word at *at, which ends before a blank, a '|' or the end; moves *at past it and its blank. */
-static size_t take_word(const char **at, char *word, size_t cap)
+/* Copies the word at *at, which ends before a blank, a '|' or the end; moves *at past it and its blank.
+ * Returns false if it is too long. */
+static bool take_word(const char **at, char *word, size_t cap)
 {
 	const size_t length = strcspn(*at, " |");
 
-	snprintf(word, cap, "%.*s", (int)(length < cap ? length : cap - 1), *at);
+	if (length >= cap)
+		return false;
+	snprintf(word, cap, "%.*s", (int)length, *at);
 	*at += length + ((*at)[length] == ' ');
-	return length;
+	return true;
 }
 
 static int parse_policy(struct policy *policy, const char *word, const char *at, const char **bad)
@@ -50,16 +53,19 @@ static int parse_entry(struct crumb_scripted *entry, const char **at, const char
 	if (*end != ' ')
 		return CRUMB_ESPEC;
 	*bad = ++*at;
-	take_word(at, word, sizeof word);
+	if (!take_word(at, word, sizeof word))
+		return CRUMB_ESPEC;
 	if (!(entry->plan = crumb_plan_find(word)) || !entry->plan->mean)
 		return CRUMB_ESPEC;
 	*bad = *at;
-	take_word(at, word, sizeof word);
+	if (!take_word(at, word, sizeof word))
+		return CRUMB_ESPEC;
 	entry->exact = strcmp(word, "exact") == 0;
 	if (!entry->exact && parse_policy(&entry->down, word, *bad, bad))
 		return CRUMB_ESPEC;
 	*bad = *at;
-	take_word(at, word, sizeof word);
+	if (!take_word(at, word, sizeof word))
+		return CRUMB_ESPEC;
 	return parse_policy(&entry->up, word, *bad, bad);
 }
 

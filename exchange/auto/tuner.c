@@ -220,7 +220,8 @@ static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, c
 		else
 			link[way] = crumb_link_even(INFINITY, 0);
 	if (error)
-		refuse(why, cap, error, "probing the link: %s", t->config.net->why);
+		refuse(why, cap, error, "probing the link: %s",
+		       error == CRUMB_EPEER ? t->config.net->why : crumb_strerror(error));
 	else if (!mine || !all)
 		error = refuse(why, cap, CRUMB_EMEMORY, "no memory to choose by");
 	if (!error) {

@@ -14,7 +14,7 @@ struct saved_head {     /* little-endian, as it lies here, without gaps */
 	uint32_t crumb; /* as in a message_head */
 	uint32_t rank, ranks;
 	uint64_t step, model, table, setup; /* as in a message_head */
-	uint64_t sum;                       /* hash of the packers */
+	uint64_t sum;                       /* hash of step and packers */
 };
 
 static const char magic[4] = {'C', 'R', 'M', 'S'};
@@ -81,7 +81,7 @@ size_t crumb_exchange_save(const struct crumb_exchange *x, void *dst, size_t cap
 			memcpy(at, packer, size);
 		at += size;
 	}
-	head.sum = crumb_message_hash(0, (uint8_t *)dst + sizeof head, body);
+	head.sum = crumb_message_hash(head.step, (uint8_t *)dst + sizeof head, body);
 	memcpy(dst, &head, sizeof head);
 	return sizeof head + body;
 }
@@ -110,7 +110,7 @@ static int check(struct crumb_exchange *x, const uint8_t *src, size_t len)
 		              : its.setup != mine.setup ? "codecs, or another plan or seed"
 		                                        : "options or for another model");
 	if (len != sizeof its + body_of(x) ||
-	    crumb_message_hash(0, src + sizeof its, len - sizeof its) != its.sum)
+	    crumb_message_hash(its.step, src + sizeof its, len - sizeof its) != its.sum)
 		return refuse(x->why, sizeof x->why, CRUMB_EPACKER, "the saved exchange is damaged");
 	return 0;
 }

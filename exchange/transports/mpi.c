@@ -2,9 +2,10 @@
  *
  * A message begins with an opening: its length and its first bytes, for which the receiver always has room; a
  * short message is no more than that. The rest follows in pieces, received in place since the length is known
- * by then. (MPI_Mprobe would do without openings, but Open MPI 4.1 takes half as long again for long messages
- * that a probe has matched.) A swap polls until all messages have arrived: nothing waits without a deadline.
- * A message between two ranks has the same form.
+ * by then, and small enough for a slow network to take one within a timeout. (MPI_Mprobe would do without
+ * openings, but Open MPI 4.1 takes half as long again for long messages that a probe has matched.) A swap
+ * polls until all messages have arrived: nothing waits without a deadline. A message between two ranks has
+ * the same form.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -18,7 +19,7 @@
 #include "exchange/transports/communicator.h"
 #include "exchange/why.h"
 
-enum { FIRST = 4096, PIECE = 1 << 30, TAG_SWAP = 1, TAG_LEAVE = 2 };
+enum { FIRST = 4096, PIECE = 1 << 23, TAG_SWAP = 1, TAG_LEAVE = 2 };
 enum { LAST_LOOKS = 100 }; /* calls after which MPI has seen what came while this rank was held up */
 
 struct opening {
@@ -29,7 +30,7 @@ struct opening {
 /* Sends on their way: openings and pieces. */
 struct sends {
 	MPI_Request *request;
-	size_t room, count;
+	size_t room, count, gone; /* gone: parts, from the first one on, that MPI no longer reads */
 };
 
 /* The messages from one rank and to it. */
@@ -88,7 +89,7 @@ static size_t most_parts(crumb_span message) { return 2 + message.len / PIECE; }
 /* Makes room for sends when none is on its way. */
 static int reserve_sends(struct mpi *mpi, struct sends *sends, size_t room)
 {
-	sends->count = 0;
+	sends->count = sends->gone = 0;
 	if (room <= sends->room)
 		return 0;
 	MPI_Request *request = realloc(sends->request, room * sizeof *request);
@@ -184,7 +185,7 @@ static int take_opening(struct mpi *mpi, unsigned from, const MPI_Status *status
 	if (error)
 		return error;
 	peer->len = (size_t)bytes - sizeof peer->in.len;
-	if (bytes < (int)sizeof peer->in.len || peer->len > peer->in.len)
+	if (bytes < (int)sizeof peer->in.len || peer->len > peer->in.len || peer->in.len > PTRDIFF_MAX)
 		return die(mpi, CRUMB_EFRAME, "a message without a length");
 	peer->left = status->MPI_TAG == TAG_LEAVE;
 	if (peer->left)
@@ -242,6 +243,19 @@ static void drop(struct mpi *mpi, unsigned from)
 	if (mpi->peer[from].piece == MPI_REQUEST_NULL)
 		receive_opening(mpi, from);
 	advance(mpi, from);
+}
+
+/* Counts the parts of the last swap that MPI no longer reads. */
+static int count_gone(struct mpi *mpi)
+{
+	struct sends *sends = &mpi->all;
+	int gone = 1, error = 0;
+
+	while (sends->gone < sends->count && gone && !error) {
+		error = check(mpi, MPI_Test(&sends->request[sends->gone], &gone, MPI_STATUS_IGNORE));
+		sends->gone += gone && !error;
+	}
+	return error;
 }
 
 /* ---- the swap ------------------------------------------------------------------------------- */
@@ -318,11 +332,12 @@ static int look_for_farewell(struct mpi *mpi, double now)
 static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb_span *in)
 {
 	struct mpi *mpi = (struct mpi *)net;
-	const double begin = crumb_seconds(), deadline = begin + net->timeout;
-	int error = mpi->dead, taken = 0;
+	double deadline = crumb_seconds() + net->timeout; /* moves while anything moves */
+	size_t before = 0;
+	int error = mpi->dead;
 
 	if (!error)
-		error = look_for_farewell(mpi, begin);
+		error = look_for_farewell(mpi, crumb_seconds());
 	for (unsigned r = 0; r < net->ranks && !error; r++)
 		if (r != net->rank)
 			error = mpi->peer[r].left ? say_left(mpi, r) : receive_opening(mpi, r);
@@ -330,17 +345,22 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 		error = send_all(mpi, out);
 	for (unsigned polls = 0; !error; polls++) {
 		bool come = true;
+		size_t moved = 0;
 		for (unsigned r = 0; r < net->ranks && !error; r++) {
 			error = advance(mpi, r);
 			come = come && mpi->peer[r].done;
+			moved += mpi->peer[r].len;
 		}
-		if (!error && !taken)
-			error = check(mpi, MPI_Testall((int)mpi->all.count, mpi->all.request, &taken,
-			                               MPI_STATUSES_IGNORE));
-		if (error || (come && taken))
+		if (!error)
+			error = count_gone(mpi);
+		if (error || (come && mpi->all.gone == mpi->all.count))
 			break;
-		if (net->timeout > 0 && crumb_seconds() > deadline)
+		moved += mpi->all.gone;
+		if (moved != before)
+			deadline = crumb_seconds() + net->timeout;
+		else if (net->timeout > 0 && crumb_seconds() > deadline)
 			error = time_out(mpi);
+		before = moved;
 		rest(polls, net->patient);
 	}
 	for (unsigned r = 0; r < net->ranks && !error; r++)

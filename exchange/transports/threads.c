@@ -217,6 +217,8 @@ static bool threads_close(struct crumb_exchange_net *net)
 
 	pthread_mutex_lock(&m->mutex);
 	has_read(seat);
+	if (!seat->left)
+		depart(seat);
 	while (others_read(seat))
 		pthread_cond_wait(&m->over, &m->mutex);
 	const bool last = ++m->closed == m->ranks;
