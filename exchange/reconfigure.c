@@ -37,10 +37,8 @@ int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_
 	next->messages.dead = x->messages.dead;
 	crumb_exchange_read_stats(x, &next->stats);
 	struct crumb_exchange *between = crumb_exchange_packing(next);
-	if (between) {
+	if (between)
 		between->step = next->step;
-		between->stats.steps = next->stats.steps;
-	}
 	const struct crumb_exchange former = *x;
 	*x = *next;
 	*next = former;

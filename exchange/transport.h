@@ -54,9 +54,10 @@ struct crumb_exchange_net {
 	 * false if somebody still may. NULL: this cannot be told; a rank then closes its exchange only after
 	 * a swap. */
 	bool (*settle)(struct crumb_exchange_net *net);
-	/* Frees the transport; this rank swaps no more. Waits for nobody, but after a failure for the others'
-	 * last messages, a second at most. Returns false if messages are still on their way after a swap has
-	 * failed: the bytes of out[] must then stay, and so does the transport. */
+	/* Frees the transport; this rank swaps no more, and among threads the others' swaps fail from then
+	 * on. Waits for nobody, but after a failure for the others' last messages, a second at most. Returns
+	 * false if messages are still on their way after a swap has failed: the bytes of out[] must then
+	 * stay, and so does the transport. */
 	bool (*close)(struct crumb_exchange_net *net);
 };
 

@@ -11,7 +11,8 @@
  * meaning, and why a line that says more. crumb_exchange_open and crumb_exchange_mean are collective: every
  * rank calls them, in the same order; a rank that fails tells the others, and all of them return its error.
  * A rank that does not call waits for nobody, and the others wait for it up to the timeout; then they return
- * CRUMB_EPEER. So it is over MPI when a rank has closed its exchange and the others have not.
+ * CRUMB_EPEER; so it is over MPI, too, when a rank has closed its exchange, while among threads the others'
+ * means then fail at once.
  *
  * If a rank ends or aborts in the middle of crumb_exchange_mean, frames on their way are lost. The others
  * return CRUMB_EPEER (or the launcher ends them, as mpirun does); this is final. The program goes on from the
@@ -66,8 +67,10 @@ struct crumb_exchange_options {
 	unsigned node_size; /* for tiers: consecutive ranks of a node; 0: as MPI says, and threads are one
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
-	double timeout;     /* seconds to wait for another rank, not negative, while nothing moves: of long
-	                       messages, 8 MiB; 0: for ever */
+	/* Seconds to wait for another rank, not negative; 0: for ever. Over MPI the wait begins again with
+	 * whatever comes to this rank or goes from it, of long messages 8 MiB; a rank that waits while others
+	 * exchange (in server, tiers and tiers-shard) waits for all of that. */
+	double timeout;
 	int overlap; /* not 0: for crumb_exchange_ready; takes the packers' memory once more; a mean that
 	                is grad is then overwritten even if a gradient is not finite */
 };
@@ -145,8 +148,9 @@ CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *s
 /* Closes the exchange and its net; NULL is fine. Waits for nobody, with two exceptions. If
  * crumb_exchange_ready was called and crumb_exchange_mean was not, it waits for the slices under way, up to
  * the timeout, and the mean is lost on all ranks. Among threads, it waits until no other rank reads what this
- * one has sent. After a lost mean, or an error, the others are told that this rank has left, and what they
- * have sent is dropped, for a second at most; frames that MPI has not yet sent stay allocated. */
+ * one has sent. After a lost mean, or an error, and among threads always, the others are told that this
+ * rank has left, and what they have sent is dropped, for a second at most; frames that MPI has not yet sent
+ * stay allocated. */
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);
 
 /* Writes the codec that a policy gives n elements of a kind: raw if the codec could make them longer than

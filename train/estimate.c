@@ -67,7 +67,7 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 	if (agree_most(ranks, &seconds, why, cap) < 0)
 		return -1;
 	if (ranks && crumb_probe(&link, ranks, CRUMB_PROBE_ALL, NULL, dense)) {
-		snprintf(why, cap, "%s", ranks->why);
+		snprintf(why, cap, "%s", ranks->why[0] ? ranks->why : "the link cannot be timed");
 		return -1;
 	}
 	if (ranks && ranks->rank > 0)

@@ -134,7 +134,8 @@ int crumb_probe(struct crumb_link *link, struct crumb_exchange_net *net, enum cr
 	p.out = calloc(net->ranks, sizeof *p.out);
 	p.in = calloc(net->ranks, sizeof *p.in);
 	const int error = p.message && p.out && p.in ? measure(&p, link, most) : CRUMB_EMEMORY;
-	free(p.message);
+	if (!error || !net->settle || net->settle(net)) /* else the transport may still read it */
+		free(p.message);
 	free(p.out);
 	free(p.in);
 	return error;

@@ -221,7 +221,7 @@ static int measure(struct crumb_tuner *t, struct crumb_auto_measured *slowest, c
 			link[way] = crumb_link_even(INFINITY, 0);
 	if (error)
 		refuse(why, cap, error, "probing the link: %s",
-		       error == CRUMB_EPEER ? t->config.net->why : crumb_strerror(error));
+		       t->config.net->why[0] ? t->config.net->why : crumb_strerror(error));
 	else if (!mine || !all)
 		error = refuse(why, cap, CRUMB_EMEMORY, "no memory to choose by");
 	if (!error) {

@@ -242,6 +242,7 @@ static int swap_nodes(struct step *step, int error)
 	if (between) {
 		between_step = crumb_step_begin(between, &grad, x->tiers->node_weight, step->mean);
 		between_step.team = step->team;
+		between_step.count_sent = step->count_sent;
 	}
 	if (!between || error == CRUMB_ENONFINITE) { /* all ranks have voted so */
 		const int dead = idle(step, error);

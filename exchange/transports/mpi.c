@@ -2,10 +2,10 @@
  *
  * A message begins with an opening: its length and its first bytes, for which the receiver always has room; a
  * short message is no more than that. The rest follows in pieces, received in place since the length is known
- * by then, and small enough for a slow network to take one within a timeout. (MPI_Mprobe would do without
- * openings, but Open MPI 4.1 takes half as long again for long messages that a probe has matched.) A swap
- * polls until all messages have arrived: nothing waits without a deadline. A message between two ranks has
- * the same form.
+ * by then, and small enough for a slow network to take one to each rank within a timeout. (MPI_Mprobe would
+ * do without openings, but Open MPI 4.1 takes half as long again for long messages that a probe has matched.)
+ * A swap polls until all messages have arrived: nothing waits without a deadline. A message between two ranks
+ * has the same form.
  *
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
@@ -30,7 +30,7 @@ struct opening {
 /* Sends on their way: openings and pieces. */
 struct sends {
 	MPI_Request *request;
-	size_t room, count, gone; /* gone: parts, from the first one on, that MPI no longer reads */
+	size_t room, count;
 };
 
 /* The messages from one rank and to it. */
@@ -43,8 +43,9 @@ struct peer {
 	MPI_Request piece;
 	size_t piece_len; /* 0: the opening is on its way */
 	bool done, left;
-	MPI_Request farewell; /* to it */
-	size_t first, pieces; /* of the message out, its opening included: in mpi->all */
+	MPI_Request farewell;       /* to it */
+	size_t first, pieces, gone; /* of the message out, its opening included: in mpi->all, and how many of
+	                               them, from the first on, MPI no longer reads */
 };
 
 struct mpi {
@@ -89,7 +90,7 @@ static size_t most_parts(crumb_span message) { return 2 + message.len / PIECE; }
 /* Makes room for sends when none is on its way. */
 static int reserve_sends(struct mpi *mpi, struct sends *sends, size_t room)
 {
-	sends->count = sends->gone = 0;
+	sends->count = 0;
 	if (room <= sends->room)
 		return 0;
 	MPI_Request *request = realloc(sends->request, room * sizeof *request);
@@ -133,6 +134,7 @@ static int send_all(struct mpi *mpi, const crumb_span *out)
 		const unsigned to = (mpi->net.rank + k) % mpi->net.ranks; /* not all to rank 0 first */
 		struct peer *peer = &mpi->peer[to];
 		peer->first = mpi->all.count;
+		peer->gone = 0;
 		error = send_message(mpi, &mpi->all, to, &peer->out, out[to]);
 		peer->pieces = mpi->all.count - peer->first;
 	}
@@ -245,15 +247,16 @@ static void drop(struct mpi *mpi, unsigned from)
 	advance(mpi, from);
 }
 
-/* Counts the parts of the last swap that MPI no longer reads. */
-static int count_gone(struct mpi *mpi)
+/* Counts the parts of the message to a rank that MPI no longer reads. */
+static int count_gone(struct mpi *mpi, unsigned to)
 {
-	struct sends *sends = &mpi->all;
+	struct peer *peer = &mpi->peer[to];
 	int gone = 1, error = 0;
 
-	while (sends->gone < sends->count && gone && !error) {
-		error = check(mpi, MPI_Test(&sends->request[sends->gone], &gone, MPI_STATUS_IGNORE));
-		sends->gone += gone && !error;
+	while (peer->gone < peer->pieces && gone && !error) {
+		MPI_Request *request = &mpi->all.request[peer->first + peer->gone];
+		error = check(mpi, MPI_Test(request, &gone, MPI_STATUS_IGNORE));
+		peer->gone += gone && !error;
 	}
 	return error;
 }
@@ -344,18 +347,18 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 	if (!error)
 		error = send_all(mpi, out);
 	for (unsigned polls = 0; !error; polls++) {
-		bool come = true;
+		const struct peer *peer = mpi->peer;
+		bool all = true;
 		size_t moved = 0;
 		for (unsigned r = 0; r < net->ranks && !error; r++) {
 			error = advance(mpi, r);
-			come = come && mpi->peer[r].done;
-			moved += mpi->peer[r].len;
+			if (!error)
+				error = count_gone(mpi, r);
+			all = all && peer[r].done && peer[r].gone == peer[r].pieces;
+			moved += peer[r].len + peer[r].done + peer[r].gone;
 		}
-		if (!error)
-			error = count_gone(mpi);
-		if (error || (come && mpi->all.gone == mpi->all.count))
+		if (error || all)
 			break;
-		moved += mpi->all.gone;
 		if (moved != before)
 			deadline = crumb_seconds() + net->timeout;
 		else if (net->timeout > 0 && crumb_seconds() > deadline)

@@ -1,6 +1,7 @@
 """The command crumb-report, which crumb report, crumb plan and crumb-train run. SPDX-License-Identifier: MIT"""
 import argparse
 import os
+import signal
 import stat
 import sys
 
@@ -21,6 +22,8 @@ def write(path: str, text: str) -> None:
         except OSError as error:
             refuse("standard output", error.strerror or "cannot be written")
         return
+    if os.path.islink(path) and not os.path.exists(path):
+        refuse(path, "a link to a file that does not exist")
     target = os.path.realpath(path)
     in_place = os.path.exists(path) and not os.path.isfile(path)
     new = path if in_place else f"{target}.{os.getpid()}.new"
@@ -82,6 +85,9 @@ def main() -> None:
     if arguments.output != "-" and any(os.path.realpath(path) == os.path.realpath(arguments.output)
                                        for path in arguments.file if path != "-"):
         parser.error(f"the page would replace a log: {printable(arguments.output)}")
+    for number in signal.SIGTERM, signal.SIGHUP:
+        if signal.getsignal(number) == signal.SIG_DFL:
+            signal.signal(number, lambda number, _: sys.exit(128 + number))
     try:
         write(arguments.output, page_of(arguments.file))
     except Refused as refused:

@@ -50,6 +50,7 @@ def rows_of(lines: list[Line]) -> list[Row]:
     """Returns the rows, which may differ in network, nodes, link, codec and plan."""
     rows: list[Row] = []
     computes: dict[str, float] = {}
+    plain: dict[tuple[str, int, float], float] = {}
     for where, line in lines:
         row = _row(where, line)
         for key in "ranks", "gpus", "batch", "latency":
@@ -57,6 +58,9 @@ def rows_of(lines: list[Line]) -> list[Row]:
                 refuse(where, f'"{key}" is not that of the first line: a page is of one')
         if row.plan == PLAIN and computes.setdefault(row.model, row.seconds["compute"]) != row.seconds["compute"]:
             refuse(where, f"{row.model} computes for another time than before: a page is of one")
+        at = row.model, row.nodes, row.link
+        if row.plan == PLAIN and plain.setdefault(at, row.step) != row.step:
+            refuse(where, "plain all-reduce takes another time than before: a page is of one cluster")
         rows.append(row)
     return rows
 

@@ -129,6 +129,11 @@ for other in "--ranks 2" "--batch 64" "--latency 1ms"; do
 done
 "$CRUMB" plan -m lenet --compute 10ms -c half --link 1G --nodes 2 --json >others
 refused 1 "others:1: lenet computes for another time" "$CRUMB" report plan others $page
+"$CRUMB" plan $cluster --gpus 4 --link 1G --nodes 2 --json >some
+"$CRUMB" plan $cluster --gpus 4 --link 1G --nodes 2 --inside 100M --json >others
+refused 1 "others:1: plain all-reduce takes another time" "$CRUMB" report some others $page
+ln -s nowhere astray
+refused 1 "astray: a link to a file that does not exist" "$CRUMB" report log -o astray
 "$CRUMB" plan $cluster --link 1G --nodes 8 >wanted
 rm -f x.html
 check "crumb plan --report" "$CRUMB" plan $cluster --link 1G --nodes 8 --report x.html

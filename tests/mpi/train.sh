@@ -25,6 +25,12 @@ for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.
 	python3 "$SOURCE/tests/mpi/log_numbers.py" log >many
 	same "$plan: overlap changes nothing" one many
 done
+options="--model mlp --data digits:64 --epochs 1 --learners 2 --batch 64 --codec raw --log log"
+check "messages of five pieces, alone" "$CRUMB_TRAIN" $options
+python3 "$SOURCE/tests/mpi/log_numbers.py" log >one
+check "messages of five pieces" ranks 2 "$CRUMB_TRAIN" $options
+python3 "$SOURCE/tests/mpi/log_numbers.py" log >many
+same "the same numbers" one many
 # ---- plan async: in lock step as plan server, and after a restart; otherwise all of the work, by ranks that agree ----
 options="--data digits:1000 --learners 4 --batch 100 --codec adacomp --log log"
 cat >async.py <<'END'

@@ -128,8 +128,8 @@ static const struct option table[] = {
         {"overlap", NULL,
          "exchanges late layers' gradients while early ones are still computed; results are the same", NULL,
          FLAG, FIELD(overlap), 0, 0},
-        {"timeout", "SECONDS", "how long a rank waits for another one while nothing moves", "60", REAL,
-         FIELD(timeout), 0.1, 1e6},
+        {"timeout", "SECONDS", "how long a rank waits for another one while none of its messages moves", "60",
+         REAL, FIELD(timeout), 0.1, 1e6},
         {"threads", "N",
          "worker threads a rank, by default one a CPU, divided among a machine's ranks; results do not depend on "
          "it",
