@@ -74,8 +74,8 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
  * gradients of the next step that is not skipped, and so is what momentum owes (those of a mean, or of a
  * node, to its rank's first learner's, times the node's weight and divided by that learner's, which must not
  * be 0). Returns 0; or an error with a line in why, and the exchange is unchanged: CRUMB_EINVAL if a rank
- * without learners of its own packs a mean, or for a node. Packers, and what
- * crumb_exchange_codec returns, are new ones. */
+ * without learners of its own packs a mean, or for a node. Packers, and what crumb_exchange_codec returns,
+ * are new ones. */
 int crumb_exchange_change(struct crumb_exchange *exchange, const struct crumb_exchange_config *config,
                           char *why, size_t cap);
 

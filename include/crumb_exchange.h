@@ -18,10 +18,9 @@
  * return CRUMB_EPEER (or the launcher ends them, as mpirun does); this is final. The program goes on from the
  * last crumb_exchange_save, which is taken between two means and holds no frame.
  *
- * An exchange belongs to one thread at a time; two of them may be used at once by two threads (over MPI with
- * MPI_THREAD_MULTIPLE alone, and so may two that are begun by crumb_exchange_ready). The library
- * installs no signal handler, and its own threads block all signals. It prints nothing and reads no
- * environment.
+ * An exchange belongs to one thread at a time; two of them may be used at once by two threads. Over MPI that
+ * wants MPI_THREAD_MULTIPLE, and so do two that crumb_exchange_ready has begun. The library installs no
+ * signal handler, and its own threads block all signals. It prints nothing and reads no environment.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef CRUMB_EXCHANGE_H

@@ -134,7 +134,7 @@ static void remove_unfinished(int number)
 	raise(number);
 }
 
-/* Signals that somebody handles, or ignores, stay as they are. A failed write is one of the program's errors.
+/* Signals that somebody handles, or ignores, stay as they are. SIGPIPE is ignored, so that the write fails.
  */
 static void handle_signals(void)
 {

@@ -83,50 +83,39 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 	return result;
 }
 
-/* Swaps 8 bytes with all ranks: all has the other ranks' and this one's, in order of rank. */
-static int swap_words(struct crumb_exchange_net *ranks, const void *mine, void *all, char *why, size_t cap)
+int agree_least(struct crumb_exchange_net *ranks, double *value, char *why, size_t cap)
 {
-	static uint64_t word; /* stays until the next swap */
-	memcpy(&word, mine, sizeof word);
+	static double mine; /* stays until the next swap */
+	if (!ranks)
+		return 0;
+	mine = *value;
 	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
 	for (unsigned r = 0; r < ranks->ranks && out; r++)
-		out[r] = (crumb_span){&word, sizeof word};
+		out[r] = (crumb_span){&mine, sizeof mine};
 	int result = out && in ? ranks->swap(ranks, out, in) : no_memory(ranks, why, cap);
 	if (result < 0 && out && in)
 		snprintf(why, cap, "%s", ranks->why);
+	double least = mine;
 	for (unsigned r = 0; r < ranks->ranks && result == 0; r++) {
-		if (in[r].len == sizeof word) {
-			memcpy((char *)all + r * sizeof word, in[r].data, sizeof word);
-			continue;
+		double other = mine;
+		if (in[r].len == sizeof other) {
+			memcpy(&other, in[r].data, sizeof other);
+		} else {
+			snprintf(why, cap, "rank %u sends what is no number", r);
+			result = -1;
 		}
-		snprintf(why, cap, "rank %u sends what is no number", r);
-		result = -1;
+		least = other < least ? other : least;
 	}
+	*value = result == 0 ? least : mine;
 	free(out);
 	free(in);
 	return result;
 }
 
-int agree_least(struct crumb_exchange_net *ranks, uint64_t *value, char *why, size_t cap)
-{
-	if (!ranks)
-		return 0;
-	uint64_t *all = calloc(ranks->ranks, sizeof *all);
-	const int result = all ? swap_words(ranks, value, all, why, cap) : no_memory(ranks, why, cap);
-	for (unsigned r = 0; r < ranks->ranks && result == 0; r++)
-		*value = all[r] < *value ? all[r] : *value;
-	free(all);
-	return result;
-}
-
 int agree_most(struct crumb_exchange_net *ranks, double *value, char *why, size_t cap)
 {
-	if (!ranks)
-		return 0;
-	double *all = calloc(ranks->ranks, sizeof *all);
-	const int result = all ? swap_words(ranks, value, all, why, cap) : no_memory(ranks, why, cap);
-	for (unsigned r = 0; r < ranks->ranks && result == 0; r++)
-		*value = all[r] > *value ? all[r] : *value;
-	free(all);
+	double opposite = -*value;
+	const int result = agree_least(ranks, &opposite, why, cap);
+	*value = -opposite;
 	return result;
 }

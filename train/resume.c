@@ -179,7 +179,7 @@ int train_save(struct train *t, const struct report *run, char *why, size_t cap)
 /* Finds the epoch that the slowest rank has reached, with or without learners. */
 static int least_epoch(struct train *t, size_t *epoch, char *why, size_t cap)
 {
-	uint64_t least = *epoch;
+	double least = (double)*epoch;
 	const int result = agree_least(t->setting->ranks, &least, why, cap);
 	*epoch = (size_t)least;
 	return result;

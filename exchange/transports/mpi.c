@@ -15,51 +15,10 @@
 #include <string.h>
 #include <time.h>
 #include "exchange/seconds.h"
-#include "exchange/transport.h"
-#include "exchange/transports/communicator.h"
-#include "exchange/why.h"
+#include "exchange/transports/mpi_state.h"
 
-enum { FIRST = 4096, PIECE = 1 << 23, TAG_SWAP = 1, TAG_LEAVE = 2 };
+enum { PIECE = 1 << 23, TAG_SWAP = 1, TAG_LEAVE = 2 };
 enum { LAST_LOOKS = 100 }; /* calls after which MPI has seen what came while this rank was held up */
-
-struct opening {
-	uint64_t len; /* of the whole message */
-	uint8_t first[FIRST];
-};
-
-/* Sends on their way: openings and pieces. */
-struct sends {
-	MPI_Request *request;
-	size_t room, count;
-};
-
-/* The messages from one rank and to it. */
-struct peer {
-	struct opening in, out;
-	struct opening letter; /* of the last message to this rank alone, */
-	struct sends alone;    /* and its parts */
-	uint8_t *data;
-	size_t size, len; /* room, and bytes that have arrived */
-	MPI_Request piece;
-	size_t piece_len; /* 0: the opening is on its way */
-	bool done, left;
-	MPI_Request farewell;       /* to it */
-	size_t first, pieces, gone; /* of the message out, its opening included: in mpi->all, and how many of
-	                               them, from the first on, MPI no longer reads */
-};
-
-struct mpi {
-	struct crumb_exchange_net net; /* first: a rank's transport is its mpi */
-	MPI_Comm comm;
-	struct peer *peer; /* [rank] */
-	struct sends all;  /* of the last swap */
-	struct opening farewell;
-	unsigned *leader; /* [rank]: of its machine */
-	unsigned turn;    /* the rank whose message is looked for first */
-	bool gone;        /* this rank has left */
-	double swapped;   /* when the last swap ended */
-	int dead;
-};
 
 /* Returns the first error, and keeps its reason. */
 static int die(struct mpi *mpi, int error, const char *what)
@@ -263,9 +222,7 @@ static int count_gone(struct mpi *mpi, unsigned to)
 
 /* ---- the swap ------------------------------------------------------------------------------- */
 
-/* Waits a little: at first yields the CPU, then sleeps, so that ranks that compute get on; a patient one
- * sleeps at once, and longer. */
-static void rest(unsigned polls, bool patient)
+void crumb_mpi_rest(unsigned polls, bool patient)
 {
 	const struct timespec nap = {0, !patient ? 20000 : polls < 10 ? 100000 : 500000};
 
@@ -327,7 +284,7 @@ static int look_for_farewell(struct mpi *mpi, double now)
 	const unsigned from = (unsigned)status.MPI_SOURCE;
 	for (unsigned polls = 0; !mpi->peer[from].left && crumb_seconds() < now + last_wait(mpi); polls++) {
 		drop(mpi, from);
-		rest(polls, false);
+		crumb_mpi_rest(polls, false);
 	}
 	return mpi->dead ? mpi->dead : say_left(mpi, from);
 }
@@ -364,7 +321,7 @@ static int mpi_swap(struct crumb_exchange_net *net, const crumb_span *out, crumb
 		else if (net->timeout > 0 && crumb_seconds() > deadline)
 			error = time_out(mpi);
 		before = moved;
-		rest(polls, net->patient);
+		crumb_mpi_rest(polls, net->patient);
 	}
 	for (unsigned r = 0; r < net->ranks && !error; r++)
 		in[r] = r == net->rank ? out[r] : (crumb_span){mpi->peer[r].data, mpi->peer[r].len};
@@ -394,7 +351,7 @@ static int mpi_send(struct crumb_exchange_net *net, unsigned to, crumb_span mess
 	for (unsigned polls = 0; !mpi->dead && !gone(&peer->alone); polls++) {
 		if (net->timeout > 0 && crumb_seconds() > deadline)
 			return die(mpi, CRUMB_EPEER, "a rank has answered a message that MPI holds back");
-		rest(polls, false);
+		crumb_mpi_rest(polls, false);
 	}
 	const int error = mpi->dead ? mpi->dead : reserve_sends(mpi, &peer->alone, most_parts(message));
 	return error ? error : send_message(mpi, &peer->alone, to, &peer->letter, message);
@@ -456,7 +413,7 @@ static int mpi_receive(struct crumb_exchange_net *net, const bool *expected, dou
 			end = now + 0.25 * net->timeout;
 		if (late > LAST_LOOKS && (now > end || !has_begun(mpi, expected)))
 			break;
-		rest(late ? late : polls, false);
+		crumb_mpi_rest(late ? late : polls, false);
 	}
 	if (!error && *from < net->ranks) {
 		*message = (crumb_span){mpi->peer[*from].data, mpi->peer[*from].len};
@@ -482,24 +439,7 @@ static void mpi_leave(struct crumb_exchange_net *net)
 	die(mpi, CRUMB_EPEER, "this rank has left");
 }
 
-/* ---- open and close ------------------------------------------------------------------------- */
-
-/* Tests a request until it is done. Returns CRUMB_EPEER after the deadline; timeout 0: there is none. */
-static int await(MPI_Request *request, double timeout)
-{
-	const double deadline = crumb_seconds() + timeout;
-	int done = 0;
-
-	for (unsigned polls = 0; !done; polls++) {
-		if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-			return CRUMB_EPEER;
-		if (!done && timeout > 0 && crumb_seconds() > deadline)
-			return CRUMB_EPEER;
-		if (!done)
-			rest(polls, false);
-	}
-	return 0;
-}
+/* ---- the end -------------------------------------------------------------------------------- */
 
 /* After a failure, drops what the others have sent, to their farewells: MPICH's MPI_Finalize aborts if long
  * messages lie unmatched. A rank that is silent costs the last wait. */
@@ -515,7 +455,7 @@ static void drain(struct mpi *mpi)
 				drop(mpi, r);
 				over = false;
 			}
-		rest(polls, false);
+		crumb_mpi_rest(polls, false);
 	}
 }
 
@@ -552,7 +492,7 @@ static bool mpi_settle(struct crumb_exchange_net *net)
 		for (unsigned r = 0; r < net->ranks; r++)
 			settled = gone(&mpi->peer[r].alone) && settled;
 		if (!settled)
-			rest(polls, false);
+			crumb_mpi_rest(polls, false);
 	}
 	return settled;
 }
@@ -579,112 +519,10 @@ static bool mpi_close(struct crumb_exchange_net *net)
 	return true;
 }
 
-/* Finds the ranks of each machine, by its name: how many are on this one, and each rank's leader.
- * (MPI_Comm_split_type would wait without a deadline.) Returns false if not all ranks answer in time; MPI may
- * then still write to name, [ranks + 1]. */
-static bool find_machines(struct mpi *mpi, char (*name)[MPI_MAX_PROCESSOR_NAME], double timeout)
-{
-	const unsigned ranks = mpi->net.ranks;
-	MPI_Request request;
-	int length;
-
-	if (MPI_Get_processor_name(name[ranks], &length) != MPI_SUCCESS ||
-	    MPI_Iallgather(name[ranks], MPI_MAX_PROCESSOR_NAME, MPI_CHAR, name, MPI_MAX_PROCESSOR_NAME,
-	                   MPI_CHAR, mpi->comm, &request) != MPI_SUCCESS ||
-	    await(&request, timeout))
-		return false;
-	mpi->net.local = 0;
-	for (unsigned r = 0; r < ranks; r++) {
-		while (strcmp(name[mpi->leader[r]], name[r]) != 0)
-			mpi->leader[r]++;
-		mpi->net.local += strcmp(name[mpi->net.rank], name[r]) == 0;
-	}
-	mpi->net.leader = mpi->leader;
-	return true;
-}
-
-/* Returns 0, or an error and a line in why, if there can be no exchange between the processes of comm. */
-static int check_communicator(MPI_Comm comm, char *why, size_t cap)
-{
-	int begun = 0, ended = 0, inter = 0;
-
-	MPI_Initialized(&begun);
-	MPI_Finalized(&ended);
-	if (!begun || ended)
-		return refuse(why, cap, CRUMB_EINVAL, "MPI_Init has not been called, or MPI_Finalize has");
-	if (comm == MPI_COMM_NULL || MPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter)
-		return refuse(why, cap, CRUMB_EINVAL, "an exchange needs an intracommunicator");
-	return 0;
-}
-
-int crumb_communicator_open(struct crumb_exchange_net **net, MPI_Comm comm, double timeout, char *why,
-                            size_t cap)
-{
-	const int error = check_communicator(comm, why, cap);
-	MPI_Request request;
-	int rank, ranks, level;
-
-	if (error)
-		return error;
-	MPI_Query_thread(&level);
-	MPI_Comm_rank(comm, &rank);
-	MPI_Comm_size(comm, &ranks);
-	struct mpi *mpi = calloc(1, sizeof *mpi);
-	struct peer *peer = calloc((size_t)ranks, sizeof *peer);
-	unsigned *leader = calloc((size_t)ranks, sizeof *leader), *lost = calloc((size_t)ranks, sizeof *lost);
-	char(*name)[MPI_MAX_PROCESSOR_NAME] = calloc((size_t)ranks + 1, sizeof *name);
-	if (!mpi || !peer || !leader || !lost || !name) {
-		free(mpi);
-		free(peer);
-		free(leader);
-		free(lost);
-		free(name);
-		return refuse(why, cap, CRUMB_EMEMORY, "out of memory");
-	}
-	if (MPI_Comm_idup(comm, &mpi->comm, &request) != MPI_SUCCESS || await(&request, timeout)) {
-		free(peer);
-		free(leader); /* mpi stays: MPI may still write to it */
-		free(lost);
-		free(name);
-		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
-	}
-	MPI_Comm_set_errhandler(mpi->comm, MPI_ERRORS_RETURN);
-	for (int r = 0; r < ranks; r++)
-		peer[r].piece = peer[r].farewell = MPI_REQUEST_NULL;
-	peer[rank].done = true; /* a rank's message to itself needs no MPI */
-	mpi->peer = peer;
-	mpi->leader = leader;
-	mpi->swapped = crumb_seconds();
-	mpi->net = (struct crumb_exchange_net){.rank = (unsigned)rank,
-	                                       .ranks = (unsigned)ranks,
-	                                       .local = 1,
-	                                       .timeout = timeout,
-	                                       .any_thread = level >= MPI_THREAD_SERIALIZED,
-	                                       .lost = lost,
-	                                       .swap = mpi_swap,
-	                                       .send = mpi_send,
-	                                       .receive = mpi_receive,
-	                                       .leave = mpi_leave,
-	                                       .settle = mpi_settle,
-	                                       .close = mpi_close};
-	if (!find_machines(mpi, name, timeout)) {
-		free(peer);
-		free(leader); /* name stays, and mpi's communicator */
-		free(lost);
-		return refuse(why, cap, CRUMB_EPEER, "not all ranks open the exchange within %g s", timeout);
-	}
-	free(name);
-	*net = &mpi->net;
-	return 0;
-}
-
-int crumb_exchange_open_mpi(struct crumb_exchange **exchange, MPI_Comm comm,
-                            const struct crumb_exchange_slice *slices, size_t count,
-                            const struct crumb_exchange_options *options, char *why, size_t cap)
-{
-	struct crumb_exchange_net *net;
-	const int error = crumb_communicator_open(&net, comm, options ? options->timeout : 0, why, cap);
-
-	*exchange = NULL;
-	return error ? error : crumb_exchange_open(exchange, net, slices, count, options, why, cap);
-}
+const struct crumb_exchange_net crumb_mpi_net = {.local = 1,
+                                                 .swap = mpi_swap,
+                                                 .send = mpi_send,
+                                                 .receive = mpi_receive,
+                                                 .leave = mpi_leave,
+                                                 .settle = mpi_settle,
+                                                 .close = mpi_close};
