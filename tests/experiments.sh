@@ -133,7 +133,7 @@ END2
 chmod +x sleeps
 rm -rf kept
 $again ./sleeps >killed.out 2>killed.err &
-until [ -s pid ]; do sleep 0.1; done
+until [ -s pid ] || ! kill -0 $! 2>/dev/null; do sleep 0.1; done
 kill -KILL $!
 refused 1 'killed by SIGKILL' $again ./cut
 holds "the first row is left to the process that runs" grep -q 'threshold=0.01, .* is left to' stderr

@@ -11,6 +11,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
