@@ -302,3 +302,13 @@ def schedule(claim):
 def seeds(claim, results):
     """Returns the least number of seeds of the claim's runs."""
     return min(len(results.of(*run)) for run in claim.runs)
+
+
+def same(claim):
+    """Returns what claims have in common that differ in nothing but the schedule and the learners of their runs."""
+    return claim.where, frozenset(tasks.unscheduled(task) for task, _, _ in claim.runs), claim.says.split(": ", 1)[-1]
+
+
+def length(claim, results):
+    """Returns what orders claims by the length of their runs, and those of equal length by their seeds."""
+    return schedule(claim) == "paper", min(tasks.epochs(task) for task, _, _ in claim.runs), seeds(claim, results)

@@ -101,21 +101,51 @@ def rows_of(name):
     return used_columns(head, lines, ["codec"], 6)
 
 
+def judged_claims(name):
+    """Returns an experiment's results, and its claims that can be judged with their verdicts."""
+    results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"), read(name + "-epochs.csv"))
+    verdicts = [(claim, claims.judge(claim, results)) for claim in catalogue.EXPERIMENTS[name].claims]
+    return results, [(claim, verdict) for claim, verdict in verdicts if verdict]
+
+
+def claim_line(claim, verdict, results):
+    return [claim.where, claim.says, claim.there, verdict[1], claims.schedule(claim), claims.seeds(claim, results),
+            "yes" if verdict[0] else "**no**"]
+
+
+def claim_table(lines, more=()):
+    head = ["where", "claim", "the paper", "here", "schedule", "seeds", "holds?", *more]
+    return table(head, lines, [*head[:5], "holds?", *more]) if lines else ""
+
+
+def all_claims(name):
+    """A row a claim that can be judged: the paper's number, and what was measured here."""
+    results, judged = judged_claims(name)
+    return claim_table([claim_line(*pair, results) for pair in judged])
+
+
+def longest_claims(name):
+    """Returns a line a claim of the paper with its longest runs, and how many of the other runs it holds for."""
+    lines, by, (results, judged) = [], {}, judged_claims(name)
+    for claim, verdict in judged:
+        if not claim.where.startswith("not the "):
+            by.setdefault(claims.same(claim), []).append((claim, verdict))
+    for own in by.values():
+        lengths = [claims.length(claim, results) for claim, _ in own]
+        others = [verdict[0] for (_, verdict), length in zip(own, lengths) if length < max(lengths)]
+        for pair, length in zip(own, lengths):
+            if length == max(lengths):
+                lines.append([*claim_line(*pair, results), f"{sum(others)} of {len(others)}" if others else ""])
+                others = []
+    return lines
+
+
 def claims_of(paper):
-    """A row a claim that can be judged: the paper's number, and what was measured here. Then what was not run."""
-    lines, waiting = [], 0
-    for name, it in paper.experiments.items():
-        results = claims.Results(read(name + ".csv"), False, read(name + "-layers.csv"), read(name + "-epochs.csv"))
-        for claim in it.claims:
-            verdict, seeds = claims.judge(claim, results), claims.seeds(claim, results)
-            if verdict:
-                lines.append([claim.where, claim.says, claim.there, verdict[1], claims.schedule(claim), seeds,
-                              "yes" if verdict[0] else "**no**"])
-            else:
-                waiting += 1
-    head = ["where", "claim", "the paper", "here", "schedule", "seeds", "holds?"]
+    """A row a claim of the paper, and what was not run."""
+    table_of_claims = claim_table([line for name in paper.experiments for line in longest_claims(name)], ["other runs"])
+    waiting = sum(len(it.claims) - len(judged_claims(name)[1]) for name, it in paper.experiments.items())
     left = f"\n{wrapped(f'Rows not run; {waiting} claims wait for some: {missing_of(paper)}.')}\n" if waiting else ""
-    return (table(head, lines, ["claim", "the paper", "here", "schedule", "holds?"]) if lines else "") + left
+    return table_of_claims + left
 
 
 def missing_of(paper):
@@ -251,11 +281,12 @@ def names():
 
 
 def all_rows():
-    """A section for each experiment: how it differs from the paper, all rows, figures."""
+    """A section for each experiment: how it differs from the paper, all claims and rows, figures."""
     out = []
     for paper in catalogue.PAPERS:
         for name, it in paper.experiments.items():
-            out += [f"## {name}", wrapped(f"{it.title}. {it.differs}".strip()), rows_of(name).strip(),
+            out += [f"## {name}", wrapped(f"{it.title}. {it.differs}".strip()), all_claims(name).strip(),
+                    rows_of(name).strip(),
                     f"![{name}](figures/{name}.svg)" if drawing(name) else "",
                     layers_of(name).strip(),
                     f"![{name}, one layer](figures/{name}-layers.svg)" if layer_drawing(name) else "",

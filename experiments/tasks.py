@@ -139,12 +139,21 @@ for batch in BATCHES:
     TASKS[TWENTY_EPOCHS[batch]] = Task(cifar(batch, 20), QUICK_CIFAR.replace("--batch 30", "--batch 64"), hours=1)
 
 
+def unscheduled(task):
+    """Returns a task's name without what it says of length, rate and batch."""
+    words = r"\d+ epochs?|short|half the rate|a quarter of the rate|a batch of \d+|drops|TernGrad's"
+    return re.sub(f", ({words})", "", task)
+
+
+def epochs(task):
+    return int(re.search(r"--epochs (\d+)", TASKS[task].options)[1])
+
+
 def told(task):
     """Returns a task's name with its epochs; names of gpt-mini's count steps."""
     if task.startswith("gpt-mini") or "epoch" in task:
         return task
-    epochs = re.search(r"--epochs (\d+)", TASKS[task].options)[1]
-    return f"{task}, {epochs} epoch{'s' if epochs != '1' else ''}"
+    return f"{task}, {epochs(task)} epoch{'s' if epochs(task) != 1 else ''}"
 
 
 # A loss in nats is a language model's figure; a test error is the others'.

@@ -119,10 +119,21 @@ def best(error, of_topk):
              "ratio": str(of_topk if codec in adacomp.FRACTIONS else 100)} for codec, of in codecs.items()]
     return claims.judge(adacomp.beside_dryden(128), claims.Results(rows, False))
 
+def length(task, seeds):
+    rows = [{"task": task, "learners": "8", "codec": "terngrad", "seed": str(seed)} for seed in range(seeds)]
+    claim = claims.near("", task, 8, "terngrad")
+    return claims.length(claim, claims.Results(rows, False)), claims.same(claim)
+
+lengths, same = zip(*(length(*of) for of in (("cifar10-cnn", 3), ("cifar10-cnn, 20 epochs", 1), (
+    "cifar10-cnn, 20 epochs, half the rate", 2), ("cifar10-cnn, 140 epochs", 1))))
+assert list(lengths) == sorted(lengths) and len(set(lengths)) == 4 and len(set(same)) == 1
+assert length("mnist-cnn, TernGrad's", 1)[0] > length("mnist-cnn", 3)[0]  # 11 epochs, the paper's, and 20
+assert length("cifar10-cnn, Adam", 1)[1] != same[0]
+
 assert best(0.2, 20)[0] and not best(0.2, 21)[0]
 assert best(0.3, 20) == (False, "AdaComp 100, top-k: none") and not best(math.nan, 20)[0]
 END2
-check "jumps of the variance, and figure 7a" python3 made_up.py
+check "jumps of the variance, figure 7a, and which of a claim's runs are the longest" python3 made_up.py
 
 # ---- what is killed leaves its crumb-train, and its lock with it ----
 cat >sleeps <<'END2'

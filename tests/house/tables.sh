@@ -50,6 +50,9 @@ assert drawn == set(os.listdir("experiments/figures")), drawn
 for name, it in catalogue.EXPERIMENTS.items():
     assert name == "codecs" or (it.claims and any(row.quick for row in it.rows)), name
     assert len(set(it.rows)) == len(it.rows) and all(row.task in tasks.TASKS for row in it.rows), name
+    judged, lines = report.judged_claims(name)[1], report.longest_claims(name)
+    others = sum(int(line[-1].split()[-1]) for line in lines if line[-1])
+    assert len(lines) + others == sum(not claim.where.startswith("not the ") for claim, _ in judged), name
 END
-check "has every codec, and no row twice" python3 catalogue.py "$SOURCE/src/codecs.def"
+check "has every codec, no row twice, and counts each claim once" python3 catalogue.py "$SOURCE/src/codecs.def"
 finish
