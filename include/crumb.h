@@ -66,7 +66,8 @@ enum crumb_error {
 	                          elements than this host takes (crumb_bound) */
 	CRUMB_ESHORT = -6,     /* the frame is cut short */
 	CRUMB_ECHECKSUM = -7,  /* the frame is damaged */
-	CRUMB_EVERSION = -8,   /* the frame or the packer is of a format that this library does not know */
+	CRUMB_EVERSION = -8,   /* the frame is of a format or a codec, or the packer of a format, that this
+	                          library does not know */
 	CRUMB_ELENGTH = -9,    /* the gradient or the frame is of another number of elements */
 	CRUMB_EAGREE = -10,    /* the codec's learners have to agree first (crumb_measure, crumb_agree), or
 	                          frames to be summed are not of one agreed scaler */
@@ -93,7 +94,8 @@ typedef struct crumb_codec {
 } crumb_codec;
 
 /* Parses "NAME" or "NAME:KEY=VALUE,KEY=VALUE"; keys not named take their defaults. Does not obey the locale.
- * On CRUMB_ESPEC, *bad (bad may be NULL) points at the first offending character of spec. */
+ * On CRUMB_ESPEC, *bad (bad may be NULL) points at the first offending character of spec; of a combination of
+ * keys that the codec refuses, at one that it would accept at its default. */
 CRUMB_API int crumb_parse(crumb_codec *codec, const char *spec, const char **bad);
 
 /* Writes the canonical spec, which names only what differs from the defaults, so that parsing it gives the
@@ -109,7 +111,8 @@ typedef struct crumb_key_info {
 	/* Names of the values 0, 1, ..., with NULL at the end; NULL: the value is a number. With step 0 a
 	 * value without a name may be a number from min to max. */
 	const char *const *choices;
-} crumb_key_info;
+} crumb_key_info; /* A codec may refuse a combination of values that are each in range; crumb_parse says so.
+                   */
 
 enum crumb_codec_flags {
 	CRUMB_CODEC_RESIDUAL = 1, /* the packer keeps what was not sent */
@@ -180,7 +183,7 @@ CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
  * takes those of all learners, learner after learner, in the same order everywhere. A learner may measure
  * several gradients, and measures the one that it packs last; all their floats are shared, and learners is
  * then the number of gradients. crumb_pack answers CRUMB_EAGREE while floats are due. Both return 0, or
- * CRUMB_EINVAL if no floats are due. crumb_measure also returns CRUMB_ELENGTH and CRUMB_ENONFINITE,
+ * CRUMB_EINVAL if no floats are due, or CRUMB_ENONFINITE. crumb_measure also returns CRUMB_ELENGTH,
  * crumb_agree CRUMB_EINVAL before crumb_measure. An error changes nothing. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
@@ -189,8 +192,9 @@ CRUMB_API int crumb_agree(crumb_packer *packer, const float *stat, size_t learne
 
 /* ---- frame: what travels -------------------------------------------------------------------- */
 
-/* Returns the bytes of the longest frame for n elements; 0 if the codec is not valid, or not for so many
- * elements: no codec is for 2^48 or more, nor on 32-bit hosts for 2^26 or more. */
+/* Returns the bytes that crumb_pack wants at dst for n elements. No frame is longer; some codecs never need
+ * as many, and use the rest while they pack. 0 if the codec is not valid, or not for so many elements: no
+ * codec is for 2^48 or more, nor on 32-bit hosts for 2^26 or more. */
 CRUMB_API size_t crumb_bound(const crumb_codec *codec, size_t n);
 
 enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* crumb_finite has said so */
@@ -219,9 +223,9 @@ CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight
                                    size_t n);
 
 /* Returns the length of the frame whose header is at src, from the header alone: the payload may be missing
- * or damaged, and the codec unknown. crumb_frame_count returns its number of elements. CRUMB_ESHORT if len is
- * less than CRUMB_HEADER_BYTES. A few bytes may stand for many elements: of frames from others, look at the
- * number before crumb_peek and crumb_check, which take the time that so many elements take. */
+ * or damaged, and the codec unknown. crumb_frame_count returns its number of elements. CRUMB_ESHORT if the
+ * bytes may be the beginning of a header. A few bytes may stand for many elements: of frames from others,
+ * look at the number before crumb_peek and crumb_check, which take the time that so many elements take. */
 CRUMB_API int64_t crumb_frame_length(const void *src, size_t len);
 CRUMB_API int64_t crumb_frame_count(const void *src, size_t len);
 

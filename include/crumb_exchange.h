@@ -1,9 +1,9 @@
 /* crumb's exchange: the gradients of all ranks in, their mean out, on every rank, in the same bits.
  *
  * It stands where a data-parallel program has an all-reduce. A *rank* is a process under MPI
- * (crumb_exchange_mpi.h) or a thread of this process. Its gradient is one flat array of f32, divided into
- * *slices*, one a tensor. A *policy* gives each kind of slice one of crumb.h's codecs. A *plan* says which
- * rank averages which slice.
+ * (crumb_exchange_mpi.h) or a thread of this process. Its gradient is one flat array of f32 in the host's
+ * memory, divided into *slices*, one a tensor. A *policy* gives each kind of slice one of crumb.h's codecs. A
+ * *plan* says which rank averages which slice.
  *
  * Version 0.x: this header may change with every minor version, and the library's soname with it.
  *
@@ -152,10 +152,10 @@ CRUMB_API int crumb_exchange_load(struct crumb_exchange *exchange, const void *s
  * stay allocated. */
 CRUMB_API void crumb_exchange_close(struct crumb_exchange *exchange);
 
-/* Writes the codec that a policy gives n elements of a kind: raw if the codec could make them longer than
- * f32; with n = SIZE_MAX, however long they may become. policy: as in the options, NULL included. Returns 0;
- * CRUMB_ESPEC with *bad (bad may be NULL) at the first offending character; CRUMB_EINVAL if there is no such
- * kind. */
+/* Writes the codec that a policy gives n elements of a kind: raw if crumb_bound is not below their size
+ * in f32; with n = SIZE_MAX, however long they may become. policy: as in the options, NULL included. Returns
+ * 0; CRUMB_ESPEC with *bad (bad may be NULL) at the first offending character; CRUMB_EINVAL if there is no
+ * such kind. */
 CRUMB_API int crumb_exchange_policy(crumb_codec *codec, const char *policy, const char *kind, size_t n,
                                     const char **bad);
 

@@ -105,16 +105,32 @@ static const char *read_value(const crumb_key_info *key, const char *text, size_
 	return in_range(key, *value) && !name_of(key, *value) ? NULL : text;
 }
 
+/* Returns the first key of a refused combination that is accepted with this key at its default, or just the
+ * first key. at: where each key stands in the text; NULL: it is not named. */
+static const char *refused_key(const struct codec *c, const crumb_codec *codec, const char *const *at)
+{
+	const char *first = NULL, *cause = NULL;
+	for (size_t k = 0; k < c->info->keys; k++) {
+		crumb_codec without = *codec;
+		without.value[k] = c->info->key[k].default_value;
+		if (at[k] && (!first || at[k] < first))
+			first = at[k];
+		if (at[k] && (!cause || at[k] < cause) && c->accepts(&without))
+			cause = at[k];
+	}
+	return cause ? cause : first;
+}
+
 /* Reads "KEY=VALUE,KEY=VALUE"; returns NULL or the first offending character. */
 static const char *read_keys(const struct codec *c, crumb_codec *codec, const char *text)
 {
-	bool seen[CRUMB_MAX_KEYS] = {false};
+	const char *at[CRUMB_MAX_KEYS] = {NULL};
 	for (;;) {
 		const size_t name = strcspn(text, "=,");
 		size_t k = 0;
 		while (k < c->info->keys && !is(c->info->key[k].name, text, name))
 			k++;
-		if (k == c->info->keys || seen[k])
+		if (k == c->info->keys || at[k])
 			return text;
 		if (text[name] != '=')
 			return text + name;
@@ -123,9 +139,9 @@ static const char *read_keys(const struct codec *c, crumb_codec *codec, const ch
 		const char *bad = read_value(&c->info->key[k], value, size, &codec->value[k]);
 		if (bad)
 			return bad;
-		seen[k] = true;
+		at[k] = text;
 		if (!value[size])
-			return c->accepts && !c->accepts(codec) ? text : NULL;
+			return c->accepts && !c->accepts(codec) ? refused_key(c, codec, at) : NULL;
 		text = value + size + 1;
 	}
 }
@@ -167,10 +183,9 @@ int crumb_print(const crumb_codec *codec, char *dst, size_t cap)
 	const struct codec *c = crumb_codec_valid(codec);
 	if (!c || !dst)
 		return CRUMB_EINVAL;
+	char text[CRUMB_SPEC_MAX];
 	size_t at = strlen(c->info->name);
-	if (at >= cap)
-		return CRUMB_ESPACE;
-	memcpy(dst, c->info->name, at + 1);
+	memcpy(text, c->info->name, at + 1);
 	char before = ':';
 	for (size_t k = 0; k < c->info->keys; k++) {
 		const crumb_key_info *key = &c->info->key[k];
@@ -183,15 +198,16 @@ int crumb_print(const crumb_codec *codec, char *dst, size_t cap)
 			value = number;
 		}
 		const size_t name = strlen(key->name), size = strlen(value);
-		if (at + name + size + 2 >= cap)
-			return CRUMB_ESPACE;
-		dst[at++] = before;
-		memcpy(dst + at, key->name, name);
+		text[at++] = before;
+		memcpy(text + at, key->name, name);
 		at += name;
-		dst[at++] = '=';
-		memcpy(dst + at, value, size + 1);
+		text[at++] = '=';
+		memcpy(text + at, value, size + 1);
 		at += size;
 		before = ',';
 	}
+	if (at >= cap)
+		return CRUMB_ESPACE;
+	memcpy(dst, text, at + 1);
 	return (int)at;
 }

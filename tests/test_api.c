@@ -86,6 +86,33 @@ static void a_codec_tells_its_info_and_whether_it_agrees(void **state)
 }
 
 /* NULL is CRUMB_EINVAL where an error can be returned, else 0 or NULL. */
+static void learners_agree_once_on_what_was_measured(void **state)
+{
+	(void)state;
+	for (size_t c = 0; c < codecs; c++) {
+		crumb_packer *p = case_packer(&codec[c], N, 1);
+		const size_t due = crumb_agree_count(p), size = crumb_packer_size(&codec[c], N);
+		float *stat = calloc(due + 1, sizeof *stat);
+		uint8_t *before = malloc(size);
+		assert_int_equal(crumb_agree(p, stat, 1),
+		                 CRUMB_EINVAL); /* nothing was measured, or nothing is due */
+		assert_int_equal(crumb_measure(p, grad, N, CRUMB_F32, stat), due ? 0 : CRUMB_EINVAL);
+		memcpy(before, p, size);
+		assert_int_equal(crumb_agree(p, stat, 0), CRUMB_EINVAL);
+		for (size_t k = 0; k < due; k++) {
+			const float was = stat[k];
+			stat[k] = k % 2 ? NAN : INFINITY;
+			assert_int_equal(crumb_agree(p, stat, 1), CRUMB_ENONFINITE);
+			stat[k] = was;
+		}
+		assert_memory_equal(p, before, size);
+		assert_int_equal(crumb_agree(p, stat, 1), due ? 0 : CRUMB_EINVAL);
+		free(before);
+		free(stat);
+		free(p);
+	}
+}
+
 static void null_is_refused(void **state)
 {
 	(void)state;
@@ -248,6 +275,7 @@ int main(void)
 	        cmocka_unit_test(another_length_is_refused_and_changes_nothing),
 	        cmocka_unit_test(a_header_tells_length_and_count),
 	        cmocka_unit_test(a_codec_tells_its_info_and_whether_it_agrees),
+	        cmocka_unit_test(learners_agree_once_on_what_was_measured),
 	        cmocka_unit_test(null_is_refused),
 	        cmocka_unit_test(a_sum_is_of_1_to_256_frames),
 	        cmocka_unit_test(what_no_check_wrote_is_refused),

@@ -282,6 +282,15 @@ static void a_packer_is_a_checkpoint(void **state)
 			assert_int_equal(crumb_packer_check(copy, size), CRUMB_EPACKER);
 		}
 		pack_refuses(copy, g, n);
+		memcpy(copy, p, size);
+		copy->magic[sizeof copy->magic - 1] ^= 1;
+		assert_int_equal(crumb_packer_check(copy, size), CRUMB_EVERSION);
+		uint32_t *const flags[] = {&copy->agreed, &copy->measured, (uint32_t *)copy->reserved};
+		for (size_t f = 0; f < sizeof flags / sizeof *flags; f++) {
+			memcpy(copy, p, size);
+			*flags[f] = 2;
+			assert_int_equal(crumb_packer_check(copy, size), CRUMB_EPACKER);
+		}
 		memset(copy, 'x', size);
 		assert_int_equal(crumb_packer_check(copy, size), CRUMB_EPACKER);
 		free(one);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "exchange/plan.h"
+#include "exchange/seconds.h"
 
 enum { RANKS = LEARNERS, MOST_FLOATS = 20000 };
 
@@ -324,8 +325,10 @@ static void an_absent_rank_is_waited_for_no_longer_than_the_timeout(void **state
 	(void)state;
 	host[1].absent = true;
 	for (unsigned r = 0; r < RANKS; r++)
-		host[r].options.timeout = 0.3;
+		host[r].options.timeout = 1;
+	const double begin = crumb_seconds();
 	run_hosts(host, RANKS);
+	assert_true(crumb_seconds() - begin < 8); /* what a loaded machine takes more */
 	for (unsigned r = 0; r < RANKS; r++)
 		assert_int_equal(host[r].error, r == 1 ? 0 : CRUMB_EPEER);
 	close_hosts(host, RANKS);
@@ -461,6 +464,8 @@ static void parts_of_another_gradient_are_refused(void **state)
 	assert_int_equal(crumb_exchange_mean(x, grad + SHORT, mean), CRUMB_EINVAL);
 	assert_non_null(strstr(crumb_exchange_why(x), "other arrays"));
 	assert_int_equal(crumb_exchange_ready(x, grad, mean, 0), CRUMB_EINVAL); /* final */
+	assert_int_equal(crumb_exchange_load(x, grad, sizeof *grad), CRUMB_EINVAL);
+	assert_non_null(strstr(crumb_exchange_why(x), "other arrays"));
 	crumb_exchange_close(x);
 	options.overlap = 0;
 	assert_int_equal(crumb_exchange_open(&x, NULL, &slice, 1, &options, why, sizeof why), 0);
@@ -537,7 +542,7 @@ static void what_was_not_saved_by_this_rank_is_refused(void **state)
 	for (size_t at = 0; at < len; at += at < 64 ? 1 : 997) {
 		saved[at] ^= 4;
 		const int error = crumb_exchange_load(host[0].x, saved, len);
-		assert_true(error == CRUMB_EPACKER || error == CRUMB_EVERSION);
+		assert_int_equal(error, at / 4 == 1 ? CRUMB_EVERSION : CRUMB_EPACKER);
 		saved[at] ^= 4;
 	}
 	assert_int_equal(crumb_exchange_load(host[0].x, saved, len), 0);

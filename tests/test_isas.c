@@ -107,6 +107,15 @@ static int find_slow(void **state)
 	return 0;
 }
 
+static void the_best_is_the_default(void **state)
+{
+	(void)state;
+	assert_int_equal(crumb_set_isa(isa[0]), 0);
+	assert_string_equal(crumb_isa(), "portable");
+	assert_int_equal(crumb_set_isa(NULL), 0);
+	assert_string_equal(crumb_isa(), isa[isas - 1]);
+}
+
 static void others_are_refused(void **state)
 {
 	(void)state;
@@ -126,6 +135,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	        cmocka_unit_test(same_bytes_on_every_isa),
 	        cmocka_unit_test(same_bytes_of_a_long_tensor),
+	        cmocka_unit_test(the_best_is_the_default),
 	        cmocka_unit_test(others_are_refused),
 	};
 	return cmocka_run_group_tests_name("instruction sets", tests, find_slow, NULL);

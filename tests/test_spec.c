@@ -18,8 +18,11 @@ static void printing_and_parsing_are_inverse(void **state)
 		assert_int_equal(len, strlen(text));
 		again = case_parse(text);
 		assert_memory_equal(&again, &codec[c], sizeof again);
-		assert_int_equal(crumb_print(&codec[c], text, (size_t)len), CRUMB_ESPACE);
-		assert_int_equal(crumb_print(&codec[c], text, (size_t)len + 1), len);
+		char other[CRUMB_SPEC_MAX] = "untouched";
+		assert_int_equal(crumb_print(&codec[c], other, (size_t)len), CRUMB_ESPACE);
+		assert_string_equal(other, "untouched");
+		assert_int_equal(crumb_print(&codec[c], other, (size_t)len + 1), len);
+		assert_string_equal(other, text);
 	}
 }
 
@@ -60,6 +63,11 @@ static void the_first_offending_character_is_named(void **state)
 	        {"twobit:share=0.2", 7},
 	        {"twobit:threshold=0.5,share=0.2", 21},
 	        {"twobit:threshold=auto,share=0.6", 28},
+	        {"twobit:share=0.2,decay=0.9", 7},
+	        {"chunk:decay=0.9,bits=16", 16},
+	        {"chunk:bits=16,decay=0.9", 6},
+	        {"alq:bits=8,coding=entropy,every=5", 4},
+	        {"topk:fraction=0.1,coding=entropy,value=exact", 18},
 	        {"terngrad:bucket=100", 16},
 	        {"terngrad:coding=trots", 18},
 	        {"half:type=f32", 11},

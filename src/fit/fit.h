@@ -9,9 +9,9 @@
  * where the law F says how the coordinates, divided by their norm, are distributed. All functions minimise
  * Psi.
  *
- * Only sums, products, quotients and comparisons are computed, in a fixed order: a law and a start give the
- * same levels, to the bit, on every machine. Nothing is allocated; the arrays are the caller's and outlive
- * the law.
+ * Only sums, products, quotients, square roots and comparisons are computed, in a fixed order: a law and a
+ * start give the same levels, to the bit, on every machine. Nothing is allocated; the arrays are the caller's
+ * and outlive the law.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FIT_H

@@ -26,10 +26,8 @@ for data, when in {(row["data"], row["when"]) for row in rows}:
     assert alq <= min(amq) and max(amq) < infinite < nuqsgd, (data, when, alq, amq, infinite, nuqsgd)
 END
 check "the order of the ALQ paper's methods" python3 order.py
-for text in "doc/MEASUREMENTS.md" "experiments/results/rate-distortion.csv"; do
-	sed -i 's/0\.8/0.7/' "$text"
-	check "experiments/tables" python3 experiments/tables
-done
+sed -i 's/0\.8/0.7/' experiments/results/rate-distortion.csv
+check "experiments/tables" python3 experiments/tables
 holds "another result, another table" sh -c "! cmp -s doc/MEASUREMENTS.md '$SOURCE/doc/MEASUREMENTS.md'"
 sed -i '2s/,0\.0/,0.1/' experiments/results/demo.csv
 refused 1 'README.md: not what experiments/tables makes' python3 experiments/tables --check

@@ -56,6 +56,7 @@ for codec in map(json.loads, open("list")):
         print(key["name"] + "=", key["brief"], *key.get("choices", []), sep="\n")
 END
 python3 lines.py >lines
+"$CRUMB" list | sed -n 's/^    \([^ ]*=[^ ]*\) .*/\1/p' >>lines # keys with their defaults
 in_page crumb-codecs.7
 
 shown crumb.3 | tr '\n' ' ' | tr -s ' ' >page

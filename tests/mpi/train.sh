@@ -139,8 +139,7 @@ check "mpirun --help" ranks 3 "$CRUMB_TRAIN" --help
 holds "is printed once" test "$(grep -c '^Usage' stdout)" = 1
 
 # ---- a job that fails ----
-# One line of crumb-train's says why, within the timeout and not after ten of them, and every log's last line names the
-# step.
+# One line of crumb-train's says why, and every log's last line names the step.
 named() {
 	python3 -c '
 import json, sys

@@ -39,4 +39,5 @@ check "ruff" env -C "$SOURCE/python" ruff check --no-cache . ../tests/python ../
 check "tests/python" env BUILD="$BUILD" pytest -p no:cacheprovider -q "$SOURCE/tests/python" \
 	--ignore "$SOURCE/tests/python/test_gpu.py" --ignore "$SOURCE/tests/python/test_trainers.py"
 holds "none is skipped" sh -c '! grep -q skipped stdout'
+check "tests/python/examples.sh" env PYTHON=python FSDP2=yes sh "$SOURCE/tests/python/examples.sh"
 finish
