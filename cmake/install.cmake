@@ -14,7 +14,12 @@ install(FILES cmake/crumb-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/crumb-config-
 	DESTINATION ${package_folder})
 
 # The prefix is found from the file's own place, so that an installed tree may be moved.
+# But pkg-config leaves the system's own folders out, and knows them by /usr.
 file(RELATIVE_PATH to_prefix ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+set(pc_prefix "\${pcfiledir}/${to_prefix}")
+if(CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+	set(pc_prefix /usr)
+endif()
 foreach(folder LIBDIR INCLUDEDIR)
 	set(pc_${folder} ${CMAKE_INSTALL_${folder}})
 	if(NOT IS_ABSOLUTE "${pc_${folder}}")

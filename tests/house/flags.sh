@@ -31,7 +31,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	esac
 	echo '#include "base/arithmetic.h"' >one.c # the headers of the 32-bit C library need not be there
 	compile -m32 -mno-sse -fsyntax-only one.c >stdout 2>stderr
-	holds "-m32: $*" grep -qF -e 'with -msse2 -mfpmath=sse' stderr
+	holds "-m32 is told" grep -qF -e 'with -msse2 -mfpmath=sse' stderr
 	check "-m32 -msse2 -mfpmath=sse" compile -m32 -msse2 -mfpmath=sse -fsyntax-only one.c
 fi
 

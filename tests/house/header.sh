@@ -9,11 +9,12 @@ if ! command -v $cxx >/dev/null; then
 	echo "skipped: no $cxx here"
 	exit 77
 fi
+ln -s "$SOURCE/include" include # whose own path may have spaces
 pkg-config --exists ompi-c || EXCHANGE_MPI= # whose mpi.h would be in the compiler's path
 for header in crumb crumb_parallel crumb_exchange ${EXCHANGE_MPI:+crumb_exchange_mpi}; do
 	printf '#include <%s.h>\n' "$header" >alone.c
 	cp alone.c alone.cc
-	flags="-pedantic -Wall -Wextra -Werror -I$SOURCE/include"
+	flags="-pedantic -Wall -Wextra -Werror -Iinclude"
 	[ $header != crumb_exchange_mpi ] || flags="$flags $(pkg-config --cflags ompi-c | sed 's/-I/-isystem /g')"
 	for standard in c99 c11; do
 		# shellcheck disable=SC2086 # a list

@@ -31,11 +31,11 @@ major=${VERSION%%.*}
 		done
 		[ -z "$part" ] || printf '%s\n' "./include/crumb$part.h" "./$LIBDIR/libcrumb$part.so.${VERSION%.*}"
 	done
-	for name in config config-version core core-release exchange exchange-release \
-		${MPI:+exchange_mpi exchange_mpi-release}; do
+	for name in config config-version core core-"$CONFIG" exchange exchange-"$CONFIG" \
+		${MPI:+exchange_mpi exchange_mpi-"$CONFIG"}; do
 		echo "./$LIBDIR/cmake/crumb/crumb-$name.cmake"
 	done
-	for tool in crumb crumb-train; do
+	for tool in crumb ${CRUMB_TRAIN:+crumb-train}; do
 		echo "./share/bash-completion/completions/$tool"
 	done
 	echo ./share/zsh/site-functions/_crumb
@@ -54,7 +54,7 @@ strip -o stripped "$library/libcrumb.so.$VERSION"
 holds "the library, stripped, is under 1.1 MB" test "$(wc -c <stripped)" -lt 1100000
 check "the tool runs" "$tree/bin/crumb" --version
 holds "and is of this version" grep -q "^crumb $VERSION," stdout
-holds "nothing names the build folder" sh -c "! grep -rIl '$BUILD' '$tree'"
+holds "nothing names the build folder" sh -c "! grep -rl '$BUILD' '$tree'"
 
 # ---- the examples: here, and after the tree has moved ----
 export PKG_CONFIG_LIBDIR LD_LIBRARY_PATH

@@ -79,7 +79,8 @@ for page in "$MAN"/*.[137]; do
 done
 
 # ---- what the maker refuses ----
-maker="python3 $SOURCE/scripts/man"
+ln -s "$SOURCE" source # whose own path may have spaces
+maker="python3 source/scripts/man"
 header=$SOURCE/include/crumb.h
 echo '@nonsense@' >wrong.in
 refused 1 'wrong.in: there is no @nonsense@' $maker wrong.in page.1 "$header"
