@@ -4,8 +4,8 @@ if(CRUMB_SANITIZE OR CMAKE_CROSSCOMPILING) # such a build is not for installing
 	return()
 endif()
 string(TOLOWER "${CMAKE_BUILD_TYPE}" config)
-list(APPEND script_environment CONFIG=${config} CMAKE=${CMAKE_COMMAND} BUILD=${PROJECT_BINARY_DIR} VERSION=${CRUMB_VERSION}
-	LIBDIR=${CMAKE_INSTALL_LIBDIR} MPI=${CRUMB_MPI} MAN=${PROJECT_BINARY_DIR}/doc/man)
+list(APPEND script_environment CMAKE=${CMAKE_COMMAND} BUILD=${PROJECT_BINARY_DIR} VERSION=${CRUMB_VERSION}
+	CONFIG=${config} LIBDIR=${CMAKE_INSTALL_LIBDIR} MPI=${CRUMB_MPI} MAN=${PROJECT_BINARY_DIR}/doc/man)
 if(CRUMB_INSTALL)
 	script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/install.sh)
 	script_test(house sh ${CMAKE_CURRENT_SOURCE_DIR}/install/c_mpi.sh)

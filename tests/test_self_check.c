@@ -5,7 +5,7 @@
 
 static size_t calls, wrong;
 
-/* What crumb_unpack_add returns and adds, but for one bit in the last step of the row `wrong`. */
+/* crumb_unpack_add, but it flips one bit of acc in the last step of the row `wrong`. */
 static int64_t add_wrongly(const void *frame, size_t len, float weight, float *acc, size_t n);
 
 #define crumb_self_check self_check_of_wrong_sums
