@@ -47,8 +47,7 @@ static void print_json(const char *spec, const double *gbps, size_t n)
 	        SPEED_PACK, SPEED_PACK_SAFE, SPEED_UNPACK, SPEED_ADD, SPEED_READ, SPEED_SCALE, SPEED_COPY};
 	fputs("{\"codec\": ", stdout);
 	json_string(stdout, spec);
-	fputs(", \"isa\": ", stdout);
-	json_string(stdout, crumb_isa());
+	json_string_member(stdout, "isa", crumb_isa());
 	printf(", \"n\": %zu, \"threads\": 1", n);
 	for (size_t i = 0; i < SPEED_KERNELS; i++)
 		printf(", \"%s\": %.4g", kernel_keys[order[i]], gbps[order[i]]);

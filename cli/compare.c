@@ -223,24 +223,14 @@ static void print_text(const char *spec, const struct outcome *outcome)
 
 static void print_json(const struct gradient *grad, const char *spec, const struct outcome *outcome)
 {
-	const struct {
-		const char *key;
-		double value;
-	} exact[] = {
-	        {"bits_per_element", outcome->bits},
-	        {"error", outcome->error},
-	        {"cosine", outcome->cosine},
-	        {"sent", outcome->sent},
-	};
 	fputs("{\"file\": ", stdout);
 	json_string(stdout, grad->path);
-	fputs(", \"codec\": ", stdout);
-	json_string(stdout, spec);
+	json_string_member(stdout, "codec", spec);
 	printf(", \"n\": %zu, \"seeds\": %zu", grad->npy.n, outcome->seeds);
-	for (size_t i = 0; i < sizeof exact / sizeof *exact; i++) {
-		printf(", \"%s\": ", exact[i].key);
-		json_double(stdout, exact[i].value);
-	}
+	json_double_member(stdout, "bits_per_element", outcome->bits);
+	json_double_member(stdout, "error", outcome->error);
+	json_double_member(stdout, "cosine", outcome->cosine);
+	json_double_member(stdout, "sent", outcome->sent);
 	printf(", \"pack_gbps\": %.4g, \"unpack_gbps\": %.4g}\n", outcome->pack_gbps, outcome->unpack_gbps);
 }
 

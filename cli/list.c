@@ -5,6 +5,7 @@
 #include "measure/json.h"
 
 #include <getopt.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 enum { OPTION_JSON = OPTION_LONG };
@@ -17,8 +18,7 @@ static void print_json_key(const crumb_key_info *key)
 {
 	fputs("{\"name\": ", stdout);
 	json_string(stdout, key->name);
-	fputs(", \"brief\": ", stdout);
-	json_string(stdout, key->brief);
+	json_string_member(stdout, "brief", key->brief);
 	fputs(", \"default\": ", stdout);
 	json_float(stdout, key->default_value);
 	fputs(", \"min\": ", stdout);
@@ -47,18 +47,17 @@ static void print_json(const crumb_codec_info *codec)
 {
 	fputs("{\"name\": ", stdout);
 	json_string(stdout, codec->name);
-	printf(", \"id\": %u, \"brief\": ", (unsigned)codec->id);
-	json_string(stdout, codec->brief);
+	printf(", \"id\": %u", (unsigned)codec->id);
+	json_string_member(stdout, "brief", codec->brief);
 	fputs(", \"keys\": [", stdout);
 	for (size_t k = 0; k < codec->keys; k++) {
 		fputs(k ? ", " : "", stdout);
 		print_json_key(&codec->key[k]);
 	}
 	putchar(']');
-	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
-		printf(", \"%s\": ", properties[i].name);
-		json_bool(stdout, codec->flags & properties[i].flag);
-	}
+	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++)
+		printf(", \"%s\": %s", properties[i].name,
+		       codec->flags & properties[i].flag ? "true" : "false");
 	fputs("}\n", stdout);
 }
 

@@ -22,18 +22,13 @@ static void print_json(const char *path, size_t at, const crumb_frame_info *fram
 	crumb_print(&frame->codec, spec, sizeof spec);
 	fputs("{\"file\": ", stdout);
 	json_string(stdout, path);
-	printf(", \"at\": %zu, \"codec\": ", at);
-	json_string(stdout, spec);
-	printf(", \"n\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"bits_per_element\": ", frame->n,
-	       frame->bytes);
-	json_double(stdout, 8.0 * (double)frame->bytes / (double)frame->n);
+	printf(", \"at\": %zu", at);
+	json_string_member(stdout, "codec", spec);
+	printf(", \"n\": %" PRIu64 ", \"bytes\": %" PRIu64, frame->n, frame->bytes);
+	json_double_member(stdout, "bits_per_element", 8.0 * (double)frame->bytes / (double)frame->n);
 	printf(", \"sent\": %" PRIu64 ", \"ok\": true", frame->sent);
-	for (size_t i = 0; i < frame->facts; i++) {
-		fputs(", ", stdout);
-		json_string(stdout, frame->fact[i].name);
-		fputs(": ", stdout);
-		json_double(stdout, frame->fact[i].value);
-	}
+	for (size_t i = 0; i < frame->facts; i++)
+		json_double_member(stdout, frame->fact[i].name, frame->fact[i].value);
 	fputs("}\n", stdout);
 }
 
@@ -57,8 +52,8 @@ static int show_bad(const char *path, size_t at, const char *why, bool json)
 		return program_fail("%s: at byte %zu: %s", path, at, why);
 	fputs("{\"file\": ", stdout);
 	json_string(stdout, path);
-	printf(", \"at\": %zu, \"ok\": false, \"error\": ", at);
-	json_string(stdout, why);
+	printf(", \"at\": %zu, \"ok\": false", at);
+	json_string_member(stdout, "error", why);
 	fputs("}\n", stdout);
 	return STATUS_FAILED;
 }

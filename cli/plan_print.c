@@ -73,12 +73,6 @@ static void print_text(const struct answer *a, int width)
 	       !strcmp(a->plan, "all-reduce") ? "" : print_pays(pays, &a->pays));
 }
 
-static void print_field(FILE *to, const char *name, double value)
-{
-	fprintf(to, ", \"%s\": ", name);
-	json_double(to, value);
-}
-
 void plan_print_json(FILE *to, const struct request *r, const struct answer *a, bool swept)
 {
 	fputs("{\"model\": ", to);
@@ -87,29 +81,27 @@ void plan_print_json(FILE *to, const struct request *r, const struct answer *a, 
 	        ", \"nodes\": %" PRIu64 ", \"ranks\": %" PRIu64 ", \"gpus\": %" PRIu64
 	        ", \"batch\": %" PRIu64,
 	        a->nodes, r->ranks, r->gpus, r->batch);
-	print_field(to, "link", a->link);
-	print_field(to, "latency", r->latency);
-	fputs(", \"codec\": ", to);
-	json_string(to, a->codec);
-	fputs(", \"plan\": ", to);
-	json_string(to, a->plan);
-	print_field(to, "dense_bytes", answer_dense_bytes(r));
-	print_field(to, "up_bytes", round(a->up.bytes));
-	print_field(to, "down_bytes", round(a->down.bytes));
-	print_field(to, "port_bytes", round(a->load.bytes));
+	json_double_member(to, "link", a->link);
+	json_double_member(to, "latency", r->latency);
+	json_string_member(to, "codec", a->codec);
+	json_string_member(to, "plan", a->plan);
+	json_double_member(to, "dense_bytes", answer_dense_bytes(r));
+	json_double_member(to, "up_bytes", round(a->up.bytes));
+	json_double_member(to, "down_bytes", round(a->down.bytes));
+	json_double_member(to, "port_bytes", round(a->load.bytes));
 	fprintf(to, ", \"seconds\": {\"compute\": ");
 	json_double(to, a->cost.compute);
-	print_field(to, "codec", a->cost.codec);
-	print_field(to, "inside", a->cost.inside);
-	print_field(to, "latency", a->cost.latency);
-	print_field(to, "wire", a->cost.wire);
+	json_double_member(to, "codec", a->cost.codec);
+	json_double_member(to, "inside", a->cost.inside);
+	json_double_member(to, "latency", a->cost.latency);
+	json_double_member(to, "wire", a->cost.wire);
 	fputs("}", to);
-	print_field(to, "step", a->step);
-	print_field(to, "samples_per_second", a->samples_per_second);
-	print_field(to, "speedup", a->speedup);
+	json_double_member(to, "step", a->step);
+	json_double_member(to, "samples_per_second", a->samples_per_second);
+	json_double_member(to, "speedup", a->speedup);
 	fprintf(to, ", \"binds\": \"%s\"", crumb_cost_binding(&a->cost));
-	print_field(to, "pays_above", 8 * a->pays.above);
-	print_field(to, "pays_below", 8 * a->pays.below); /* null: at any rate */
+	json_double_member(to, "pays_above", 8 * a->pays.above);
+	json_double_member(to, "pays_below", 8 * a->pays.below); /* null: at any rate */
 	fputs(swept ? ", \"swept\": true}\n" : "}\n", to);
 }
 

@@ -55,8 +55,8 @@ EXPERIMENTS = {
                 near("table 1", "cifarnet, Adam", 16, "terngrad", "16.81 -> 17.20 %", TABLE1_MARGIN, quick=False)],
         differs="The paper trains for 300,000 steps of 128 samples with 2 workers and for 18,750 of 2,048 with 16, 768 "
                 "epochs. `cifarnet, Adam` are two epochs of batches of 128 at five times the rate, also with 16 "
-                "learners: they show that CifarNet trains, and no more. No task whitens each image, as TensorFlow's "
-                "recipe does, or compresses weight decay with the gradient, as TernGrad's program does.",
+                "learners: they show that CifarNet trains, and no more. No task of CifarNet whitens each image, as "
+                "TensorFlow's recipe does, or compresses weight decay with the gradient, as TernGrad's program does.",
         figure=Figure("epoch", "error", {"raw": [("cifarnet, Adam", 2, "raw")],
                                          "TernGrad": [("cifarnet, Adam", 2, "terngrad")]})),
     "terngrad-fig2": Experiment(

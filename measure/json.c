@@ -62,4 +62,14 @@ void json_float(FILE *to, float value)
 	fputs(text, to);
 }
 
-void json_bool(FILE *to, bool value) { fputs(value ? "true" : "false", to); }
+void json_string_member(FILE *to, const char *key, const char *text)
+{
+	fprintf(to, ", \"%s\": ", key);
+	json_string(to, text);
+}
+
+void json_double_member(FILE *to, const char *key, double value)
+{
+	fprintf(to, ", \"%s\": ", key);
+	json_double(to, value);
+}

@@ -26,7 +26,6 @@ static struct shape shape_after(const struct layer *layer, struct shape in)
 	case LAYER_FC:
 		return (struct shape){layer->units, 1, 1};
 	case LAYER_LSTM:
-		return (struct shape){layer->units, in.height, in.width == 1 ? 1 : 0};
 	case LAYER_EMBEDDING:
 	case LAYER_LINEAR:
 		return (struct shape){layer->units, in.height, in.width == 1 ? 1 : 0};
@@ -44,6 +43,7 @@ static struct shape shape_after(const struct layer *layer, struct shape in)
 	return in;
 }
 
+/* Returns 0 for a layer that has none, or whose weights are no matrix of units alone. */
 static size_t weights_per_unit(const struct net_layer *l)
 {
 	switch (l->layer.type) {
@@ -51,22 +51,11 @@ static size_t weights_per_unit(const struct net_layer *l)
 		return (size_t)l->in.channels * (size_t)l->layer.size * (size_t)l->layer.size;
 	case LAYER_FC:
 		return shape_count(l->in);
-	case LAYER_LSTM:
 	case LAYER_LINEAR:
 		return (size_t)l->in.channels;
-	case LAYER_MAX_POOL:
-	case LAYER_AVERAGE_POOL:
-	case LAYER_RELU:
-	case LAYER_BATCHNORM:
-	case LAYER_SHORTCUT:
-	case LAYER_EMBEDDING:
-	case LAYER_POSITION:
-	case LAYER_LAYERNORM:
-	case LAYER_ATTENTION:
-	case LAYER_GELU:
-		break;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 static size_t take(struct net *net, size_t n, size_t run, enum crumb_kind kind)
@@ -80,18 +69,18 @@ static size_t take(struct net *net, size_t n, size_t run, enum crumb_kind kind)
 /* Policies have one kind for every normalisation's scales and shifts. */
 static void place_norm(struct net *net, struct net_layer *l)
 {
-	const size_t channels = (size_t)l->in.channels;
-	l->weights = l->bias = channels;
-	l->weights_at = take(net, channels, 0, CRUMB_BATCHNORM);
-	l->bias_at = take(net, channels, 0, CRUMB_BATCHNORM);
+	l->weights = l->bias = (size_t)l->in.channels;
+	l->weights_at = take(net, l->weights, 0, CRUMB_BATCHNORM);
+	l->bias_at = take(net, l->bias, 0, CRUMB_BATCHNORM);
+	if (l->layer.type == LAYER_BATCHNORM) {
+		l->statistics_at = net->statistics; /* for now, from the first */
+		net->statistics += 2 * l->weights;
+	}
 }
 
-static void place_batchnorm(struct net *net, struct net_layer *l)
+static bool is_norm(const struct net_layer *l)
 {
-	const size_t channels = (size_t)l->in.channels;
-	place_norm(net, l);
-	l->statistics_at = net->statistics; /* for now, from the first */
-	net->statistics += 2 * channels;
+	return l->layer.type == LAYER_BATCHNORM || l->layer.type == LAYER_LAYERNORM;
 }
 
 static void place_lstm(struct net *net, struct net_layer *l)
@@ -119,18 +108,16 @@ static void place_parameters(struct net *net, struct net_layer *l, bool last, bo
 		place_vectors(net, l, (size_t)l->in.channels, units);
 	if (l->layer.type == LAYER_POSITION)
 		place_vectors(net, l, (size_t)l->in.height, (size_t)l->in.channels);
-	if (l->layer.type == LAYER_LAYERNORM)
+	if (is_norm(l))
 		place_norm(net, l);
+	if (l->layer.type == LAYER_LSTM)
+		place_lstm(net, l);
 	if (l->layer.tied) {
 		l->weights = net->layer[0].weights;
 		l->weights_at = net->layer[0].weights_at;
 		return;
 	}
-	if (l->layer.type == LAYER_BATCHNORM)
-		place_batchnorm(net, l);
-	if (l->layer.type == LAYER_LSTM)
-		place_lstm(net, l);
-	if (run == 0 || l->layer.type == LAYER_LSTM)
+	if (run == 0)
 		return;
 	const enum crumb_kind kind = last                          ? CRUMB_KIND_LAST
 	                             : l->layer.type == LAYER_CONV ? CRUMB_CONV
@@ -207,11 +194,6 @@ int net_open(struct net *net, const struct model *model, struct shape input, cha
 	net->classes = shape.channels;
 	net->places = shape.height * shape.width;
 	return 0;
-}
-
-static bool is_norm(const struct net_layer *l)
-{
-	return l->layer.type == LAYER_BATCHNORM || l->layer.type == LAYER_LAYERNORM;
 }
 
 size_t net_tensor_end(const struct net *net, size_t at, bool *matrix)

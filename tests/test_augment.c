@@ -94,10 +94,7 @@ static void whitened_images_have_one_light(void **state)
 	assert_int_equal(data_whiten(&data, why, sizeof why), 0);
 	data.train = data.test;
 	for (int training = 0; training < 2; training++) {
-		if (training)
-			data_train_batch(&data, index, IMAGES, 1, 1, input);
-		else
-			data_test_batch(&data, index, IMAGES, input);
+		data_batch(&data, training ? &data.train : &data.test, index, IMAGES, 1, 1, input);
 		double sum = 0, squares = 0;
 		for (size_t i = 0; i < N; i++) {
 			sum += (double)input[i];

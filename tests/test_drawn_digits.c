@@ -21,7 +21,7 @@ static void make(struct data *data, size_t train, size_t test)
 {
 	char why[256];
 	*data = (struct data){0};
-	assert_int_equal(drawn_digits_make(data, train, test, why, sizeof why), 0);
+	assert_int_equal(drawn_digits_make(data, false, train, test, why, sizeof why), 0);
 	assert_int_equal(data->train.count, train);
 	assert_int_equal(data->test.count, test);
 }
@@ -115,7 +115,7 @@ static void colours_are_of_the_same_digits(void **state)
 	struct data grey, colour;
 	char why[256];
 	make(&grey, N, 10);
-	assert_int_equal(drawn_digits_make_colour(&colour, N, 10, why, sizeof why), 0);
+	assert_int_equal(drawn_digits_make(&colour, true, N, 10, why, sizeof why), 0);
 	assert_int_equal(shape_count(colour.shape), 3 * SIDE * SIDE);
 	assert_memory_equal(grey.train.label, colour.train.label, N);
 	for (size_t i = 0; i < N; i++)
@@ -158,7 +158,7 @@ static void a_network_sees_mean_0_variance_1(void **state)
 	assert_int_equal(data.test.count, DIGITS_TEST);
 	for (uint32_t i = 0; i < N; i++)
 		index[i] = 23 * i;
-	data_train_batch(&data, index, N, 1, 1, input);
+	data_batch(&data, &data.train, index, N, 1, 1, input);
 	for (size_t i = 0; i < N * PIXELS; i++) {
 		sum += input[i];
 		squares += (double)input[i] * input[i];

@@ -34,7 +34,7 @@ static void problem_open(struct problem *p)
 {
 	char why[256] = "";
 	*p = (struct problem){0};
-	assert_int_equal(drawn_digits_make(&p->data, BATCH, 10, why, sizeof why), 0);
+	assert_int_equal(drawn_digits_make(&p->data, false, BATCH, 10, why, sizeof why), 0);
 	assert_int_equal(net_open(&p->net, &model, p->data.shape, why, sizeof why), 0);
 }
 

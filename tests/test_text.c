@@ -58,7 +58,7 @@ static void a_label_is_the_next_character(void **state)
 		assert_int_equal(data.test.pixel[i], 2 - (i + 41 * PIECE) % 3);
 	const uint32_t index[2] = {40, 3};
 	static float input[2 * TEXT_CLASSES * PIECE];
-	data_train_batch(&data, index, 2, 1, 1, input);
+	data_batch(&data, &data.train, index, 2, 1, 1, input);
 	for (size_t i = 0; i < 2; i++)
 		for (size_t c = 0; c < TEXT_CLASSES; c++)
 			for (size_t t = 0; t < PIECE; t++)

@@ -31,7 +31,7 @@ static void problem_open(struct problem *p, size_t samples)
 {
 	char why[256] = "";
 	*p = (struct problem){0};
-	assert_int_equal(drawn_digits_make(&p->data, samples, TESTED, why, sizeof why), 0);
+	assert_int_equal(drawn_digits_make(&p->data, false, samples, TESTED, why, sizeof why), 0);
 	p->data.mean = 37;
 	p->data.scale = 1.0f / 60;
 	assert_int_equal(net_open(&p->net, &model, p->data.shape, why, sizeof why), 0);

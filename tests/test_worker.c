@@ -23,7 +23,7 @@ static void small_data(struct data *data)
 {
 	char why[256];
 	*data = (struct data){0};
-	assert_int_equal(drawn_digits_make(data, 400, 100, why, sizeof why), 0);
+	assert_int_equal(drawn_digits_make(data, false, 400, 100, why, sizeof why), 0);
 	data->mean = 37;
 	data->scale = 1.0f / 60;
 }

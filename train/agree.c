@@ -34,29 +34,21 @@ static bool differ(const struct crumb_exchange_net *ranks, const crumb_span *in)
 	return false;
 }
 
-static int swap_texts(struct crumb_exchange_net *ranks, crumb_span *out, crumb_span *in, char *why,
-                      size_t cap)
+/* Sends all ranks the same bytes, which stay until the next swap, and points in[rank] to theirs. 0, or -1
+ * with a line in why. */
+static int swap(struct crumb_exchange_net *ranks, crumb_span mine, crumb_span *in, char *why, size_t cap)
 {
-	*why = 0;
-	for (unsigned r = 0; r < ranks->ranks; r++)
-		out[r] = (crumb_span){text, strlen(text)};
-	int result = ranks->swap(ranks, out, in);
-	if (result == 0 && differ(ranks, in)) {
-		for (unsigned r = 0; r < ranks->ranks; r++)
-			out[r] = (crumb_span){NULL, 0};
-		ranks->swap(ranks, out, in); /* nobody ends the job before rank 0 has printed */
-		return -1;
-	}
-	if (result < 0)
+	crumb_span *out = calloc(ranks->ranks, sizeof *out);
+	int result = -1;
+	for (unsigned r = 0; out && r < ranks->ranks; r++)
+		out[r] = mine;
+	if (!out || !in) {
+		ranks->leave(ranks);
+		snprintf(why, cap, "out of memory");
+	} else if ((result = ranks->swap(ranks, out, in)) < 0)
 		snprintf(why, cap, "%s", ranks->why);
+	free(out);
 	return result;
-}
-
-static int no_memory(struct crumb_exchange_net *ranks, char *why, size_t cap)
-{
-	ranks->leave(ranks);
-	snprintf(why, cap, "out of memory");
-	return -1;
 }
 
 int agree(const struct options *options, const struct data *data, struct crumb_exchange_net *ranks, char *why,
@@ -76,9 +68,14 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 		ranks->leave(ranks);
 		return -1;
 	}
-	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
-	const int result = out && in ? swap_texts(ranks, out, in, why, cap) : no_memory(ranks, why, cap);
-	free(out);
+	crumb_span *in = calloc(ranks->ranks, sizeof *in);
+	int result = swap(ranks, (crumb_span){text, strlen(text)}, in, why, cap);
+	if (result == 0 && differ(ranks, in)) {
+		swap(ranks, (crumb_span){NULL, 0}, in, why,
+		     cap); /* nobody ends the job before rank 0 has printed */
+		*why = 0;
+		result = -1;
+	}
 	free(in);
 	return result;
 }
@@ -88,14 +85,9 @@ int agree_least(struct crumb_exchange_net *ranks, double *value, char *why, size
 	static double mine; /* stays until the next swap */
 	if (!ranks)
 		return 0;
-	mine = *value;
-	crumb_span *out = calloc(ranks->ranks, sizeof *out), *in = calloc(ranks->ranks, sizeof *in);
-	for (unsigned r = 0; r < ranks->ranks && out; r++)
-		out[r] = (crumb_span){&mine, sizeof mine};
-	int result = out && in ? ranks->swap(ranks, out, in) : no_memory(ranks, why, cap);
-	if (result < 0 && out && in)
-		snprintf(why, cap, "%s", ranks->why);
-	double least = mine;
+	double least = mine = *value;
+	crumb_span *in = calloc(ranks->ranks, sizeof *in);
+	int result = swap(ranks, (crumb_span){&mine, sizeof mine}, in, why, cap);
 	for (unsigned r = 0; r < ranks->ranks && result == 0; r++) {
 		double other = mine;
 		if (in[r].len == sizeof other) {
@@ -106,8 +98,8 @@ int agree_least(struct crumb_exchange_net *ranks, double *value, char *why, size
 		}
 		least = other < least ? other : least;
 	}
-	*value = result == 0 ? least : mine;
-	free(out);
+	if (result == 0)
+		*value = least;
 	free(in);
 	return result;
 }

@@ -90,10 +90,7 @@ static struct pass *forward(struct worker *worker, enum pass_use use, const floa
 	struct pass *pass = pass_for(worker, n, use);
 	if (!pass)
 		return NULL;
-	if (from == &worker->data->train)
-		data_train_batch(worker->data, index, n, worker->seed, worker->epoch, pass_input(pass));
-	else
-		data_test_batch(worker->data, index, n, pass_input(pass));
+	data_batch(worker->data, from, index, n, worker->seed, worker->epoch, pass_input(pass));
 	for (size_t i = 0; i < n; i++)
 		memcpy(worker->label + i * places, from->label + index[i] * places, places);
 	for (size_t i = 0; i < n && use == PASS_TRAIN; i++)

@@ -26,32 +26,30 @@ static void normalise(struct data *data)
 	data->scale = variance > 0 ? (float)(1 / sqrt(variance)) : 1.0f;
 }
 
-typedef int digits_maker(struct data *, size_t, size_t, char *, size_t);
-
 /* Draws the number of images that the text gives, and a quarter as many to test on; or the default
  * numbers. */
-static int drawn(struct data *data, const char *text, digits_maker *make, char *why, size_t cap)
+static int drawn(struct data *data, const char *text, bool colour, char *why, size_t cap)
 {
 	char *end;
 	const unsigned long count = strtoul(text, &end, 10);
 	if (!*text)
-		return make(data, DIGITS_TRAIN, DIGITS_TEST, why, cap);
+		return drawn_digits_make(data, colour, DIGITS_TRAIN, DIGITS_TEST, why, cap);
 	if (*text < '0' || *text > '9' || *end || count < DIGITS_LEAST || count > DIGITS_MOST) {
 		snprintf(why, cap, "digits to draw: \"%s\" is no whole number from %d to %d", text,
 		         DIGITS_LEAST, DIGITS_MOST);
 		return -1;
 	}
-	return make(data, count, count / 4, why, cap);
+	return drawn_digits_make(data, colour, count, count / 4, why, cap);
 }
 
 static int digits(struct data *data, const char *text, char *why, size_t cap)
 {
-	return drawn(data, text, drawn_digits_make, why, cap);
+	return drawn(data, text, false, why, cap);
 }
 
 static int colour_digits(struct data *data, const char *text, char *why, size_t cap)
 {
-	return drawn(data, text, drawn_digits_make_colour, why, cap);
+	return drawn(data, text, true, why, cap);
 }
 
 static int written(struct data *data, const char *text, char *why, size_t cap)
@@ -193,29 +191,21 @@ static void characters(const struct data *data, const struct samples *from, cons
 			input[i * seen + from->pixel[index[i] * length + t] * length + t] = 1;
 }
 
-void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input)
+void data_batch(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
+                uint64_t seed, uint64_t epoch, float *input)
 {
 	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
 	if (data->text) {
-		characters(data, &data->test, index, n, input);
+		characters(data, from, index, n, input);
 		return;
 	}
-	for (size_t i = 0; i < n; i++)
-		augment_test(&data->augment, data->image, data->test.pixel + index[i] * pixels,
-		             input + i * seen);
-	normalised(data, n, input);
-}
-
-void data_train_batch(const struct data *data, const uint32_t *index, size_t n, uint64_t seed, uint64_t epoch,
-                      float *input)
-{
-	const size_t pixels = shape_count(data->image), seen = shape_count(data->shape);
-	if (data->text) {
-		characters(data, &data->train, index, n, input);
-		return;
+	for (size_t i = 0; i < n; i++) {
+		const uint8_t *image = from->pixel + index[i] * pixels;
+		if (from == &data->train)
+			augment_train(&data->augment, data->image, image, seed, epoch, index[i],
+			              input + i * seen);
+		else
+			augment_test(&data->augment, data->image, image, input + i * seen);
 	}
-	for (size_t i = 0; i < n; i++)
-		augment_train(&data->augment, data->image, data->train.pixel + index[i] * pixels, seed, epoch,
-		              index[i], input + i * seen);
 	normalised(data, n, input);
 }

@@ -47,9 +47,8 @@ int data_augment(struct data *data, const struct augment *augment, char *why, si
  * a line in why for text. */
 int data_whiten(struct data *data, char *why, size_t cap);
 
-/* Write a network's input from n samples of the test set, or of the training set in this epoch. */
-void data_test_batch(const struct data *data, const uint32_t *index, size_t n, float *input);
-void data_train_batch(const struct data *data, const uint32_t *index, size_t n, uint64_t seed, uint64_t epoch,
-                      float *input);
+/* Writes a network's input from n samples of a set, augmented if it is data->train, in this epoch. */
+void data_batch(const struct data *data, const struct samples *from, const uint32_t *index, size_t n,
+                uint64_t seed, uint64_t epoch, float *input);
 
 #endif

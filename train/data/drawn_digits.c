@@ -162,16 +162,9 @@ static const struct glyph *random_glyph(int digit, struct random *r)
 	return form[random_below(r, forms)];
 }
 
-/* Writes the canvas in grey. */
-static void develop_grey(const struct canvas *canvas, struct random *r, uint8_t *pixel)
-{
-	(void)r;
-	canvas_bytes(canvas, pixel);
-}
-
 /* Writes the canvas in colour. Paper and ink differ by at least 60 of 255 in every channel; the border of
  * paper fills the larger image. */
-static void develop_colour(const struct canvas *canvas, struct random *r, uint8_t *pixel)
+static void colour_bytes(const struct canvas *canvas, struct random *r, uint8_t *pixel)
 {
 	enum { EDGE = (COLOUR_SIDE - CANVAS_SIDE) / 2 };
 	uint8_t grey[CANVAS_SIDE][CANVAS_SIDE];
@@ -190,14 +183,8 @@ static void develop_colour(const struct canvas *canvas, struct random *r, uint8_
 	}
 }
 
-struct style {
-	struct shape shape;
-	void (*develop)(const struct canvas *canvas, struct random *r, uint8_t *pixel);
-};
-
-static int draw(struct samples *set, const struct style *style, size_t count, uint64_t first)
+static int draw(struct samples *set, bool colour, size_t pixels, size_t count, uint64_t first)
 {
-	const size_t pixels = shape_count(style->shape);
 	set->count = count;
 	set->pixel = malloc(count * pixels);
 	set->label = malloc(count);
@@ -210,32 +197,25 @@ static int draw(struct samples *set, const struct style *style, size_t count, ui
 		write_digit(&canvas, random_glyph(set->label[i], &r), &r);
 		clutter(&canvas, &r);
 		add_noise(&canvas, &r);
-		style->develop(&canvas, &r, set->pixel + i * pixels);
+		if (colour)
+			colour_bytes(&canvas, &r, set->pixel + i * pixels);
+		else
+			canvas_bytes(&canvas, set->pixel + i * pixels);
 	}
 	return 0;
 }
 
-static int make(struct data *data, const struct style *style, size_t train, size_t test, char *why,
-                size_t cap)
+int drawn_digits_make(struct data *data, bool colour, size_t train, size_t test, char *why, size_t cap)
 {
-	data->image = data->shape = style->shape;
+	const int side = colour ? COLOUR_SIDE : CANVAS_SIDE;
+	data->image = data->shape = (struct shape){colour ? 3 : 1, side, side};
 	data->classes = CLASSES;
+	const size_t pixels = shape_count(data->image);
 	const uint64_t first_test = UINT64_C(1) << 32; /* the sets share no image, whatever their sizes */
-	if (draw(&data->train, style, train, 0) < 0 || draw(&data->test, style, test, first_test) < 0) {
+	if (draw(&data->train, colour, pixels, train, 0) < 0 ||
+	    draw(&data->test, colour, pixels, test, first_test) < 0) {
 		snprintf(why, cap, "out of memory for %zu digits", train + test);
 		return -1;
 	}
 	return 0;
-}
-
-int drawn_digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap)
-{
-	const struct style grey = {{1, CANVAS_SIDE, CANVAS_SIDE}, develop_grey};
-	return make(data, &grey, train, test, why, cap);
-}
-
-int drawn_digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap)
-{
-	const struct style colour = {{3, COLOUR_SIDE, COLOUR_SIDE}, develop_colour};
-	return make(data, &colour, train, test, why, cap);
 }

@@ -11,11 +11,9 @@
 #define DIGITS_LEAST 40 /* the least and the most of a set */
 #define DIGITS_MOST  1000000
 
-/* Draws the sets: 28 x 28, ten classes in equal numbers. The i-th image of either set is always the same. 0,
- * or -1 with a line in why; data_close frees a part that was drawn. */
-int drawn_digits_make(struct data *data, size_t train, size_t test, char *why, size_t cap);
-
-/* Draws the sets in colour, each digit and its paper in one of their own: 3 x 32 x 32. */
-int drawn_digits_make_colour(struct data *data, size_t train, size_t test, char *why, size_t cap);
+/* Draws the sets, ten classes in equal numbers: 28 x 28, or 3 x 32 x 32 with a colour for each digit and one
+ * for its paper. The i-th image of either set is always the same. 0, or -1 with a line in why; data_close
+ * frees a part that was drawn. */
+int drawn_digits_make(struct data *data, bool colour, size_t train, size_t test, char *why, size_t cap);
 
 #endif

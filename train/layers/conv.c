@@ -5,7 +5,7 @@
 
 struct layouts {
 	dnnl_dims_t stride, pad;
-	tape_layout x, y, b;
+	tape_layout x, y, b;  /* b is NULL without bias */
 	tape_layout w, any_w; /* weights as stored, and as oneDNN prefers them */
 };
 
@@ -22,23 +22,17 @@ static struct layouts layouts(struct tape *tape, const struct stage *stage)
 	        .pad = {pad, pad},
 	        .x = tape_tensor(tape, stage->batch, l->in),
 	        .y = tape_tensor(tape, stage->batch, l->out),
-	        .b = tape_plain(tape, 1, &l->layer.units),
+	        .b = l->bias > 0 ? tape_plain(tape, 1, &l->layer.units) : NULL,
 	        .w = tape_plain(tape, 4, weights),
 	        .any_w = tape_any(tape, 4, weights),
 	};
-}
-
-/* Returns the bias's layout; NULL if the layer has none. */
-static tape_layout bias(const struct stage *stage, const struct layouts *m)
-{
-	return stage->l->bias > 0 ? m->b : NULL;
 }
 
 /* Returns the weights in the layout that a described operation wants. */
 static dnnl_memory_t weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
                              dnnl_primitive_desc_t described)
 {
-	const tape_layout wanted = tape_wanted(tape, described, dnnl_query_weights_md);
+	const tape_layout wanted = tape_wanted(tape, described, dnnl_query_weights_md, 0);
 	return tape_convert(tape, tape_bound(tape, TAPE_PARAM, stage->l->weights_at, m->w), wanted);
 }
 
@@ -47,18 +41,16 @@ void conv_forward(struct tape *tape, struct stage *stage)
 	const struct layouts m = layouts(tape, stage);
 	const dnnl_status_t status = dnnl_convolution_forward_primitive_desc_create(
 	        &stage->forward, tape_engine(tape), dnnl_forward_training, dnnl_convolution_direct, m.x,
-	        m.any_w, bias(stage, &m), m.y, m.stride, undilated, m.pad, m.pad, tape_attributes(tape));
+	        m.any_w, m.b, m.y, m.stride, undilated, m.pad, m.pad, tape_attributes(tape));
 	stage->forward = tape_described(tape, status, stage->forward);
 	stage->y = tape_memory(tape, m.y);
-	dnnl_exec_arg_t arg[] = {
+	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_WEIGHTS, weights(tape, stage, &m, stage->forward)},
 	        {DNNL_ARG_DST, stage->y},
-	        {DNNL_ARG_BIAS, NULL},
+	        {DNNL_ARG_BIAS, m.b ? tape_bound(tape, TAPE_PARAM, stage->l->bias_at, m.b) : NULL},
 	};
-	if (stage->l->bias > 0)
-		arg[3].memory = tape_bound(tape, TAPE_PARAM, stage->l->bias_at, m.b);
-	tape_record(tape, stage->forward, stage->l->bias > 0 ? 4 : 3, arg);
+	tape_record(tape, stage->forward, m.b ? 4 : 3, arg);
 }
 
 static void by_weights(struct tape *tape, const struct stage *stage, const struct layouts *m,
@@ -66,21 +58,19 @@ static void by_weights(struct tape *tape, const struct stage *stage, const struc
 {
 	dnnl_primitive_desc_t described = NULL;
 	const dnnl_status_t status = dnnl_convolution_backward_weights_primitive_desc_create(
-	        &described, tape_engine(tape), dnnl_convolution_direct, m->x, m->any_w, bias(stage, m), m->y,
-	        m->stride, undilated, m->pad, m->pad, stage->forward, tape_attributes(tape));
+	        &described, tape_engine(tape), dnnl_convolution_direct, m->x, m->any_w, m->b, m->y, m->stride,
+	        undilated, m->pad, m->pad, stage->forward, tape_attributes(tape));
 	described = tape_described(tape, status, described);
-	const tape_layout wanted = tape_wanted(tape, described, dnnl_query_diff_weights_md);
+	const tape_layout wanted = tape_wanted(tape, described, dnnl_query_diff_weights_md, 0);
 	dnnl_memory_t grad = tape_bound(tape, TAPE_GRAD, stage->l->weights_at, m->w);
 	dnnl_memory_t dw = tape_fitting(tape, grad, wanted);
-	dnnl_exec_arg_t arg[] = {
+	const dnnl_exec_arg_t arg[] = {
 	        {DNNL_ARG_SRC, stage->x},
 	        {DNNL_ARG_DIFF_DST, dy},
 	        {DNNL_ARG_DIFF_WEIGHTS, dw},
-	        {DNNL_ARG_DIFF_BIAS, NULL},
+	        {DNNL_ARG_DIFF_BIAS, m->b ? tape_bound(tape, TAPE_GRAD, stage->l->bias_at, m->b) : NULL},
 	};
-	if (stage->l->bias > 0)
-		arg[3].memory = tape_bound(tape, TAPE_GRAD, stage->l->bias_at, m->b);
-	tape_record(tape, described, stage->l->bias > 0 ? 4 : 3, arg);
+	tape_record(tape, described, m->b ? 4 : 3, arg);
 	tape_copy(tape, dw, grad);
 }
 

@@ -54,7 +54,7 @@ static struct layouts layouts(struct tape *tape, const struct stage *stage)
 static dnnl_memory_t wanted_param(struct tape *tape, dnnl_primitive_desc_t described, int which, size_t at,
                                   tape_layout md)
 {
-	const tape_layout wanted = tape_wanted_at(tape, described, dnnl_query_weights_md, which);
+	const tape_layout wanted = tape_wanted(tape, described, dnnl_query_weights_md, which);
 	return tape_convert(tape, tape_bound(tape, TAPE_PARAM, at, md), wanted);
 }
 
@@ -68,7 +68,7 @@ void lstm_forward(struct tape *tape, struct stage *stage)
 	        m.x, m.state, m.state, m.any_w, m.any_u, NULL, NULL, m.b, m.y, last, last,
 	        dnnl_rnn_flags_undef, tape_attributes(tape));
 	stage->forward = tape_described(tape, status, stage->forward);
-	const tape_layout workspace = tape_wanted(tape, stage->forward, dnnl_query_workspace_md);
+	const tape_layout workspace = tape_wanted(tape, stage->forward, dnnl_query_workspace_md, 0);
 	stage->workspace = tape_memory(tape, workspace);
 	stage->x = tape_convert(tape, tape_view(tape, stage->x, m.seen_x), m.x);
 	stage->out = tape_memory(tape, m.y);
@@ -114,8 +114,8 @@ dnnl_memory_t lstm_backward(struct tape *tape, const struct stage *stage, dnnl_m
 	        m.any_u, NULL, NULL, m.b, m.y, last, last, dnnl_rnn_flags_undef, stage->forward,
 	        tape_attributes(tape));
 	described = tape_described(tape, status, described);
-	const tape_layout wanted_w = tape_wanted_at(tape, described, dnnl_query_diff_weights_md, 0),
-	                  wanted_u = tape_wanted_at(tape, described, dnnl_query_diff_weights_md, 1);
+	const tape_layout wanted_w = tape_wanted(tape, described, dnnl_query_diff_weights_md, 0),
+	                  wanted_u = tape_wanted(tape, described, dnnl_query_diff_weights_md, 1);
 	dnnl_memory_t dw = from_zero(tape, wanted_w), du = from_zero(tape, wanted_u),
 	              db = from_zero(tape, m.b);
 	dnnl_memory_t dx = tape_memory(tape, m.x);

@@ -37,7 +37,7 @@ void pool_forward(struct tape *tape, struct stage *stage)
 	stage->y = tape_memory(tape, w.y);
 	dnnl_exec_arg_t arg[] = {{DNNL_ARG_SRC, stage->x}, {DNNL_ARG_DST, stage->y}, {0, NULL}};
 	if (w.kind == dnnl_pooling_max) {
-		const tape_layout md = tape_wanted(tape, stage->forward, dnnl_query_workspace_md);
+		const tape_layout md = tape_wanted(tape, stage->forward, dnnl_query_workspace_md, 0);
 		stage->workspace = tape_memory(tape, md);
 		arg[2] = (dnnl_exec_arg_t){DNNL_ARG_WORKSPACE, stage->workspace};
 	}

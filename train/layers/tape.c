@@ -18,7 +18,7 @@ void omp_set_num_threads(int threads);
 
 struct step {
 	dnnl_primitive_t primitive;
-	tape_function *function; /* without a primitive; NULL: arg[0] becomes zeros */
+	tape_function *function; /* without a primitive */
 	const void *of;          /* the function's argument */
 	int args;
 	dnnl_exec_arg_t arg[TAPE_ARGS + 1];
@@ -109,13 +109,10 @@ const_dnnl_primitive_attr_t tape_attributes(const struct tape *tape) { return ta
 
 static tape_layout own_layout(struct tape *tape, dnnl_status_t status, dnnl_memory_desc_t md)
 {
-	if (!well(tape, status, "a tensor's shape"))
-		return NULL;
-	if (!room(tape, tape->layouts, MOST_LAYOUTS)) {
-		dnnl_memory_desc_destroy(md);
-		return NULL;
-	}
-	return tape->layout[tape->layouts++] = md;
+	if (well(tape, status, "a tensor's shape") && room(tape, tape->layouts, MOST_LAYOUTS))
+		return tape->layout[tape->layouts++] = md;
+	dnnl_memory_desc_destroy(md);
+	return NULL;
 }
 
 static tape_layout by_tag(struct tape *tape, int dims, const dnnl_dims_t size, dnnl_format_tag_t tag)
@@ -184,21 +181,13 @@ static tape_layout layout_of(dnnl_memory_t memory)
 	return md;
 }
 
-static bool own_description(struct tape *tape, dnnl_primitive_desc_t described)
-{
-	if (!room(tape, tape->descriptions, MOST_PRIMITIVES)) {
-		dnnl_primitive_desc_destroy(described);
-		return false;
-	}
-	tape->described[tape->descriptions++] = described;
-	return true;
-}
-
 dnnl_primitive_desc_t tape_described(struct tape *tape, dnnl_status_t status, dnnl_primitive_desc_t described)
 {
-	if (!well(tape, status, "oneDNN cannot compute a layer"))
-		return NULL;
-	return own_description(tape, described) ? described : NULL;
+	if (well(tape, status, "oneDNN cannot compute a layer") &&
+	    room(tape, tape->descriptions, MOST_PRIMITIVES))
+		return tape->described[tape->descriptions++] = described;
+	dnnl_primitive_desc_destroy(described);
+	return NULL;
 }
 
 static dnnl_memory_t own_memory(struct tape *tape, tape_layout md, void *data)
@@ -215,28 +204,24 @@ dnnl_memory_t tape_memory(struct tape *tape, tape_layout md)
 	return own_memory(tape, md, DNNL_MEMORY_ALLOCATE);
 }
 
-static void clear(dnnl_memory_t memory)
+static dnnl_status_t clear(const void *layout, float *const *data)
 {
-	memset(tape_data(memory), 0, dnnl_memory_desc_get_size(layout_of(memory)));
+	memset(data[0], 0, dnnl_memory_desc_get_size(layout));
+	return dnnl_success;
 }
 
 dnnl_memory_t tape_zeros(struct tape *tape, tape_layout md)
 {
 	dnnl_memory_t memory = tape_memory(tape, md);
 	if (memory)
-		clear(memory);
+		clear(md, (float *[]){tape_data(memory)});
 	return memory;
 }
 
-tape_layout tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what, int i)
+tape_layout tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what, int i)
 {
 	return described && tape->status == dnnl_success ? dnnl_primitive_desc_query_md(described, what, i)
 	                                                 : NULL;
-}
-
-tape_layout tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what)
-{
-	return tape_wanted_at(tape, described, what, 0);
 }
 
 dnnl_memory_t tape_view(struct tape *tape, dnnl_memory_t memory, tape_layout md)
@@ -259,7 +244,7 @@ dnnl_memory_t tape_fitting(struct tape *tape, dnnl_memory_t memory, tape_layout 
 	return have && md && dnnl_memory_desc_equal(have, md) ? memory : tape_memory(tape, md);
 }
 
-static void record(struct tape *tape, dnnl_primitive_desc_t described, int args, const dnnl_exec_arg_t *arg)
+void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, const dnnl_exec_arg_t *arg)
 {
 	if (!room(tape, tape->steps, MOST_PRIMITIVES))
 		return;
@@ -270,7 +255,7 @@ static void record(struct tape *tape, dnnl_primitive_desc_t described, int args,
 	for (int i = 0; i < args; i++)
 		step->arg[i] = arg[i];
 	step->args = args;
-	tape_layout md = tape_wanted(tape, described, dnnl_query_scratchpad_md);
+	tape_layout md = tape_wanted(tape, described, dnnl_query_scratchpad_md, 0);
 	const size_t bytes = md ? dnnl_memory_desc_get_size(md) : 0;
 	if (bytes == 0)
 		return;
@@ -283,27 +268,20 @@ static void record(struct tape *tape, dnnl_primitive_desc_t described, int args,
 	step->arg[step->args++] = (dnnl_exec_arg_t){DNNL_ARG_SCRATCHPAD, scratch};
 }
 
-void tape_record(struct tape *tape, dnnl_primitive_desc_t described, int args, const dnnl_exec_arg_t *arg)
-{
-	if (tape->status == dnnl_success)
-		record(tape, described, args, arg);
-}
-
-void tape_clear(struct tape *tape, dnnl_memory_t memory)
-{
-	if (tape->status == dnnl_success && room(tape, tape->steps, MOST_PRIMITIVES))
-		tape->step[tape->steps++] = (struct step){.args = 1, .arg = {{.memory = memory}}};
-}
-
 void tape_call(struct tape *tape, tape_function *function, const void *of, int count,
                const dnnl_memory_t *memory)
 {
-	if (tape->status != dnnl_success || !room(tape, tape->steps, MOST_PRIMITIVES))
+	if (!room(tape, tape->steps, MOST_PRIMITIVES))
 		return;
 	struct step *step = &tape->step[tape->steps++];
 	*step = (struct step){.function = function, .of = of, .args = count};
 	for (int i = 0; i < count; i++)
 		step->arg[i].memory = memory[i];
+}
+
+void tape_clear(struct tape *tape, dnnl_memory_t memory)
+{
+	tape_call(tape, clear, layout_of(memory), 1, &memory);
 }
 
 static void reorder(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to, const_dnnl_primitive_attr_t attr)
@@ -312,12 +290,10 @@ static void reorder(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to, con
 		return;
 	tape_layout src = layout_of(from), dst = layout_of(to);
 	dnnl_primitive_desc_t described = NULL;
-	if (!well(tape,
-	          dnnl_reorder_primitive_desc_create(&described, src, tape->engine, dst, tape->engine, attr),
-	          "oneDNN cannot copy or add in these layouts") ||
-	    !own_description(tape, described))
-		return;
-	record(tape, described, 2, (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+	const dnnl_status_t status =
+	        dnnl_reorder_primitive_desc_create(&described, src, tape->engine, dst, tape->engine, attr);
+	tape_record(tape, tape_described(tape, status, described), 2,
+	            (dnnl_exec_arg_t[]){{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
 void tape_copy(struct tape *tape, dnnl_memory_t from, dnnl_memory_t to)
@@ -383,14 +359,11 @@ static int run(struct tape *tape, size_t from, size_t to)
 	stay_one_thread();
 	for (size_t i = from; i < to && tape->status == dnnl_success; i++) {
 		const struct step *step = &tape->step[i];
-		if (step->primitive)
-			well(tape,
-			     dnnl_primitive_execute(step->primitive, tape->stream, step->args, step->arg),
-			     "oneDNN fails in a layer");
-		else if (step->function)
-			well(tape, call(step), "oneDNN fails in a layer");
-		else
-			clear(step->arg[0].memory);
+		well(tape,
+		     step->function
+		             ? call(step)
+		             : dnnl_primitive_execute(step->primitive, tape->stream, step->args, step->arg),
+		     "oneDNN fails in a layer");
 	}
 	well(tape, dnnl_stream_wait(tape->stream), "oneDNN fails");
 	return tape->status == dnnl_success ? 0 : -1;

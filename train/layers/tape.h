@@ -46,10 +46,7 @@ dnnl_primitive_desc_t tape_described(struct tape *tape, dnnl_status_t status,
 
 /* Returns the layout that a described operation wants for its weights, workspace, ... (dnnl_query_weights_md,
  * ...). */
-tape_layout tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what);
-/* Returns the layout of the i-th weights of a described operation that has several. */
-tape_layout tape_wanted_at(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what,
-                           int i);
+tape_layout tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what, int i);
 
 /* Return new memory, and the same memory under another layout. */
 dnnl_memory_t tape_memory(struct tape *tape, tape_layout md);

@@ -122,56 +122,31 @@ int log_resume(struct log *log, long end, char *why, size_t cap)
 	return cut(log, end > 0 ? end : log->end, why, cap);
 }
 
-/* Writes an object's members, "key": value, ... */
-static void put_numbers(FILE *to, size_t count, const char *const *key, const double *value)
-{
-	for (size_t i = 0; i < count; i++) {
-		fprintf(to, "%s\"%s\": ", i > 0 ? ", " : "", key[i]);
-		json_double(to, value[i]);
-	}
-}
-
-static void put_number(FILE *to, const char *key, double value)
-{
-	fprintf(to, ", ");
-	put_numbers(to, 1, &key, &value);
-}
-
 static void put_head(const struct log *log, const char *event, const char *codec)
 {
 	const struct options *o = log->options;
-	fprintf(log->file, "{\"event\": \"%s\", \"codec\": ", event);
-	json_string(log->file, codec);
-	fprintf(log->file, ", \"model\": ");
-	json_string(log->file, o->model->name);
-	fprintf(log->file, ", \"data\": ");
-	json_string(log->file, o->data);
 	const bool tuned = crumb_script_meant(codec);
-	fprintf(log->file, ", \"plan\": \"%s\", \"down\": ", tuned ? "auto" : o->plan->name);
-	json_string(log->file, tuned ? "auto" : o->down_text);
+	fprintf(log->file, "{\"event\": \"%s\"", event);
+	json_string_member(log->file, "codec", codec);
+	json_string_member(log->file, "model", o->model->name);
+	json_string_member(log->file, "data", o->data);
+	json_string_member(log->file, "plan", tuned ? "auto" : o->plan->name);
+	json_string_member(log->file, "down", tuned ? "auto" : o->down_text);
 	fprintf(log->file, ", \"ranks\": %u, \"rank\": %u, \"learners\": %zu, \"batch\": %zu, \"seed\": %llu",
 	        log->ranks, log->rank, o->learners, o->batch, (unsigned long long)o->seed);
-}
-
-static void put_command(const struct log *log)
-{
-	fprintf(log->file, ", \"command\": ");
-	json_string(log->file, log->command);
 }
 
 static void put_by_kind(FILE *to, const char *name, const struct exchange_stats *stats,
                         double (*of_kind)(const struct exchange_stats *, enum crumb_kind))
 {
-	const char *key[CRUMB_KINDS];
-	double value[CRUMB_KINDS];
-	size_t kinds = 0;
+	const char *comma = "";
+	fprintf(to, ", \"%s\": {", name);
 	for (int kind = 0; kind < CRUMB_KINDS; kind++)
 		if (stats->bytes[kind] > 0) {
-			key[kinds] = crumb_kind_name(kind);
-			value[kinds++] = of_kind(stats, kind);
+			fprintf(to, "%s\"%s\": ", comma, crumb_kind_name(kind));
+			json_double(to, of_kind(stats, kind));
+			comma = ", ";
 		}
-	fprintf(to, ", \"%s\": {", name);
-	put_numbers(to, kinds, key, value);
 	fprintf(to, "}");
 }
 
@@ -185,7 +160,7 @@ static void put_async(FILE *to, const struct exchange_stats *stats)
 		most = stats->staleness[bin] > 0 ? bin : most;
 	}
 	fprintf(to, ", \"async\": {\"pushes\": %llu", (unsigned long long)pushes);
-	put_number(to, "staleness", pushes > 0 ? (double)sum / (double)pushes : 0);
+	json_double_member(to, "staleness", pushes > 0 ? (double)sum / (double)pushes : 0);
 	fprintf(to, ", \"histogram\": [");
 	for (uint64_t bin = 0; bin <= most; bin++)
 		fprintf(to, "%s%llu", bin > 0 ? ", " : "", (unsigned long long)stats->staleness[bin]);
@@ -196,16 +171,16 @@ static void put_async(FILE *to, const struct exchange_stats *stats)
 static void put_report(FILE *to, const struct report *r, bool async)
 {
 	fprintf(to, ", \"epoch\": %zu", r->epoch);
-	put_number(to, "loss", r->loss);
-	put_number(to, "error", r->error);
-	put_number(to, "test_loss", r->test_loss);
+	json_double_member(to, "loss", r->loss);
+	json_double_member(to, "error", r->error);
+	json_double_member(to, "test_loss", r->test_loss);
 	fprintf(to, ", \"bytes\": %llu, \"down_bytes\": %llu", (unsigned long long)r->bytes,
 	        (unsigned long long)r->down_bytes);
-	put_number(to, "ratio", report_ratio(&r->stats));
+	json_double_member(to, "ratio", report_ratio(&r->stats));
 	put_by_kind(to, "ratio_by_kind", &r->stats, report_kind_ratio);
-	put_number(to, "sent", report_sent(&r->stats));
+	json_double_member(to, "sent", report_sent(&r->stats));
 	put_by_kind(to, "sent_by_kind", &r->stats, report_kind_sent);
-	put_number(to, "residual_norm", r->residual_norm);
+	json_double_member(to, "residual_norm", r->residual_norm);
 	fprintf(to, ", \"link\": {\"out\": %llu, \"in\": %llu, \"messages\": %llu}",
 	        (unsigned long long)r->stats.link_out, (unsigned long long)r->stats.link_in,
 	        (unsigned long long)r->stats.link_messages);
@@ -259,7 +234,7 @@ static void put_spread(FILE *to, const char *name, const struct spread *spread)
 			fprintf(to, "\"p%g\": %.10g, ", spread_permille[k] / 10.0, spread->percentile[k]);
 		else
 			fprintf(to, "\"max\": %.10g", spread->percentile[k]);
-	put_number(to, "zeros", spread->zeros);
+	json_double_member(to, "zeros", spread->zeros);
 	fprintf(to, ", \"histogram\": [");
 	for (size_t i = 0; i < SPREAD_BINS; i++)
 		fprintf(to, "%s%llu", i > 0 ? ", " : "", (unsigned long long)spread->bin[i]);
@@ -272,18 +247,18 @@ static void put_layer(FILE *to, const struct layer_probe *layer)
 	crumb_print(&layer->codec, codec, sizeof codec);
 	fprintf(to, "{\"slice\": %zu, \"kind\": \"%s\", \"codec\": \"%s\"", layer->slice,
 	        crumb_kind_name(layer->kind), codec);
-	put_number(to, "sent", layer->sent);
-	put_number(to, "bin_sent", layer->bin_sent);
-	put_number(to, "error", layer->error);
-	put_number(to, "variance", layer->variance);
+	json_double_member(to, "sent", layer->sent);
+	json_double_member(to, "bin_sent", layer->bin_sent);
+	json_double_member(to, "error", layer->error);
+	json_double_member(to, "variance", layer->variance);
 	put_spread(to, "gradient", &layer->gradient);
 	put_spread(to, "arrived", &layer->arrived);
 	if (layer->owes)
 		put_spread(to, "residual", &layer->residual);
 	if (layer->clips) {
 		put_spread(to, "clipped", &layer->clipped);
-		put_number(to, "clip_length", layer->clip_length);
-		put_number(to, "clip_cosine", layer->clip_cosine);
+		json_double_member(to, "clip_length", layer->clip_length);
+		json_double_member(to, "clip_cosine", layer->clip_cosine);
 	}
 	fprintf(to, "}");
 }
@@ -297,9 +272,10 @@ int log_probe(struct log *log, const char *codec, size_t epoch, size_t step, con
 	put_head(log, "probe", codec);
 	fprintf(to, ", \"epoch\": %zu, \"step\": %zu", epoch, step);
 	if (arrived) {
-		fprintf(to, ", \"arrived\": {");
-		put_numbers(to, 3, (const char *const[]){"slope", "cosine", "drift"},
-		            (const double[]){arrived->slope, arrived->cosine, arrived->drift});
+		fprintf(to, ", \"arrived\": {\"slope\": ");
+		json_double(to, arrived->slope);
+		json_double_member(to, "cosine", arrived->cosine);
+		json_double_member(to, "drift", arrived->drift);
 		fprintf(to, "}");
 	}
 	fprintf(to, ", \"layers\": [");
@@ -316,8 +292,8 @@ void log_failed(struct log *log, const char *codec, size_t step, const char *rea
 	if (!log->file || !log->begun)
 		return;
 	put_head(log, "failed", codec);
-	fprintf(log->file, ", \"step\": %zu, \"why\": ", step);
-	json_string(log->file, reason);
+	fprintf(log->file, ", \"step\": %zu", step);
+	json_string_member(log->file, "why", reason);
 	fprintf(log->file, "}\n");
 	fflush(log->file);
 }
@@ -330,7 +306,7 @@ int log_epoch(struct log *log, const char *codec, const struct report *epoch, ch
 	put_report(log->file, epoch, log->options->plan->serves && log->rank == 0);
 	fprintf(log->file, ", \"epoch_bytes\": %llu",
 	        (unsigned long long)report_bytes(&epoch->stats, log->options->learners));
-	put_command(log);
+	json_string_member(log->file, "command", log->command);
 	return end_line(log, why, cap);
 }
 
@@ -340,7 +316,7 @@ int log_done(struct log *log, const char *codec, const struct report *run, char 
 		return 0;
 	put_head(log, "done", codec);
 	put_report(log->file, run, log->options->plan->serves && log->rank == 0);
-	put_command(log);
+	json_string_member(log->file, "command", log->command);
 	return end_line(log, why, cap);
 }
 
@@ -373,19 +349,18 @@ int log_choice(struct log *log, const char *codec, const struct crumb_tuned *cho
 	if (!to)
 		return 0;
 	put_head(log, "choice", codec);
-	fprintf(to, ", \"step\": %llu, \"chosen\": {\"plan\": \"%s\", \"down\": ",
-	        (unsigned long long)choice->step, choice->plan);
-	json_string(to, choice->down);
-	fprintf(to, ", \"up\": ");
-	json_string(to, choice->up);
+	fprintf(to, ", \"step\": %llu, \"chosen\": {\"plan\": \"%s\"", (unsigned long long)choice->step,
+	        choice->plan);
+	json_string_member(to, "down", choice->down);
+	json_string_member(to, "up", choice->up);
 	fprintf(to, "}, \"seconds\": {\"measured\": %.6f", choice->measured);
-	put_number(to, "predicted", choice->predicted);
-	put_number(to, "raw", choice->plain);
-	put_number(to, "compute", choice->compute);
+	json_double_member(to, "predicted", choice->predicted);
+	json_double_member(to, "raw", choice->plain);
+	json_double_member(to, "compute", choice->compute);
 	fprintf(to, "}, \"link\": {\"latency\": %.9f", choice->latency);
-	put_number(to, "rate", 8 * choice->rate);
-	fprintf(to, "}, \"script\": ");
-	json_string(to, choice->script);
+	json_double_member(to, "rate", 8 * choice->rate);
+	fprintf(to, "}");
+	json_string_member(to, "script", choice->script);
 	return end_line(log, why, cap);
 }
 
