@@ -200,7 +200,7 @@ static void choose_codecs(struct crumb_exchange *x, const struct crumb_exchange_
 	}
 }
 
-static void *zeros(struct crumb_exchange *x, size_t count, size_t size)
+void *crumb_exchange_zeros(struct crumb_exchange *x, size_t count, size_t size)
 {
 	void *memory = crumb_exchange_take(x, count * size);
 
@@ -211,19 +211,21 @@ static bool allocate(struct crumb_exchange *x, size_t segment)
 {
 	const size_t n = x->slices;
 
-	return crumb_segments_open(x, segment) && (x->slice_state = zeros(x, n, sizeof *x->slice_state)) &&
-	       (x->longest = zeros(x, n, sizeof *x->longest)) && (x->order = zeros(x, n, sizeof *x->order)) &&
-	       (x->share = zeros(x, x->segments * x->shares, sizeof *x->share)) &&
-	       (x->up = zeros(x, x->own * n, sizeof *x->up)) &&
-	       (x->frame = zeros(x, x->learners * n, sizeof *x->frame)) &&
-	       (x->down.slot = zeros(x, n, sizeof *x->down.slot)) &&
-	       (x->down.decoded = zeros(x, n, sizeof *x->down.decoded)) &&
-	       (x->down.frame = zeros(x, n, sizeof *x->down.frame)) &&
-	       (x->down.weight = zeros(x, n, sizeof *x->down.weight)) &&
-	       (x->messages.up = zeros(x, x->segments * x->shares, sizeof *x->messages.up)) &&
-	       (x->messages.down = zeros(x, x->segments, sizeof *x->messages.down)) &&
-	       (x->messages.out = zeros(x, x->ranks, sizeof *x->messages.out)) &&
-	       (x->messages.in = zeros(x, x->ranks, sizeof *x->messages.in)) &&
+	return crumb_segments_open(x, segment) &&
+	       (x->slice_state = crumb_exchange_zeros(x, n, sizeof *x->slice_state)) &&
+	       (x->longest = crumb_exchange_zeros(x, n, sizeof *x->longest)) &&
+	       (x->order = crumb_exchange_zeros(x, n, sizeof *x->order)) &&
+	       (x->share = crumb_exchange_zeros(x, x->segments * x->shares, sizeof *x->share)) &&
+	       (x->up = crumb_exchange_zeros(x, x->own * n, sizeof *x->up)) &&
+	       (x->frame = crumb_exchange_zeros(x, x->learners * n, sizeof *x->frame)) &&
+	       (x->down.slot = crumb_exchange_zeros(x, n, sizeof *x->down.slot)) &&
+	       (x->down.decoded = crumb_exchange_zeros(x, n, sizeof *x->down.decoded)) &&
+	       (x->down.frame = crumb_exchange_zeros(x, n, sizeof *x->down.frame)) &&
+	       (x->down.weight = crumb_exchange_zeros(x, n, sizeof *x->down.weight)) &&
+	       (x->messages.up = crumb_exchange_zeros(x, x->segments * x->shares, sizeof *x->messages.up)) &&
+	       (x->messages.down = crumb_exchange_zeros(x, x->segments, sizeof *x->messages.down)) &&
+	       (x->messages.out = crumb_exchange_zeros(x, x->ranks, sizeof *x->messages.out)) &&
+	       (x->messages.in = crumb_exchange_zeros(x, x->ranks, sizeof *x->messages.in)) &&
 	       crumb_average_open(&x->decode_memory, n, x->learners, crumb_team_threads(x->team));
 }
 

@@ -116,6 +116,7 @@ static inline size_t rank_learners(const struct crumb_exchange *x, unsigned rank
 /* exchange.c: takes memory that crumb_exchange_close frees, aligned to a cache line; NULL if there is none.
  */
 void *crumb_exchange_take(struct crumb_exchange *x, size_t bytes);
+void *crumb_exchange_zeros(struct crumb_exchange *x, size_t count, size_t size); /* the same, set to 0 */
 
 /* exchange.c: opens a message of the frames of a share, of learners from number first on: its memory, and
  * their slots [learner][slice], whose codecs and sizes are set. Returns 0 or an error. */

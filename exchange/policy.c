@@ -12,9 +12,6 @@ static const char *const kind_names[CRUMB_KINDS] = {
         [CRUMB_KIND_LAST] = "last",
 };
 
-static const char raw_name[] = "raw";
-static const char *const last_stays_raw[] = {"terngrad"}; /* NeurIPS 2017, section 4.2 */
-
 const char *crumb_kind_name(enum crumb_kind kind)
 {
 	return (unsigned)kind < CRUMB_KINDS ? kind_names[kind] : "?";
@@ -24,20 +21,13 @@ static crumb_codec raw_codec(void)
 {
 	crumb_codec raw = {0};
 
-	crumb_parse(&raw, raw_name, NULL);
+	crumb_parse(&raw, "raw", NULL);
 	return raw;
 }
 
 static bool published_without_last(const crumb_codec *codec)
 {
-	char spec[CRUMB_SPEC_MAX];
-	const int length = crumb_print(codec, spec, sizeof spec);
-	const size_t name = length < 0 ? 0 : strcspn(spec, ":");
-
-	for (size_t i = 0; i < sizeof last_stays_raw / sizeof last_stays_raw[0]; i++)
-		if (strlen(last_stays_raw[i]) == name && !memcmp(spec, last_stays_raw[i], name))
-			return true;
-	return false;
+	return !strcmp(crumb_codec_info_of(codec)->name, "terngrad"); /* NeurIPS 2017, section 4.2 */
 }
 
 /* Parses the spec at *at, which ends at ';' or with the text, and moves *at to its end; on an error, to the

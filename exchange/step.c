@@ -70,7 +70,7 @@ static void check_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	const struct crumb_exchange *x = step->x;
-	const size_t s = step->segment->longest[i / x->own], l = i % x->own, n = x->slice[s].n;
+	const size_t s = step->segment->longest[i / step->own], l = i % step->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
 	const size_t before = x->own * state->due_before + l * state->due, gradients = 1 + x->extras;
@@ -87,8 +87,7 @@ static void check_task(void *arg, size_t i, unsigned thread)
 		slot->length = crumb_finite(grad, n, CRUMB_F32);
 }
 
-/* Returns 0 if all gradients of this rank are finite. Measures those whose codecs have to agree. */
-static int check(struct step *step)
+int crumb_step_check(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 	const size_t first = step->segment->first, end = first + step->segment->count;
@@ -102,8 +101,8 @@ static int check(struct step *step)
 	                        sizeof(struct message_head) + x->own * step->due * sizeof(float)) ||
 	    !crumb_swap_reserve(&x->agreed, x->learners * step->due * sizeof(float)))
 		return CRUMB_EMEMORY;
-	crumb_team_run(step->team, check_task, step, x->own * step->segment->count);
-	const int error = crumb_step_lengths(step, x->own);
+	crumb_team_run(step->team, check_task, step, step->own * step->segment->count);
+	const int error = crumb_step_lengths(step, step->own);
 	return error ? error : x->extra_error;
 }
 
@@ -237,6 +236,7 @@ struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad,
 	step.head = x->head;
 	step.head.step = x->step;
 	step.head.weights = weight ? crumb_message_hash(0, weight, x->learners * sizeof *weight) : 0;
+	x->clock = crumb_seconds();
 	return step;
 }
 
@@ -244,14 +244,13 @@ int crumb_step_segment(struct step *step, size_t i, int error)
 {
 	struct crumb_exchange *x = step->x;
 	struct exchange_stats *stats = &x->stats;
-	double before = 0;
 
-	crumb_step_lap(x, &before);
+	x->clock = crumb_seconds();
 	step->segment = &x->segment[i];
 	step->head.segment = (uint16_t)i;
 	step->due = 0;
 	error = x->failed ? x->failed : error;
-	error = error ? error : check(step);
+	error = error ? error : crumb_step_check(step);
 	crumb_step_lap(x, &stats->check_seconds);
 	if (step->segment->votes)
 		error = vote(step, error);
@@ -291,9 +290,6 @@ int crumb_exchange_step(struct crumb_exchange *x, const float *const *grad, cons
 	if (crumb_overlap_begun(x))
 		return crumb_overlap_finish(x, grad, mean);
 	struct step step = crumb_step_begin(x, grad, weight, mean);
-	double before = 0;
-
-	crumb_step_lap(x, &before);
 	int error = x->failed ? x->failed : crumb_reconfigure_begin(&step);
 	crumb_step_lap(x, &x->stats.check_seconds);
 	for (size_t i = 0; i < x->segments; i++)

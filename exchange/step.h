@@ -31,6 +31,10 @@ struct step crumb_step_begin(struct crumb_exchange *x, const float *const *grad,
  */
 int crumb_step_lengths(const struct step *step, size_t learners);
 
+/* Returns 0 if the segment's gradients of the learners that take part are finite. Measures those whose codecs
+ * have to agree. */
+int crumb_step_check(struct step *step);
+
 /* Exchanges the i-th segment, in order, after an error of those before it or 0. Returns 0 or an error, with
  * which the next one goes on. */
 int crumb_step_segment(struct step *step, size_t i, int error);

@@ -152,9 +152,6 @@ int crumb_async_read_told(struct crumb_exchange *x, unsigned from, void *told, s
 
 static int tell(struct crumb_exchange *x, const void *mine, size_t bytes, void *all)
 {
-	double before = 0;
-
-	crumb_step_lap(x, &before);
 	const int error = x->failed     ? x->failed
 	                  : x->rank > 0 ? crumb_async_tell_server(x, mine, bytes, all)
 	                                : crumb_async_hear_all(x, bytes, all);

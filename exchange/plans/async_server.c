@@ -21,20 +21,13 @@ struct pull {
 
 /* ---- open ----------------------------------------------------------------------------------- */
 
-static void *zeros(struct crumb_exchange *x, size_t bytes)
-{
-	void *memory = crumb_exchange_take(x, bytes);
-
-	return memory ? memset(memory, 0, bytes) : NULL;
-}
-
 /* Opens the pulls of one worker. */
 static int open_worker(struct crumb_exchange *x, size_t w, const struct crumb_exchange_config *config)
 {
 	struct worker_seen *worker = &x->async->worker[w];
 
-	if (!(worker->slot = zeros(x, x->slices * sizeof *worker->slot)) ||
-	    (config->down && !(worker->has = zeros(x, parameters_of(x) * sizeof *worker->has))))
+	if (!(worker->slot = crumb_exchange_zeros(x, x->slices, sizeof *worker->slot)) ||
+	    (config->down && !(worker->has = crumb_exchange_zeros(x, parameters_of(x), sizeof *worker->has))))
 		return CRUMB_EMEMORY;
 	for (size_t s = 0; s < x->slices; s++) {
 		struct slot *slot = &worker->slot[s];
@@ -50,8 +43,8 @@ int crumb_async_open_server(struct crumb_exchange *x, const struct crumb_exchang
 	int error = 0;
 
 	a->workers = x->ranks - x->servers;
-	a->worker = zeros(x, a->workers * sizeof *a->worker);
-	a->weight = zeros(x, x->learners * sizeof *a->weight);
+	a->worker = crumb_exchange_zeros(x, a->workers, sizeof *a->worker);
+	a->weight = crumb_exchange_zeros(x, x->learners, sizeof *a->weight);
 	if (!a->worker || !a->weight)
 		return CRUMB_EMEMORY;
 	for (size_t w = 0; w < a->workers && x->servers && !error; w++)
@@ -494,10 +487,8 @@ int crumb_async_serve(struct crumb_exchange *x)
 {
 	struct async *a = x->async;
 	struct step step = crumb_step_begin(x, NULL, a->epoch->weight, NULL);
-	double before = 0;
 	int error = x->failed;
 
-	crumb_step_lap(x, &before);
 	while (!error && !a->over) {
 		size_t w;
 		x->step = a->epoch->step + a->taken / x->learners;

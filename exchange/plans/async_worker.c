@@ -50,28 +50,14 @@ static int hear_server(struct crumb_exchange *x, const struct message_head *mine
 
 /* ---- push ----------------------------------------------------------------------------------- */
 
-static void finite_task(void *arg, size_t i, unsigned thread)
-{
-	const struct step *step = arg;
-	struct crumb_exchange *x = step->x;
-	const size_t s = x->longest[i / step->own], l = i % step->own;
-
-	(void)thread;
-	x->up[l * x->slices + s].length =
-	        crumb_finite(step->grad[l] + x->slice[s].at, x->slice[s].n, CRUMB_F32);
-}
-
 /* Packs this worker's gradients. Returns 0 or an error. */
 static int prepare(struct step *step)
 {
 	struct crumb_exchange *x = step->x;
 
-	crumb_team_run(x->team, finite_task, step, step->own * x->slices);
+	int error = crumb_step_check(step);
 	crumb_step_lap(x, &x->stats.check_seconds);
-	for (size_t i = 0; i < step->own * x->slices; i++)
-		if (x->up[i].length < 0)
-			return (int)x->up[i].length;
-	const int error = crumb_upload_pack(step);
+	error = error ? error : crumb_upload_pack(step);
 	crumb_step_lap(x, &x->stats.pack_seconds);
 	return error;
 }
@@ -154,9 +140,7 @@ static int pull_weights(const struct step *step, struct async_work *work)
 int crumb_async_swap(struct crumb_exchange *x, const float *const *grad, struct async_work *work)
 {
 	struct step step = crumb_step_begin(x, grad, x->async->epoch->weight, NULL);
-	double before = 0;
 
-	crumb_step_lap(x, &before);
 	x->step = x->async->epoch->step + work->first / x->learners;
 	step.own = work->count;
 	const int own = x->failed ? x->failed : prepare(&step);

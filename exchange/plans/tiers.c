@@ -36,23 +36,21 @@ unsigned crumb_tiers_leaders(unsigned *leader, unsigned ranks, const struct crum
 
 static bool allocate(struct crumb_exchange *x, struct tiers *t)
 {
-	t->codec = calloc(x->slices + 1, sizeof *t->codec);
-	t->frame = calloc(x->slices * t->learners + 1, sizeof *t->frame);
-	t->weight = calloc(t->learners + 1, sizeof *t->weight);
-	t->node_weight = calloc(t->nodes, sizeof *t->node_weight);
-	t->down = calloc(x->ranks, sizeof *t->down);
-	t->nothing = calloc(1, sizeof *t->nothing);
-	t->group = x->net ? crumb_group_open(x->net, t->leader) : NULL;
-	return t->codec && t->frame && t->weight && t->node_weight && t->down && t->nothing &&
-	       (t->group || !x->net);
+	return (t->codec = crumb_exchange_zeros(x, x->slices, sizeof *t->codec)) &&
+	       (t->frame = crumb_exchange_zeros(x, x->slices * t->learners, sizeof *t->frame)) &&
+	       (t->weight = crumb_exchange_zeros(x, t->learners, sizeof *t->weight)) &&
+	       (t->node_weight = crumb_exchange_zeros(x, t->nodes, sizeof *t->node_weight)) &&
+	       (t->down = crumb_exchange_zeros(x, x->ranks, sizeof *t->down)) &&
+	       (t->nothing = crumb_exchange_zeros(x, 1, sizeof *t->nothing)) &&
+	       (!x->net || (t->group = crumb_group_open(x->net, t->leader)));
 }
 
 int crumb_tiers_open(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,
                      size_t cap)
 {
-	struct tiers *t = x->tiers = calloc(1, sizeof *t);
+	struct tiers *t = x->tiers = crumb_exchange_zeros(x, 1, sizeof *t);
 
-	if (!t || !(t->leader = calloc(x->ranks, sizeof *t->leader)))
+	if (!t || !(t->leader = crumb_exchange_zeros(x, x->ranks, sizeof *t->leader)))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	t->nodes = crumb_tiers_leaders(t->leader, x->ranks, x->net, config->node_size);
 	if (!t->nodes)
@@ -79,14 +77,6 @@ void crumb_tiers_close(struct tiers *t)
 		return;
 	crumb_exchange_close(t->between);
 	crumb_group_close(t->group);
-	free(t->leader);
-	free(t->codec);
-	free(t->frame);
-	free(t->weight);
-	free(t->node_weight);
-	free(t->down);
-	free(t->nothing);
-	free(t);
 }
 
 /* ---- within the node ------------------------------------------------------------------------ */
@@ -103,22 +93,16 @@ static void weigh(const struct step *step)
 {
 	const struct crumb_exchange *x = step->x;
 	struct tiers *t = x->tiers;
+	const size_t node = t->between->first;
 	size_t own = 0;
 
-	for (unsigned r = 0, node = 0; r < x->ranks; r++) {
-		if (t->leader[r] != r)
-			continue;
-		float sum = 0;
-		for (unsigned member = r; member < x->ranks; member++)
-			for (size_t l = rank_first(x, member);
-			     t->leader[member] == r && l < rank_first(x, member + 1); l++)
-				sum += step->weight[l];
-		t->node_weight[node++] = sum;
-		for (unsigned member = r; member < x->ranks && r == x->rank; member++)
-			for (size_t l = rank_first(x, member);
-			     t->leader[member] == r && l < rank_first(x, member + 1); l++)
-				t->weight[own++] = sum != 0 ? step->weight[l] / sum : 0;
-	}
+	memset(t->node_weight, 0, t->nodes * sizeof *t->node_weight);
+	for (size_t l = 0; l < x->learners; l++)
+		t->node_weight[crumb_exchange_debtor(x, l)] += step->weight[l];
+	const float sum = t->node_weight[node];
+	for (size_t l = 0; l < x->learners; l++)
+		if (crumb_exchange_debtor(x, l) == node)
+			t->weight[own++] = sum != 0 ? step->weight[l] / sum : 0;
 }
 
 /* Averages the gradients of this node. */

@@ -233,18 +233,6 @@ void crumb_mpi_rest(unsigned polls, bool patient)
 		nanosleep(&nap, NULL);
 }
 
-/* Returns true if everything has arrived from this rank, and gone to it. */
-static bool served(struct mpi *mpi, unsigned rank)
-{
-	const struct peer *peer = &mpi->peer[rank];
-	int gone = peer->done;
-
-	for (size_t k = 0; k < peer->pieces && gone; k++)
-		if (MPI_Test(&mpi->all.request[peer->first + k], &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-			gone = 0;
-	return gone;
-}
-
 /* Fails, and names the ranks that are waited for: one that hangs may be why another one does. Returns 0 if
  * there is none any more, as after this rank itself was held up. */
 static int time_out(struct mpi *mpi)
@@ -253,13 +241,15 @@ static int time_out(struct mpi *mpi)
 	char silent[100] = "";
 	unsigned count = 0;
 
-	for (unsigned r = 0; r < net->ranks; r++)
-		if (!served(mpi, r)) {
+	for (unsigned r = 0; r < net->ranks; r++) {
+		count_gone(mpi, r);
+		if (!mpi->peer[r].done || mpi->peer[r].gone < mpi->peer[r].pieces) {
 			const size_t at = strlen(silent);
 			if (at + 16 < sizeof silent)
 				snprintf(silent + at, sizeof silent - at, "%s%u", count ? ", " : "", r);
 			count++;
 		}
+	}
 	if (!count)
 		return 0;
 	mpi->dead = CRUMB_EPEER;

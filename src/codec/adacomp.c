@@ -207,7 +207,7 @@ CODEC_INFO(
         .key = {{"bin", "elements of a bin", 500, 1, BINS_MAX_SIZE, 1, NULL},
                 {"factor", "how much the latest gradient is lifted: H = r + factor g", 2, 1, 16, 0, NULL},
                 {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements", BINS_SYMBOLS, 0, 1,
-                 1, bins_codings},
+                 1, CHOICES("symbols", "entropy")},
                 DECAY_KEY});
 
 const struct codec PER_ISA(adacomp) = {

@@ -8,13 +8,10 @@
 
 enum { SOLVER = ADAPT_KEYS }; /* the key */
 enum { DESCENT = 1 };
-__attribute__((unused)) static const char *const solvers[] = {"coordinates", "descent", NULL};
-
-typedef void descend(const struct fit_law *law, double *level, size_t count);
 
 /* Descends from the levels in use and from both of the paper's starts, and takes the best of the three. */
-static void choose_best(const struct fit_law *law, double *level, size_t count, double lo,
-                        const double *previous, descend *descend)
+static void choose(const crumb_codec *codec, const struct fit_law *law, double *level, size_t count,
+                   double lo, const double *previous)
 {
 	double best = crumb_fit_psi(law, level, count);
 	for (int start = 0; start < 3; start++) {
@@ -26,7 +23,10 @@ static void choose_best(const struct fit_law *law, double *level, size_t count, 
 			crumb_fit_powers(other, count, lo, crumb_fit_start(count, lo));
 		if (start && !__builtin_memcmp(other, previous, count * sizeof *other))
 			continue;
-		descend(law, other, count);
+		if (codec->value[SOLVER] == DESCENT)
+			crumb_fit_gradient(law, other, count);
+		else
+			crumb_fit_alq(law, other, count);
 		const double psi = crumb_fit_psi(law, other, count);
 		if (psi < best) {
 			best = psi;
@@ -35,23 +35,9 @@ static void choose_best(const struct fit_law *law, double *level, size_t count, 
 	}
 }
 
-static void by_coordinates(const struct fit_law *law, double *level, size_t count)
-{
-	crumb_fit_alq(law, level, count);
-}
-static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
-{
-	choose_best(law, level, count, lo, previous, by_coordinates);
-}
-static void choose_by_gradient(const struct fit_law *law, double *level, size_t count, double lo,
-                               const double *previous)
-{
-	choose_best(law, level, count, lo, previous, crumb_fit_gradient);
-}
-
 static void agree(struct crumb_packer *p, const float *stat, size_t learners)
 {
-	crumb_adapt_agree(p, stat, learners, p->codec.value[SOLVER] == DESCENT ? choose_by_gradient : choose);
+	crumb_adapt_agree(p, stat, learners, choose);
 }
 
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
@@ -64,7 +50,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 
 CODEC_INFO(alq, .id = 15, .flags = CRUMB_CODEC_RANDOM | CRUMB_CODEC_FIXED | CRUMB_CODEC_AGREES, .name = "alq",
            .brief = "levels that follow the gradient's distribution (Faghri et al. 2020)", .keys = SOLVER + 1,
-           .key = {ADAPT_OWN_KEYS, {"solver", "how levels are found", 0, 0, 1, 1, solvers}});
+           .key = {ADAPT_OWN_KEYS,
+                   {"solver", "how levels are found", 0, 0, 1, 1, CHOICES("coordinates", "descent")}});
 
 LEVELS_CODEC(alq, LEVELS_TABLE, true, .pack = pack, .floats = crumb_adapt_floats,
              .agreement = &(const struct agreement){crumb_adapt_count, adapt_measure, agree,

@@ -6,8 +6,10 @@
 #include "payload/adapt.h"
 #include "fit/fit.h"
 
-static void choose(const struct fit_law *law, double *level, size_t count, double lo, const double *previous)
+static void choose(const crumb_codec *codec, const struct fit_law *law, double *level, size_t count,
+                   double lo, const double *previous)
 {
+	(void)codec;
 	crumb_fit_multiplier(law, level, count, lo, previous[count - 2]);
 }
 

@@ -209,15 +209,6 @@ V16_FN v16f values_of(v16i code, const size_t bits)
 	return v16_sub(v16_float_of(v16_xori(code, v16_seti(sign))), v16_set((float)sign));
 }
 
-V16_FN void add_group(float *acc, size_t i, size_t end, v16f scale, v16f value)
-{
-	const v16f product = v16_mul(scale, value);
-	if (i + V16 <= end)
-		v16_storef(acc + i, v16_add(v16_streamf(acc + i), product));
-	else if (i < end)
-		v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, end - i), product), end - i);
-}
-
 V16_FN void add_bits(const struct frame *frame, float weight, float *acc, size_t first, size_t end,
                      const size_t bits)
 {
@@ -238,8 +229,10 @@ V16_FN void add_bits(const struct frame *frame, float weight, float *acc, size_t
 				high = v16_load_u8(src + V16);
 			else
 				low = v16_andi(low, v16_seti(15)), high = v16_shr(high, 4);
-			add_group(acc, i, to, scale, values_of(low, bits));
-			add_group(acc, i + V16, to, scale, values_of(high, bits));
+			v16_add_some(acc + i, v16_mul(scale, values_of(low, bits)), to - i);
+			if (to - i > V16)
+				v16_add_some(acc + i + V16, v16_mul(scale, values_of(high, bits)),
+				             to - i - V16);
 		}
 	}
 }

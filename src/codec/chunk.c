@@ -96,7 +96,7 @@ V16_FN size_t add_type(float *r, const void *grad, const enum crumb_dtype type, 
 static size_t add(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t size,
                   float maxima[MAXIMA])
 {
-#define ADD(TYPE) add_type(r, grad, TYPE, first, size, maxima)
+#define ADD(TYPE) return add_type(r, grad, TYPE, first, size, maxima)
 	V16_BY_TYPE(type, ADD);
 }
 

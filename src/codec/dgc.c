@@ -67,15 +67,6 @@ V16_FN void move_type(float *u, const void *grad, const enum crumb_dtype type, s
 	}
 }
 
-static void move(float *u, const void *grad, enum crumb_dtype type, size_t n, float momentum)
-{
-	/* Compiled twice, as by V16_BY_TYPE, which is for functions that return a value. */
-	if (type == CRUMB_F32)
-		move_type(u, grad, CRUMB_F32, n, momentum);
-	else
-		move_type(u, grad, type, n, momentum);
-}
-
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
@@ -86,7 +77,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	const size_t k = kept(share_at(&p->codec, p->step), n);
 	size_t count;
 	if (moves(&p->codec)) {
-		move(u, grad, type, n, p->codec.value[MOMENTUM]);
+#define MOVE(TYPE) move_type(u, grad, TYPE, n, p->codec.value[MOMENTUM])
+		V16_BY_TYPE(type, MOVE);
 		count = top_take(v, u, CRUMB_F32, n, k, list);
 		for (size_t j = 0; j < count; j++)
 			u[get_u32(list + 4 * j)] = 0;

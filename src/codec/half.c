@@ -51,10 +51,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		if (out->check &&
 		    !gradient_finite((const uint8_t *)grad + v16_width(type) * first, end - first, type))
 			return UNUSABLE;
-		if (type == CRUMB_F32)
-			put_type(f16, grad, CRUMB_F32, first, end, dst + 2 * first);
-		else
-			put_type(f16, grad, type, first, end, dst + 2 * first);
+#define PUT(TYPE) put_type(f16, grad, TYPE, first, end, dst + 2 * first)
+		V16_BY_TYPE(type, PUT);
 		packed_to(out, dst + 2 * end);
 	}
 	return 2 * n;

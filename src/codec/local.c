@@ -76,7 +76,7 @@ CODEC_INFO(local, .id = 7, .flags = CRUMB_CODEC_RESIDUAL | CRUMB_CODEC_FIXED, .n
            .brief = "of every bin, the greatest element (Chen et al. 2018, local selection)", .keys = 3,
            .key = {{"bin", "elements of a bin", 500, 1, BINS_MAX_SIZE, 1, NULL},
                    {"coding", "symbols: of 8, 16 or 32 bits; entropy: gaps between elements", BINS_SYMBOLS, 0,
-                    1, 1, bins_codings},
+                    1, 1, CHOICES("symbols", "entropy")},
                    DECAY_KEY});
 
 const struct codec PER_ISA(local) = {

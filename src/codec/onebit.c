@@ -80,7 +80,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
                    struct packed *out)
 {
 	(void)out;
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst)
+#define PACK(TYPE) return pack_type(p, grad, TYPE, dst)
 	V16_BY_TYPE(type, PACK);
 }
 

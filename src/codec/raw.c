@@ -33,10 +33,8 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 		if (out->check &&
 		    !gradient_finite((const uint8_t *)grad + v16_width(type) * first, end - first, type))
 			return UNUSABLE;
-		if (type == CRUMB_F32)
-			put_type(grad, CRUMB_F32, first, end, dst + 4 * first);
-		else
-			put_type(grad, type, first, end, dst + 4 * first);
+#define PUT(TYPE) put_type(grad, TYPE, first, end, dst + 4 * first)
+		V16_BY_TYPE(type, PUT);
 		packed_to(out, dst + 4 * end);
 	}
 	return 4 * n;

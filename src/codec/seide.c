@@ -39,18 +39,6 @@ static size_t bound(const crumb_codec *codec, size_t n)
 	return 8 + 8 * columns + bit_bytes(n) + 2 * columns;
 }
 
-V16_FN v16f group(const float *x, size_t i, size_t m)
-{
-	return m - i < V16 ? v16_loadf_partial(x + i, m - i) : v16_streamf(x + i);
-}
-V16_FN void put_group(float *x, size_t i, size_t m, v16f value)
-{
-	if (m - i < V16)
-		v16_storef_partial(x + i, value, m - i);
-	else
-		v16_storef(x + i, value);
-}
-
 /* Sums of the two sides of a column, each element minus center, times factor. */
 struct sides {
 	double low, high;
@@ -174,10 +162,11 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 			put_u32(bit, v16_bits_of_two(up[0], up[1]));
 		}
 		for (; i < m; i += V16, bit += 2) {
-			const v16f x = group(r + first, i, m);
+			float *const at = r + first + i;
+			const v16f x = v16_loadf_some(at, m - i);
 			const v16m up = v16_ge(x, split);
 			put_u16(bit, (uint16_t)(v16_bits(up) & (m - i < V16 ? v16_first(m - i) : 0xFFFF)));
-			put_group(r + first, i, m, v16_sub(x, v16_pick(up, high, low)));
+			v16_storef_some(at, v16_sub(x, v16_pick(up, high, low)), m - i);
 		}
 	}
 	return (size_t)(bit - dst);
@@ -217,7 +206,7 @@ V16_FN void add_column(float *acc, const uint8_t *bits, size_t i, size_t m, floa
 	const v16f lows = v16_set(low), highs = v16_set(high);
 	for (; i < m; i += V16) {
 		const v16f value = v16_pick_bits(get_u16(bits + 2 * (i / V16)), highs, lows);
-		put_group(acc, i, m, v16_add(group(acc, i, m), value));
+		v16_add_some(acc + i, value, m - i);
 	}
 }
 

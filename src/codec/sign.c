@@ -44,7 +44,7 @@ V16_FN float scaled_mean(const float *r, size_t n)
 		const size_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK;
 		v16f lane = v16_set(0);
 		for (size_t k = i; k < end; k += V16) {
-			const v16f x = end - k < V16 ? v16_loadf_partial(r + k, end - k) : v16_loadf(r + k);
+			const v16f x = v16_loadf_some(r + k, end - k);
 			lane = v16_add(lane, v16_mul(v16_abs(x), v16_set(0x1p-32f)));
 		}
 		sum += v16_sum_lanes(lane);

@@ -79,7 +79,7 @@ V16_FN size_t map_type(float *r, const void *grad, const enum crumb_dtype type, 
 
 static size_t map_all(float *r, const void *grad, enum crumb_dtype type, size_t n, float t, uint8_t *map)
 {
-#define MAP(TYPE) map_type(r, grad, TYPE, n, t, map)
+#define MAP(TYPE) return map_type(r, grad, TYPE, n, t, map)
 	V16_BY_TYPE(type, MAP);
 }
 
@@ -150,7 +150,7 @@ CODEC_INFO(strom, .id = 9, .flags = CRUMB_CODEC_RESIDUAL, .name = "strom",
            .brief = "one quantum of every element above the threshold (Strom 2015)", .keys = 4,
            .key = {THRESHOLD_KEY(0.1f),
                    {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                    SPARSE_SIGNS_PLAIN, 0, 1, 1, sparse_signs_codings},
+                    SPARSE_SIGNS_PLAIN, 0, 1, 1, CHOICES("plain", "entropy")},
                    THRESHOLD_SHARE(SHARE_FALLBACK),
                    DECAY_KEY});
 

@@ -41,11 +41,6 @@ struct sides {
 	size_t count[2];
 };
 
-V16_FN v16f group(const float *r, size_t i, size_t n)
-{
-	return n - i < V16 ? v16_loadf_partial(r + i, n - i) : v16_loadf(r + i);
-}
-
 /* Adds up the elements of r, times factor, that are at least threshold > 0, and those that are at most
  * -threshold. */
 static struct sides sides_of_all(const float *r, size_t n, float threshold, float factor)
@@ -56,7 +51,7 @@ static struct sides sides_of_all(const float *r, size_t n, float threshold, floa
 		const size_t end = n - i < SUM_BLOCK ? n : i + SUM_BLOCK;
 		v16f plus = v16_set(0), minus = v16_set(0);
 		for (size_t k = i; k < end; k += V16) {
-			const v16f x = group(r, k, end), y = v16_mul(x, by);
+			const v16f x = v16_loadf_some(r + k, end - k), y = v16_mul(x, by);
 			const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
 			plus = v16_add(plus, v16_and_mask(up, y));
 			minus = v16_add(minus, v16_and_mask(down, y));
@@ -116,20 +111,13 @@ static size_t pack_all(float *r, size_t n, float threshold, bool entropy, uint8_
 	        sparse_signs_open(put_f32(put_f32(dst, mean[0]), mean[1]), n, false, entropy);
 	uint8_t *map = signs.map;
 	for (size_t i = 0; i < n; i += V16) {
-		const size_t rest = n - i < V16 ? n - i : V16;
-		const v16f x = group(r, i, n);
+		const v16f x = v16_loadf_some(r + i, n - i);
 		const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-		/* With flush-to-zero a subnormal threshold is 0, which zeros reach as plus and as minus, even
-		 * those of unused lanes. */
-		const uint32_t ups = v16_bits(up) & v16_first(rest),
-		               downs = v16_bits(down) & v16_first(rest) & ~ups;
+		const uint32_t ups = v16_bits(up), downs = v16_bits(down);
 		map = put_u32(map, (uint32_t)sparse_signs_codes(ups, downs));
 		signs.count += (size_t)__builtin_popcount(ups | downs);
 		const v16f left = v16_sub(x, v16_pick(up, plus, v16_and_mask(down, minus)));
-		if (rest < V16)
-			v16_storef_partial(r + i, left, rest);
-		else
-			v16_storef(r + i, left);
+		v16_storef_some(r + i, left, n - i);
 	}
 	return 8 + sparse_signs_close(&signs, flags);
 }
@@ -240,7 +228,7 @@ CODEC_INFO(topk, .id = 10, .flags = CRUMB_CODEC_RESIDUAL, .name = "topk",
                    {"value", "mean: one value for plus, one for minus; exact: every value", MEAN, 0, 1, 1,
                     CHOICES("mean", "exact")},
                    {"coding", "plain: words or two bits an element; entropy: gaps between elements",
-                    SPARSE_SIGNS_PLAIN, 0, 1, 1, sparse_signs_codings},
+                    SPARSE_SIGNS_PLAIN, 0, 1, 1, CHOICES("plain", "entropy")},
                    DECAY_KEY});
 
 const struct codec PER_ISA(topk) = {

@@ -103,7 +103,7 @@ V16_FN size_t pack_type(struct crumb_packer *p, const void *grad, const enum cru
 static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype type, uint8_t *dst,
                    struct packed *out)
 {
-#define PACK(TYPE) pack_type(p, grad, TYPE, dst, out)
+#define PACK(TYPE) return pack_type(p, grad, TYPE, dst, out)
 	V16_BY_TYPE(type, PACK);
 }
 

@@ -219,46 +219,6 @@ bool crumb_golomb_ended(const struct golomb_reader *g)
 	return divide_up(g->bit, 8) == g->size && (g->bit % 8 == 0 || g->bits[g->bit / 8] >> g->bit % 8 == 0);
 }
 
-bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n)
-{
-	uint64_t element[GOLOMB_ROUND];
-	struct golomb_reader g;
-	if (!crumb_golomb_open(&g, src, size, n))
-		return false;
-	while (g.left)
-		if (!crumb_golomb_next(&g, element))
-			return false;
-	return crumb_golomb_ended(&g);
-}
-
-void crumb_golomb_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc,
-                      size_t first, size_t end)
-{
-	const float value[2] = {plus, minus};
-	uint64_t element[2][GOLOMB_ROUND];
-	size_t count[2];
-	struct golomb_reader g;
-	int now = 0;
-	if (!crumb_golomb_open(&g, src, size, n))
-		return;
-	do
-		count[now] = crumb_golomb_next(&g, element[now]);
-	while (count[now] && element[now][count[now] - 1] >> 1 < first);
-	/* acc at this round's elements is prefetched while the next round is decoded. */
-	for (; count[now]; now = !now) {
-		for (size_t i = 0; i < count[now]; i++)
-			prefetch(acc, sizeof *acc * (size_t)(element[now][i] >> 1));
-		count[!now] = crumb_golomb_next(&g, element[!now]);
-		for (size_t i = 0; i < count[now]; i++) {
-			const uint64_t at = element[now][i] >> 1;
-			if (at >= end)
-				return;
-			if (at >= first)
-				acc[at] += value[element[now][i] & 1];
-		}
-	}
-}
-
 /* ---- values --------------------------------------------------------------------------------- */
 
 static inline uint32_t code_of(uint64_t element, unsigned width) { return (uint32_t)lowest(element, width); }
@@ -269,35 +229,59 @@ static inline float value_of(uint64_t element, unsigned width, const float *leve
 	return width == GOLOMB_EXACT ? weight * float_of_bits(code) : level[code];
 }
 
-bool crumb_golomb_check_values(const struct golomb_values *v)
+static inline bool check(const struct golomb_values *v, const unsigned width)
 {
 	uint64_t element[GOLOMB_ROUND];
 	struct golomb_reader g;
 	bool good = crumb_golomb_open(&g, v->src, v->size, v->n);
 	while (good && g.left) {
-		const size_t count = next(&g, v->width, element);
+		const size_t count = next(&g, width, element);
 		good = count > 0;
-		for (size_t i = 0; i < count && v->width == GOLOMB_EXACT; i++)
-			good = good && isfinite(float_of_bits(code_of(element[i], v->width)));
+		for (size_t i = 0; i < count && width == GOLOMB_EXACT; i++)
+			good = good && isfinite(float_of_bits(code_of(element[i], width)));
 	}
 	return good && crumb_golomb_ended(&g);
+}
+
+bool crumb_golomb_check_values(const struct golomb_values *v)
+{
+	return v->width == 1 ? check(v, 1) : check(v, v->width);
+}
+
+/* acc at a round's elements is prefetched while the next round is decoded. */
+static inline void add(const struct golomb_values *v, const unsigned width, const float *level, float weight,
+                       float *acc, size_t first, size_t end)
+{
+	uint64_t element[2][GOLOMB_ROUND];
+	size_t count[2];
+	struct golomb_reader g;
+	int now = 0;
+	if (!crumb_golomb_open(&g, v->src, v->size, v->n))
+		return;
+	do
+		count[now] = next(&g, width, element[now]);
+	while (count[now] && element[now][count[now] - 1] >> width < first);
+	for (; count[now]; now = !now) {
+		for (size_t i = 0; i < count[now]; i++)
+			prefetch(acc, sizeof *acc * (size_t)(element[now][i] >> width));
+		count[!now] = next(&g, width, element[!now]);
+		for (size_t i = 0; i < count[now]; i++) {
+			const uint64_t at = element[now][i] >> width;
+			if (at >= end)
+				return;
+			if (at >= first)
+				acc[at] += value_of(element[now][i], width, level, weight);
+		}
+	}
 }
 
 void crumb_golomb_add_values(const struct golomb_values *v, const float *level, float weight, float *acc,
                              size_t first, size_t end)
 {
-	uint64_t element[GOLOMB_ROUND];
-	struct golomb_reader g;
-	if (!crumb_golomb_open(&g, v->src, v->size, v->n))
-		return;
-	for (size_t count; (count = next(&g, v->width, element));)
-		for (size_t i = 0; i < count; i++) {
-			const uint64_t at = element[i] >> v->width;
-			if (at >= end)
-				return;
-			if (at >= first)
-				acc[at] += value_of(element[i], v->width, level, weight);
-		}
+	if (v->width == 1)
+		add(v, 1, level, weight, acc, first, end);
+	else
+		add(v, v->width, level, weight, acc, first, end);
 }
 
 uint64_t crumb_golomb_sent_values(const struct golomb_values *v, const float *level)

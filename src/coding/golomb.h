@@ -56,13 +56,6 @@ size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND]
 /* Returns true if the codes end where the last element that was read does, and unused bits are 0. */
 bool crumb_golomb_ended(const struct golomb_reader *g);
 
-/* Returns true if the payload of signs is well-formed. */
-bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n);
-
-/* Adds plus or minus to acc[i] for the sent elements first <= i < end of a checked payload. */
-void crumb_golomb_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus, float *acc,
-                      size_t first, size_t end);
-
 /* Gaps with codes of width bits: an element that is sent is worth the level with its code's number or, with
  * width GOLOMB_EXACT, the f32 with its code's bits. n < 2^32. */
 enum { GOLOMB_EXACT = 32 };
@@ -80,6 +73,18 @@ bool crumb_golomb_check_values(const struct golomb_values *v);
  * checked payload. */
 void crumb_golomb_add_values(const struct golomb_values *v, const float *level, float weight, float *acc,
                              size_t first, size_t end);
+
+/* The same of a payload of signs, whose elements are worth plus or minus. */
+static inline bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n)
+{
+	return crumb_golomb_check_values(&(struct golomb_values){src, size, n, 1});
+}
+static inline void crumb_golomb_add(const uint8_t *src, size_t size, uint64_t n, float plus, float minus,
+                                    float *acc, size_t first, size_t end)
+{
+	const float level[] = {plus, minus};
+	crumb_golomb_add_values(&(struct golomb_values){src, size, n, 1}, level, 1, acc, first, end);
+}
 
 /* Returns how many elements of a checked payload are worth something other than 0. */
 uint64_t crumb_golomb_sent_values(const struct golomb_values *v, const float *level);

@@ -257,7 +257,7 @@ void crumb_adapt_agree(struct crumb_packer *p, const float *stat, size_t learner
 		law = &magnitude.law;
 	}
 	if (law)
-		choose(law, next, own, lo, previous);
+		choose(codec, law, next, own, lo, previous);
 
 	add_histograms(mass, stat, learners, stride, 1, normalized, top);
 	crumb_histogram_law(&empirical, mass);

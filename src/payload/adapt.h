@@ -20,19 +20,29 @@ enum {
 	ADAPT_KEYS
 }; /* the keys */
 #define ADAPT_OWN_KEYS                                                                                        \
-	LEVELS_KEYS(3, 8, 8192), LEVELS_ZERO_KEY(0),                                                          \
-	        {"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, levels_zero_one},  \
-	        {"model", "what the coordinates' law is taken for", 0, 0, 1, 1, adapt_models},                \
+	LEVELS_KEYS(3, 8, 8192), LEVELS_ZERO_KEY(0), {"normalized",                                           \
+	                                              "1: the -N variant, every bucket counts alike",         \
+	                                              0,                                                      \
+	                                              0,                                                      \
+	                                              1,                                                      \
+	                                              1,                                                      \
+	                                              CHOICES("0", "1")},                                     \
+	        {"model",                                                                                     \
+	         "what the coordinates' law is taken for",                                                    \
+	         0,                                                                                           \
+	         0,                                                                                           \
+	         1,                                                                                           \
+	         1,                                                                                           \
+	         CHOICES("empirical", "normal")},                                                             \
 	        {"every", "steps between updates; there is one at steps 0 and 100, too", 2000, 1, 1 << 24, 1, \
 	         NULL},                                                                                       \
 	        LEVELS_NORM_KEY(LEVELS_L2)
-__attribute__((unused)) static const char *const adapt_models[] = {"empirical", "normal", NULL};
 
 /* Chooses count levels of less Psi (fit/fit.h) than the previous ones under a law; ascending, from lo = -1,
  * or from lo = 0 for magnitudes. */
 struct fit_law;
-typedef void adapt_choose(const struct fit_law *law, double *level, size_t count, double lo,
-                          const double *previous);
+typedef void adapt_choose(const crumb_codec *codec, const struct fit_law *law, double *level, size_t count,
+                          double lo, const double *previous);
 
 /* The packer's floats are its levels; zeros before the first update. */
 size_t crumb_adapt_floats(const crumb_codec *codec, size_t n);

@@ -19,8 +19,6 @@ enum { BINS_SYMBOLS, BINS_ENTROPY }; /* the values of the key coding */
 enum { BINS_GAPS = 1 };              /* the flag */
 enum { BINS_MAX_SIZE = 1 << 24 };    /* of a bin; its f32 is exact */
 
-static const char *const bins_codings[] = {"symbols", "entropy", NULL};
-
 /* ---- symbols -------------------------------------------------------------------------------- */
 
 /* Bytes of a symbol. */

@@ -40,10 +40,6 @@ struct levels {
 	float at[LEVELS_MAX_COUNT]; /* strictly increasing from -1 to 1 */
 };
 
-__attribute__((unused)) static const char *const levels_codings[] = {"fixed", "huffman", "entropy", NULL},
-                                                 *const levels_norms[] = {"l2", "max", NULL},
-                                                 *const levels_zero_one[] = {"0", "1", NULL};
-
 /* The keys that every codec of levels begins with, and two that some have. */
 // clang-format off
 #define LEVELS_KEYS(bits, max_bits, bucket)                                                             \
@@ -51,11 +47,11 @@ __attribute__((unused)) static const char *const levels_codings[] = {"fixed", "h
 	{"bucket", "elements under one norm, a multiple of 128", bucket, LEVELS_BLOCK, LEVELS_MAX_BUCKET,\
 	 LEVELS_BLOCK, NULL},                                                                           \
 	{"coding", "how codes are written, at most 4 bits if not fixed", 0, 0, LEVELS_ENTROPY, 1,       \
-	 levels_codings}
+	 CHOICES("fixed", "huffman", "entropy")}
 #define LEVELS_ZERO_KEY(default_value)                                                                  \
-	{"zero", "1: zero is a level, of one less in all", default_value, 0, 1, 1, levels_zero_one}
+	{"zero", "1: zero is a level, of one less in all", default_value, 0, 1, 1, CHOICES("0", "1")}
 #define LEVELS_NORM_KEY(default_value)                                                                  \
-	{"norm", "the norm of a bucket", default_value, 0, 1, 1, levels_norms}
+	{"norm", "the norm of a bucket", default_value, 0, 1, 1, CHOICES("l2", "max")}
 // clang-format on
 
 /* Returns the number of levels; zero: zero is one of them. */

@@ -113,11 +113,7 @@ static void add_block(struct decoding *d, size_t i, const v16i *code)
 		const v16f x = levels->count > V16
 		                       ? v16_mul(v16_gather(levels->at, code[g]), v16_set(d->scale))
 		                       : v16_lookup(table, code[g]);
-		float *acc = d->acc + at;
-		if (count < V16)
-			v16_storef_partial(acc, v16_add(v16_loadf_partial(acc, count), x), count);
-		else
-			v16_storef(acc, v16_add(v16_loadf(acc), x));
+		v16_storef_some(d->acc + at, v16_add(v16_loadf_some(d->acc + at, count), x), count);
 	}
 }
 

@@ -118,12 +118,6 @@ void sparse_signs_add(const uint8_t *src, size_t size, size_t n, unsigned form, 
 	const float value[4] = {-0.0f, plus, minus}; /* adding -0 changes no float */
 	const v16t table = v16_table4(value);
 	src += sparse_signs_map_bytes(first);
-	for (size_t i = first; i < end; i += V16, src += 4) {
-		const v16f x = bits_lookup(table, src);
-		const size_t rest = end - i;
-		if (rest < V16)
-			v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, rest), x), rest);
-		else
-			v16_storef(acc + i, v16_add(v16_streamf(acc + i), x));
-	}
+	for (size_t i = first; i < end; i += V16, src += 4)
+		v16_add_some(acc + i, bits_lookup(table, src), end - i);
 }

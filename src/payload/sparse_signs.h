@@ -26,7 +26,6 @@
 
 enum { SPARSE_SIGNS_MAP = 1, SPARSE_SIGNS_GAPS = 4 }; /* the flags; 2 is topk's */
 enum { SPARSE_SIGNS_PLAIN, SPARSE_SIGNS_ENTROPY };    /* the values of the codecs' key, coding */
-static const char *const sparse_signs_codings[] = {"plain", "entropy", NULL};
 
 static inline size_t sparse_signs_map_bytes(size_t n) { return 4 * divide_up(n, V16); }
 

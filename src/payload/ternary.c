@@ -146,17 +146,6 @@ struct adding {
 	float weight, *acc;
 };
 
-/* Adds one group; lanes past the tensor's end are not stored. */
-V16_FN void add_group(const struct adding *a, size_t i, v16f value)
-{
-	float *const acc = a->acc + i;
-	const size_t left = a->p->n - i;
-	if (left < V16)
-		v16_storef_partial(acc, v16_add(v16_loadf_partial(acc, left), value), left);
-	else
-		v16_storef(acc, v16_add(v16_streamf(acc), value));
-}
-
 /* Returns the weighted scaler of element i's bucket. */
 V16_FN float scaler_of(const struct adding *a, size_t i)
 {
@@ -184,12 +173,13 @@ V16_FN void add_groups(const struct adding *a, const uint8_t *src, size_t first,
 		const v16t table = table_of(value, a, i);
 		for (; i < stop; i += V16, src += size)
 			if (coding == BITS) {
-				add_group(a, i, bits_lookup(table, src));
+				v16_add_some(a->acc + i, bits_lookup(table, src), a->p->n - i);
 			} else if (coding == SYMBOLS) {
-				add_group(a, i, v16_lookup8(table, v16_load_u8(src)));
+				v16_add_some(a->acc + i, v16_lookup8(table, v16_load_u8(src)), a->p->n - i);
 			} else {
 				const v16i q = v16_subi(planes_get(src, p->planes), v16_seti(p->learners));
-				add_group(a, i, v16_mul(v16_set(value[1]), v16_float_of(q)));
+				v16_add_some(a->acc + i, v16_mul(v16_set(value[1]), v16_float_of(q)),
+				             a->p->n - i);
 			}
 	}
 }
@@ -214,7 +204,7 @@ static void add_trits(const struct adding *a, size_t first, size_t end)
 				table = table_of(value, a, i);
 				stop += bucket;
 			}
-			add_group(a, i, v16_lookup8(table, trits_next(&x)));
+			v16_add_some(a->acc + i, v16_lookup8(table, trits_next(&x)), a->p->n - i);
 		}
 	}
 }

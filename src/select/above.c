@@ -27,8 +27,7 @@ V16_FN void add_type(float *r, const void *grad, const enum crumb_dtype type, si
 		const size_t rest = end - i < V16 ? end - i : V16;
 		const v16f x = v16_add(v16_loadf_partial(r + i, rest), v16_load_partial(type, grad, i, rest));
 		v16_storef_partial(r + i, x, rest);
-		/* With flush-to-zero even the zeros of unused lanes may reach t. */
-		*bits = (uint16_t)(v16_bits(v16_ge(v16_abs(x), threshold)) & v16_first(rest));
+		*bits = (uint16_t)v16_bits(v16_ge(v16_abs(x), threshold));
 		count += (size_t)__builtin_popcount(*bits++);
 	}
 	above->end = end;
@@ -39,9 +38,6 @@ V16_FN void add_type(float *r, const void *grad, const enum crumb_dtype type, si
 void above_add(float *r, const void *grad, enum crumb_dtype type, size_t first, size_t n, float t,
                struct above *above)
 {
-	/* Compiled twice, as by V16_BY_TYPE, which is for functions that return a value. */
-	if (type == CRUMB_F32)
-		add_type(r, grad, CRUMB_F32, first, n, t, above);
-	else
-		add_type(r, grad, type, first, n, t, above);
+#define ADD(TYPE) add_type(r, grad, TYPE, first, n, t, above)
+	V16_BY_TYPE(type, ADD);
 }

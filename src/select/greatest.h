@@ -11,7 +11,7 @@
 
 V16_FN v16i greatest_load(const float *x, size_t i, size_t n)
 {
-	return v16_bits_of(v16_abs(n - i < V16 ? v16_loadf_partial(x + i, n - i) : v16_loadf(x + i)));
+	return v16_bits_of(v16_abs(v16_loadf_some(x + i, n - i)));
 }
 
 /* Returns how many of n magnitudes have bits of at least least, 0 < least < 2^31. */

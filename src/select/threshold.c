@@ -31,7 +31,7 @@ static uint64_t count_bins(uint64_t *histogram, uint32_t prefix, int shift, cons
 	memset(histogram, 0, BINS * sizeof *histogram);
 	for (size_t group = 0; group < groups; group += s->apart) {
 		const size_t i = V16 * group, count = s->n - i < V16 ? s->n - i : V16;
-		const v16f r = count < V16 ? v16_loadf_partial(s->r + i, count) : v16_loadf(s->r + i);
+		const v16f r = v16_loadf_some(s->r + i, count);
 		const v16f g =
 		        count < V16 ? v16_load_partial(type, s->grad, i, count) : v16_load(type, s->grad, i);
 		v16_storei(bits, v16_bits_of(v16_abs(v16_add(r, g))));

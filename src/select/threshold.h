@@ -14,13 +14,12 @@
 #define threshold_choose PER_ISA(threshold_choose)
 
 /* The key's value 0 is called auto; others are the threshold itself. */
-static const char *const threshold_names[] = {"auto", NULL};
 #define THRESHOLD_MIN 0x1p-100f
 #define THRESHOLD_MAX 0x1p100f
 #define THRESHOLD_KEY(fallback)                                                                         \
 	{                                                                                               \
 		"threshold", "the quantum; auto: such that the share is sent", fallback, THRESHOLD_MIN, \
-		        THRESHOLD_MAX, 0, threshold_names                                               \
+		        THRESHOLD_MAX, 0, CHOICES("auto")                                               \
 	}
 #define THRESHOLD_SHARE(fallback)                                                                       \
 	{                                                                                               \

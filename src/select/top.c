@@ -142,11 +142,9 @@ static void take(float *r, size_t n, float threshold, size_t count, size_t above
 	size_t equal = count - above;
 	uint8_t *number = list, *value = list + 4 * count;
 	for (size_t i = 0; i < n; i += V16) {
-		const size_t rest = n - i < V16 ? n - i : V16;
-		const v16f x = rest < V16 ? v16_loadf_partial(r + i, rest) : v16_loadf(r + i);
-		/* With flush-to-zero even the zeros of unused lanes reach a subnormal threshold. */
-		uint32_t bits = v16_bits(v16_ge(v16_abs(x), v16_set(threshold))) & v16_first(rest);
-		for (; bits; bits &= bits - 1) {
+		const v16f x = v16_loadf_some(r + i, n - i);
+		for (uint32_t bits = v16_bits(v16_ge(v16_abs(x), v16_set(threshold))); bits;
+		     bits &= bits - 1) {
 			const size_t e = i + (size_t)__builtin_ctz(bits);
 			if (fabsf(r[e]) == threshold) {
 				if (equal == 0)

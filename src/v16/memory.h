@@ -139,6 +139,25 @@ V16_FN void v16_storef_partial(float *dst, v16f a, size_t count)
 	memcpy(dst, lane, count * sizeof *lane);
 }
 
+/* v16_..._some: all lanes, or the first left if these are fewer. */
+V16_FN v16f v16_loadf_some(const float *src, size_t left)
+{
+	return left < V16 ? v16_loadf_partial(src, left) : v16_loadf(src);
+}
+V16_FN void v16_storef_some(float *dst, v16f a, size_t left)
+{
+	if (left < V16)
+		v16_storef_partial(dst, a, left);
+	else
+		v16_storef(dst, a);
+}
+/* acc += a. */
+V16_FN void v16_add_some(float *acc, v16f a, size_t left)
+{
+	prefetch(acc, crumb_stream_prefetch);
+	v16_storef_some(acc, v16_add(v16_loadf_some(acc, left), a), left);
+}
+
 /* Writes the count elements from number i on as f32, and zeros up to dst[size - 1]; size is a multiple of 16.
  */
 __attribute__((unused, noinline)) static void v16_widen(float *dst, size_t size, enum crumb_dtype type,
@@ -152,13 +171,14 @@ __attribute__((unused, noinline)) static void v16_widen(float *dst, size_t size,
 	}
 }
 
-/* Returns CALL(type), compiled for f32 and, at two thirds of the code of three loops, for both types of 16
- * bits together. */
-#define V16_BY_TYPE(type, CALL)                 \
-	do {                                    \
-		if (type == CRUMB_F32)          \
-			return CALL(CRUMB_F32); \
-		return CALL(type);              \
+/* Does CALL(type), compiled for f32 and, at two thirds of the code of three loops, for both types of 16 bits
+ * together. */
+#define V16_BY_TYPE(type, CALL)          \
+	do {                             \
+		if (type == CRUMB_F32)   \
+			CALL(CRUMB_F32); \
+		else                     \
+			CALL(type);      \
 	} while (0)
 
 #endif
