@@ -93,17 +93,9 @@ static struct answer answer_plan(const struct request *r, const struct answer *p
 	return answer;
 }
 
-bool answer_agrees(const struct policy *policy)
-{
-	int kind = 0;
-	while (kind < CRUMB_KINDS && !crumb_agrees(&policy->codec[kind]))
-		kind++;
-	return kind < CRUMB_KINDS;
-}
-
 bool answer_can_be_async(const struct request *r, size_t codec)
 {
-	return !answer_agrees(&r->up[codec]) && !(r->down_text && answer_agrees(&r->down));
+	return !crumb_policy_agrees(&r->up[codec]) && !(r->down_text && crumb_policy_agrees(&r->down));
 }
 
 /* Multiplies each part of a cost. */

@@ -48,9 +48,6 @@ struct answer {
 /* Returns the bytes of the uncompressed gradient. */
 double answer_dense_bytes(const struct request *request);
 
-/* Returns true if the policy has a codec whose learners agree before they pack. */
-bool answer_agrees(const struct policy *policy);
-
 /* Returns true if plan async has this codec of the request: its learners need not agree before they pack. */
 bool answer_can_be_async(const struct request *request, size_t codec);
 

@@ -249,7 +249,7 @@ static int check_async(const struct request *r)
 			return command_usage(
 			        &plan_command,
 			        "plan async is not for %s, whose learners agree before they pack",
-			        answer_agrees(&r->up[i]) ? r->up_text[i] : r->down_text);
+			        crumb_policy_agrees(&r->up[i]) ? r->up_text[i] : r->down_text);
 	return STATUS_OK;
 }
 
@@ -282,7 +282,7 @@ static int complete(struct request *r)
 		for (size_t i = 0; (info = crumb_list(i)); i++) {
 			r->up_text[r->ups] = info->name;
 			crumb_policy_parse(&r->up[r->ups], info->name, NULL);
-			r->ups += !(r->plan[ASYNC] && answer_agrees(&r->up[r->ups]));
+			r->ups += !(r->plan[ASYNC] && crumb_policy_agrees(&r->up[r->ups]));
 		}
 	return r->plan[ASYNC] ? check_async(r) : STATUS_OK;
 }

@@ -173,6 +173,15 @@ crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kin
 	return codec && bound && bound / sizeof(float) < n ? *codec : raw_codec();
 }
 
+bool crumb_policy_agrees(const struct policy *policy)
+{
+	int kind = 0;
+
+	while (kind < CRUMB_KINDS && !crumb_agrees(&policy->codec[kind]))
+		kind++;
+	return kind < CRUMB_KINDS;
+}
+
 float *crumb_policy_momentum(crumb_codec *codec)
 {
 	const crumb_codec_info *info = crumb_codec_info_of(codec);

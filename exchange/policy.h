@@ -25,6 +25,9 @@ int crumb_policy_parse(struct policy *policy, const char *text, const char **bad
  * past it, to the next rule or the text's end. text is one that crumb_policy_parse takes. */
 unsigned crumb_policy_rule(const char **at);
 
+/* Returns true if the learners of a codec of the policy agree before they pack. */
+bool crumb_policy_agrees(const struct policy *policy);
+
 /* Returns the policy's codec for n elements of a kind; raw if its bound is not below the size in f32, or
  * there is no policy (NULL). */
 crumb_codec crumb_policy_choose(const struct policy *policy, enum crumb_kind kind, size_t n);

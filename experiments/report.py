@@ -17,8 +17,8 @@ KINDS = ["conv", "fc", "lstm", "last"]
 COUNTED = [column for kind in KINDS for column in (kind, f"{kind}, as the paper counts")]
 
 
-def percents(values, digits=2):
-    return ", ".join("-" if value is None else f"{100 * value:.{digits}f}" for value in values)
+def percents(values):
+    return ", ".join(f"{100 * value:.2f}" for value in values)
 
 
 def mnist():
@@ -69,10 +69,10 @@ def judged(row):
     return float(value) * (1 if by_loss else 100) if value else float("nan")
 
 
-def by_codec(name, more=""):
-    """Returns the rows by task, number of learners and codec, or their epochs, in the catalogue's order."""
+def by_codec(name):
+    """Returns the rows by task, number of learners and codec, in the catalogue's order."""
     by = {}
-    for row in sorted(read(name + more + ".csv"), key=lambda row: int(row["seed"])):
+    for row in sorted(read(name + ".csv"), key=lambda row: int(row["seed"])):
         for kind in KINDS:
             row[f"{kind}, as the paper counts"] = claims.as_the_paper_counts(row, kind)
         by.setdefault((row["task"], int(row["learners"]), row["codec"]), []).append(row)

@@ -26,7 +26,8 @@ size_t train_test_chunks(const struct train_setting *s)
 	return (s->data->test.count + TEST_CHUNK - 1) / TEST_CHUNK;
 }
 
-size_t train_own_samples(const struct train *t)
+/* Returns the samples of a batch that this rank's learners have. */
+static size_t own_samples(const struct train *t)
 {
 	const struct options *o = t->setting->options;
 	return split_first(o->batch, o->learners, t->first + t->own) -
@@ -108,7 +109,7 @@ static bool allocate(struct train *t)
 	if (s->options->average > 0 && !(t->average = floats(n)))
 		return false;
 	for (size_t i = 0; i < 2 && s->net->carries; i++)
-		if (!(t->states[i] = floats(train_own_samples(t) * s->net->states + 1)))
+		if (!(t->states[i] = floats(own_samples(t) * s->net->states + 1)))
 			return false;
 	for (size_t i = 0; i < t->workers; i++)
 		if (!(t->worker[i] = worker_open(s->net, s->data)))

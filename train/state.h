@@ -79,9 +79,6 @@ size_t train_steps(const struct train_setting *setting);
 /* Returns the tasks of a test. */
 size_t train_test_chunks(const struct train_setting *setting);
 
-/* Returns the samples of a batch that this rank's learners have. */
-size_t train_own_samples(const struct train *train);
-
 /* ---- train.c ---- */
 
 /* Returns the learning rate at a point of the run, in epochs. */

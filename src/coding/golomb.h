@@ -74,7 +74,7 @@ bool crumb_golomb_check_values(const struct golomb_values *v);
 void crumb_golomb_add_values(const struct golomb_values *v, const float *level, float weight, float *acc,
                              size_t first, size_t end);
 
-/* The same of a payload of signs, whose elements are worth plus or minus. */
+/* A payload of signs is one of codes of width 1; its elements are worth plus or minus. */
 static inline bool crumb_golomb_check(const uint8_t *src, size_t size, uint64_t n)
 {
 	return crumb_golomb_check_values(&(struct golomb_values){src, size, n, 1});

@@ -81,11 +81,10 @@ static int check_estimate(const struct options *o)
 /* Returns true if any codec's learners agree before they pack. */
 static bool agrees(const struct options *o)
 {
-	bool any = false;
-	for (size_t i = 0; i < o->codec_count; i++)
-		for (int kind = 0; kind < CRUMB_KINDS; kind++)
-			any = any || crumb_agrees(&o->codec[i].policy.codec[kind]);
-	return any;
+	size_t i = 0;
+	while (i < o->codec_count && !crumb_policy_agrees(&o->codec[i].policy))
+		i++;
+	return i < o->codec_count;
 }
 
 /* Refuses what cannot go with --measure. */
