@@ -29,6 +29,9 @@ endforeach()
 configure_file(cmake/crumb.pc.in crumb.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/crumb.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+install(FILES README.md LICENSE CHANGELOG.md TYPE DOC)
+install(DIRECTORY doc TYPE DOC FILES_MATCHING PATTERN "*.md" PATTERN man EXCLUDE)
+
 # Bash loads the completion that is called as the command is; zsh's is both tools'.
 function(install_tool target command)
 	install(TARGETS ${target})

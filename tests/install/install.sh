@@ -39,6 +39,7 @@ major=${VERSION%%.*}
 		echo "./share/bash-completion/completions/$tool"
 	done
 	echo ./share/zsh/site-functions/_crumb
+	(cd "$SOURCE" && printf './share/doc/crumb/%s\n' README.md LICENSE CHANGELOG.md doc/*.md)
 	for page in crumb.1 crumb-codecs.7 crumb.3 crumb_exchange.3; do
 		echo "./share/man/man${page##*.}/$page"
 	done
