@@ -95,7 +95,8 @@ typedef struct crumb_codec {
 
 /* Parses "NAME" or "NAME:KEY=VALUE,KEY=VALUE"; keys not named take their defaults. Does not obey the locale.
  * On CRUMB_ESPEC, *bad (bad may be NULL) points at the first offending character of spec; of a combination of
- * keys that the codec refuses, at one that it would accept at its default. */
+ * keys that the codec refuses, at one that it would accept at its default, or if there is none at the first.
+ */
 CRUMB_API int crumb_parse(crumb_codec *codec, const char *spec, const char **bad);
 
 /* Writes the canonical spec, which names only what differs from the defaults, so that parsing it gives the

@@ -85,7 +85,6 @@ static void a_codec_tells_its_info_and_whether_it_agrees(void **state)
 	}
 }
 
-/* NULL is CRUMB_EINVAL where an error can be returned, else 0 or NULL. */
 static void learners_agree_once_on_what_was_measured(void **state)
 {
 	(void)state;
@@ -113,6 +112,7 @@ static void learners_agree_once_on_what_was_measured(void **state)
 	}
 }
 
+/* NULL is CRUMB_EINVAL where an error can be returned, else 0 or NULL. */
 static void null_is_refused(void **state)
 {
 	(void)state;

@@ -71,8 +71,8 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 	crumb_span *in = calloc(ranks->ranks, sizeof *in);
 	int result = swap(ranks, (crumb_span){text, strlen(text)}, in, why, cap);
 	if (result == 0 && differ(ranks, in)) {
-		swap(ranks, (crumb_span){NULL, 0}, in, why,
-		     cap); /* nobody ends the job before rank 0 has printed */
+		/* Nobody ends the job before rank 0 has printed. */
+		swap(ranks, (crumb_span){NULL, 0}, in, why, cap);
 		*why = 0;
 		result = -1;
 	}

@@ -7,7 +7,6 @@
  * SPDX-License-Identifier: MIT */
 #include "exchange/tiers.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include "exchange/exchange_state.h"
 #include "exchange/parcel.h"

@@ -111,9 +111,12 @@ static size_t pack_all(float *r, size_t n, float threshold, bool entropy, uint8_
 	        sparse_signs_open(put_f32(put_f32(dst, mean[0]), mean[1]), n, false, entropy);
 	uint8_t *map = signs.map;
 	for (size_t i = 0; i < n; i += V16) {
+		const uint32_t lanes = v16_first(n - i < V16 ? n - i : V16);
 		const v16f x = v16_loadf_some(r + i, n - i);
 		const v16m up = v16_ge(x, t), down = v16_ge(minus_t, x);
-		const uint32_t ups = v16_bits(up), downs = v16_bits(down);
+		/* The threshold is 0 where a thread flushes subnormal numbers (base/float_env.h), and zeros
+		 * reach it on both sides, even those of unused lanes. */
+		const uint32_t ups = v16_bits(up) & lanes, downs = v16_bits(down) & lanes & ~ups;
 		map = put_u32(map, (uint32_t)sparse_signs_codes(ups, downs));
 		signs.count += (size_t)__builtin_popcount(ups | downs);
 		const v16f left = v16_sub(x, v16_pick(up, plus, v16_and_mask(down, minus)));

@@ -57,7 +57,7 @@ size_t crumb_golomb_next(struct golomb_reader *g, uint64_t element[GOLOMB_ROUND]
 bool crumb_golomb_ended(const struct golomb_reader *g);
 
 /* Gaps with codes of width bits: an element that is sent is worth the level with its code's number or, with
- * width GOLOMB_EXACT, the f32 with its code's bits. n < 2^32. */
+ * width GOLOMB_EXACT, the f32 with its code's bits. n < 2^(64 - width). */
 enum { GOLOMB_EXACT = 32 };
 struct golomb_values {
 	const uint8_t *src;

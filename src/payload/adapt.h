@@ -19,24 +19,15 @@ enum {
 	ADAPT_NORM,
 	ADAPT_KEYS
 }; /* the keys */
-#define ADAPT_OWN_KEYS                                                                                        \
-	LEVELS_KEYS(3, 8, 8192), LEVELS_ZERO_KEY(0), {"normalized",                                           \
-	                                              "1: the -N variant, every bucket counts alike",         \
-	                                              0,                                                      \
-	                                              0,                                                      \
-	                                              1,                                                      \
-	                                              1,                                                      \
-	                                              CHOICES("0", "1")},                                     \
-	        {"model",                                                                                     \
-	         "what the coordinates' law is taken for",                                                    \
-	         0,                                                                                           \
-	         0,                                                                                           \
-	         1,                                                                                           \
-	         1,                                                                                           \
-	         CHOICES("empirical", "normal")},                                                             \
-	        {"every", "steps between updates; there is one at steps 0 and 100, too", 2000, 1, 1 << 24, 1, \
-	         NULL},                                                                                       \
-	        LEVELS_NORM_KEY(LEVELS_L2)
+// clang-format off
+#define ADAPT_OWN_KEYS                                                                                  \
+	LEVELS_KEYS(3, 8, 8192), LEVELS_ZERO_KEY(0),                                                    \
+	{"normalized", "1: the -N variant, every bucket counts alike", 0, 0, 1, 1, CHOICES("0", "1")},  \
+	{"model", "what the coordinates' law is taken for", 0, 0, 1, 1, CHOICES("empirical", "normal")}, \
+	{"every", "steps between updates; there is one at steps 0 and 100, too", 2000, 1, 1 << 24, 1,   \
+	 NULL},                                                                                         \
+	LEVELS_NORM_KEY(LEVELS_L2)
+// clang-format on
 
 /* Chooses count levels of less Psi (fit/fit.h) than the previous ones under a law; ascending, from lo = -1,
  * or from lo = 0 for magnitudes. */

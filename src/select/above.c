@@ -27,7 +27,8 @@ V16_FN void add_type(float *r, const void *grad, const enum crumb_dtype type, si
 		const size_t rest = end - i < V16 ? end - i : V16;
 		const v16f x = v16_add(v16_loadf_partial(r + i, rest), v16_load_partial(type, grad, i, rest));
 		v16_storef_partial(r + i, x, rest);
-		*bits = (uint16_t)v16_bits(v16_ge(v16_abs(x), threshold));
+		/* Zeros may reach t where a thread flushes subnormal numbers (base/float_env.h). */
+		*bits = (uint16_t)(v16_bits(v16_ge(v16_abs(x), threshold)) & v16_first(rest));
 		count += (size_t)__builtin_popcount(*bits++);
 	}
 	above->end = end;

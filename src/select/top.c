@@ -142,9 +142,12 @@ static void take(float *r, size_t n, float threshold, size_t count, size_t above
 	size_t equal = count - above;
 	uint8_t *number = list, *value = list + 4 * count;
 	for (size_t i = 0; i < n; i += V16) {
+		const uint32_t lanes = v16_first(n - i < V16 ? n - i : V16);
 		const v16f x = v16_loadf_some(r + i, n - i);
-		for (uint32_t bits = v16_bits(v16_ge(v16_abs(x), v16_set(threshold))); bits;
-		     bits &= bits - 1) {
+		/* Zeros may reach the threshold where a thread flushes subnormal numbers (base/float_env.h).
+		 */
+		uint32_t bits = v16_bits(v16_ge(v16_abs(x), v16_set(threshold))) & lanes;
+		for (; bits; bits &= bits - 1) {
 			const size_t e = i + (size_t)__builtin_ctz(bits);
 			if (fabsf(r[e]) == threshold) {
 				if (equal == 0)

@@ -45,7 +45,7 @@ dnnl_primitive_desc_t tape_described(struct tape *tape, dnnl_status_t status,
                                      dnnl_primitive_desc_t described);
 
 /* Returns the layout that a described operation wants for its weights, workspace, ... (dnnl_query_weights_md,
- * ...). */
+ * ...); i: for which of several, else 0. */
 tape_layout tape_wanted(struct tape *tape, const_dnnl_primitive_desc_t described, dnnl_query_t what, int i);
 
 /* Return new memory, and the same memory under another layout. */
