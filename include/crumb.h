@@ -104,6 +104,7 @@ CRUMB_API int crumb_parse(crumb_codec *codec, const char *spec, const char **bad
  * CRUMB_SPEC_MAX is always enough. */
 CRUMB_API int crumb_print(const crumb_codec *codec, char *dst, size_t cap);
 
+/* A key of a codec. A combination of values that are each in range may be refused; crumb_parse says so. */
 typedef struct crumb_key_info {
 	const char *name;
 	const char *brief;
@@ -112,8 +113,7 @@ typedef struct crumb_key_info {
 	/* Names of the values 0, 1, ..., with NULL at the end; NULL: the value is a number. With step 0 a
 	 * value without a name may be a number from min to max. */
 	const char *const *choices;
-} crumb_key_info; /* A codec may refuse a combination of values that are each in range; crumb_parse says so.
-                   */
+} crumb_key_info;
 
 enum crumb_codec_flags {
 	CRUMB_CODEC_RESIDUAL = 1, /* the packer keeps what was not sent */
