@@ -1,9 +1,11 @@
 """AdaComp (Chen et al., AAAI 2018): its table 2 and figures 1 to 7. SPDX-License-Identifier: MIT"""
-from claims import (above, at_least, counted, growth, mean_of, measured, near, ordered, residual_by_gradient,
-                    residual_growth, rising, sent_in_a_bin, sent_less_later)
+import math
+
+from claims import (above, at_least, counted, growth, has_nan, mean_of, measured, near, ordered, residual_by_gradient,
+                    residual_growth, rising, sent_less_later)
 from experiment import Experiment, Figure, rows
 from policies import (ADACOMP, ADACOMP_LSTM, BOTH, CONV_ONE_BIT, FC_TOP, adacomp, fc_alone, local, name_of)
-from tasks import BATCHES, ONE_EPOCH, TWENTY_EPOCHS
+from tasks import BATCHES, ONE_EPOCH, TWENTY_EPOCHS, epochs
 
 LONG = "cifar10-cnn, 140 epochs"
 SEEDS = (1, 2, 3)
@@ -62,11 +64,15 @@ FRACTIONS = [f"topk:fraction={fraction:g}" for fraction in (0.1, 0.03, 0.01, 0.0
 
 
 def best_rate(results, task, codecs):
-    """Returns the greatest ratio among codecs that are within a point of raw, 0 if none is; None: a row is missing."""
+    """Returns the greatest ratio among codecs that are within a point of raw, and True; if none is, the least ratio of
+    all, which the best is below, and False; None: a row is missing."""
     pairs = [(results.beside_raw(task, 8, codec), results.mean("ratio", task, 8, codec)) for codec in codecs]
     if any(None in pair for pair in pairs):
         return None
-    return max([ratio for (raw, own), ratio in pairs if own - raw <= 1] + [0])
+    if has_nan(pairs):
+        return math.nan, False
+    good = [ratio for (raw, own), ratio in pairs if own - raw <= 1]
+    return (max(good), True) if good else (min(ratio for _, ratio in pairs), False)
 
 
 def beside_dryden(batch):
@@ -75,50 +81,49 @@ def beside_dryden(batch):
         return None if None in best else best
 
     def show(best):
-        return ", ".join(f"{name} {ratio:.0f}" if ratio else f"{name}: none" for name, ratio in
+        return ", ".join(f"{name} {'' if good else 'below '}{ratio:.0f}" for name, (ratio, good) in
                          zip(("AdaComp", "top-k"), best))
 
     return measured("figure 7a", f"20 epochs, a batch of {batch}: AdaComp's best ratio within a point of raw is "
                     "at least 5 times top-k's", [(TWENTY_EPOCHS[batch], 8, codec) for codec in BINS + FRACTIONS], value,
-                    lambda best: best[0] >= 5 * best[1] > 0, "5 to 10 times", show)
+                    lambda best: best[0][1] and best[0][0] >= 5 * best[1][0], "5 to 10 times", show)
 
 
 TEXT = ("As the paper counts, convolutions are sent 40 times smaller and other layers 200 times in 20 of 32 rows; the "
         "others miss it with one learner, with Adam and RMSProp, or in the last layer of ResNet-20 and of the LSTM "
         "after one epoch. On CIFAR10-CNN and speech the ratio rises with the learners, on Shakespeare after one epoch "
         "it does not. It is higher for smaller batches after one epoch, in which these take more steps; figure 7a is "
-        "of networks that are trained.\n\n*Accuracy at the paper's length.* MNIST-CNN, after 100 epochs, is 0.06 "
-        "points ahead of raw in the mean of three seeds (0.13 and 0.03 behind; 0.35 ahead where raw errs 1.21 %, and "
-        "0.77 and 0.85 % with the other seeds). CIFAR10-CNN, after 140, with eight learners instead of 128, is 0.15 "
-        "points behind in the mean of three (0.25 behind, 0.02 ahead, 0.22 behind). So these rows of table 2 "
-        "reproduce. But raw itself ends six points above the paper's error on CIFAR10-CNN, which 140 epochs overfit: "
-        "its training loss is 0.02, and with a schedule of 20 epochs it errs less, 22.50 % instead of 23.96.\n\n*In "
-        "shorter runs* seed 1 of CIFAR10-CNN is 0.1 and 0.2 points behind (after 8 epochs and 20), seeds 2 and 3 are "
-        "2.1 and 1.6, and 0.9. Of 28 short runs in its style 14 are within half a point of raw (or 0.05 nats), and 12 "
-        "within 0.46 points, the paper's greatest difference: on MNIST, after three epochs of Shakespeare, after "
-        "twelve of ResNet-20, with 16 learners or more on CIFAR10-CNN, with 4 on speech after 13 epochs, and at half "
-        "the rate. Those with 16 learners or more and with 4 on speech are seed 1 alone, with which 8 learners pass, "
-        "too (+0.09 and +0.44 points). At half the rate both are worse on CIFAR10-CNN, and the gap is 0.49 points "
-        "instead of 0.69, a change that seeds make, too. Elsewhere AdaComp is behind by half a point to seven, or 0.2 "
-        "to 0.4 nats on text: on CIFAR10-CNN with eight learners by 1.27 points after 8 epochs and 0.69 after 20, "
-        "means of three seeds. That what is left out is learnt later is a guess. Seeds of raw differ by up to 1.0 "
-        "points, those of AdaComp by 1.5.\n\n*Figure 1.* After 8 epochs, with seed 1, sending the 0.3 % largest of "
-        "the fully connected layer costs nothing (0.06 points), and one bit for convolutions as well costs 1.5 "
-        "points; nothing diverges.\n\n*Figure 4.* Below 250 times, with 8 learners after 8 epochs, LS, top-k of 1 % "
-        "and AdaComp with the paper's settings are more than half a point behind raw; AdaComp with factor 3, at 24 "
-        "times, is 0.33 ahead (one seed). At nearly equal rates AdaComp errs least and LS most (135 and 145 times; "
-        "332, 301 and 307). LS is worse at 145 times than at 307, for which there is no explanation here. In 8 "
-        "epochs, with all layers compressed, residuals of local selection do not explode: it learns badly rather than "
-        "diverges.")
+        "of networks that are trained. More is sent in the first quarter of the epochs than in the last in 15 of 21 "
+        "rows, but not in the longest of CIFAR10-CNN and MNIST-CNN.\n\n*Accuracy at the paper's length.* MNIST-CNN, "
+        "after 100 epochs, is 0.06 points ahead of raw in the mean of three seeds (0.13 and 0.03 behind; 0.35 ahead "
+        "where raw errs 1.21 %, and 0.77 and 0.85 % with the other seeds). CIFAR10-CNN, after 140, with eight learners "
+        "instead of 128, is 0.15 points behind in the mean of three (0.25 behind, 0.02 ahead, 0.22 behind). So these "
+        "rows of table 2 reproduce. But raw itself ends six points above the paper's error on CIFAR10-CNN, which 140 "
+        "epochs overfit: its training loss is 0.02, and with a schedule of 20 epochs it errs less, 22.50 % instead of "
+        "23.96.\n\n*In shorter runs* seed 1 of CIFAR10-CNN is 0.1 and 0.2 points behind (after 8 epochs and 20), seeds "
+        "2 and 3 are 2.1 and 1.6 behind after 8 epochs, and 0.9 each after 20. Of 28 short runs in its style 14 are "
+        "within half a point of raw (or 0.05 nats): on MNIST, after three epochs of Shakespeare, after twelve of "
+        "ResNet-20, with 16 learners or more on CIFAR10-CNN, with 4 on speech after 13 epochs, and at half the rate. "
+        "Those with 16 learners or more and with 4 on speech are seed 1 alone, with which 8 learners pass, too (+0.09 "
+        "and +0.44 points). At half the rate both are worse on CIFAR10-CNN, and the gap is 0.49 points instead of "
+        "0.69, a change that seeds make, too. Elsewhere AdaComp is behind by half a point to seven, or 0.2 to 0.4 nats "
+        "on text: on CIFAR10-CNN with eight learners by 1.27 points after 8 epochs and 0.69 after 20, means of three "
+        "seeds. Seeds of raw differ by up to 1.0 points, those of AdaComp by 1.5.\n\n*Figure 1.* After 8 epochs, with "
+        "seed 1, sending the 0.3 % largest of the fully connected layer costs nothing (0.06 points), and one bit for "
+        "convolutions as well costs 1.5 points; nothing diverges.\n\n*Figure 4.* Below 250 times, with 8 learners "
+        "after 8 epochs, LS, top-k of 1 % and AdaComp with the paper's settings are more than half a point behind raw; "
+        "AdaComp with factor 3, at 24 times, is 0.33 ahead (one seed). At nearly equal rates AdaComp errs least and LS "
+        "most (135 and 145 times; 332, 301 and 307). LS is worse at 145 times than at 307, for which there is no "
+        "explanation here. In 8 epochs, with all layers compressed, residuals of local selection do not explode: it "
+        "learns badly rather than diverges.")
 
 EXPERIMENTS = {
     "adacomp-table2": Experiment(
         "Table 2: networks train as well as without",
         TABLE2,
         claims=[near("table 2", *setting, published(setting[0]), quick=quick_of(setting)) for setting in SETTINGS] +
-               [counted("abstract", *setting, "conv 40, others 200") for setting in SETTINGS] +
-               [sent_less_later("text", "CIFAR10-CNN, 20 epochs, 8 learners: more is sent in the first quarter than in "
-                                "the last", "cifar10-cnn, 20 epochs", 8, ADACOMP)],
+               [counted("abstract", *setting, "conv 40, others 200: up to 5 elements a bin") for setting in SETTINGS] +
+               [sent_less_later("text", *setting) for setting in SETTINGS if epochs(setting[0]) >= 4],
         differs="The paper trains for 100 epochs on MNIST, 140 on CIFAR-10, 13 on BN50 and 45 on Shakespeare. Spoken "
                 "digits in BN50's shape (440 inputs, 30 targets instead of 5,999, a hundredth of the frames) stand in "
                 "for BN50, ResNet-20 on CIFAR-10 for ImageNet's networks. `char-lstm` of one epoch has batches of 32, "
@@ -150,14 +155,15 @@ EXPERIMENTS = {
         rows("cifar10-cnn", 8, [adacomp(800, 8000)]),
         claims=[near("figure 2a", LONG, 8, ADACOMP, "level", quick=False),
                 near("figure 2a", "cifar10-cnn", 8, ADACOMP, "level"),
-                above("figure 2a", "140 epochs: bins of 800 and 8000 converge, above raw", LONG, 8, adacomp(800, 8000),
-                      0, 25, "above"),
-                above("figure 2a", "8 epochs: bins of 800 and 8000 converge, above raw", "cifar10-cnn", 8,
-                      adacomp(800, 8000), 0, 25, "above")],
+                above("figure 2a", "140 epochs: bins of 800 and 8000 converge, at most 4 points above raw", LONG, 8,
+                      adacomp(800, 8000), 0, 4, "above"),
+                above("figure 2a", "8 epochs: bins of 800 and 8000 converge, at most 4 points above raw", "cifar10-cnn",
+                      8, adacomp(800, 8000), 0, 4, "above")],
         differs="Curves of other networks are in `adacomp-table2-epochs.csv`.",
         figure=Figure("epoch", "error",
                       {name_of(codec): [(LONG, 8, codec)] for codec in ("raw", ADACOMP, adacomp(800, 8000))},
-                      marks={"the paper, AdaComp": [(140, 18.4)]})),
+                      "CIFAR10-CNN, 140 epochs, 8 learners",
+                      {"the paper, AdaComp, 128 learners": [(140, 18.4)]})),
     "adacomp-fig3": Experiment(
         "Figure 3: with Adam; the text adds RMSProp",
         rows("cifar10-cnn, Adam", 8, ["raw", ADACOMP], quick=True) + rows("cifar10-cnn, RMSProp", 8, ["raw", ADACOMP]) +
@@ -198,9 +204,10 @@ EXPERIMENTS = {
                         [adacomp(500, 5000), "topk:fraction=0.003", local(500, 5000)], quick=False)],
         differs="The paper has the same bin in all layers; of the rows of 8 epochs those with two numbers that differ "
                 "have bins ten times longer in the last layer. Two orders by error are not the paper's, since LS is "
-                "there at two to three times AdaComp's rate. The paper's rates count 8 or 16 bits an element sent; "
-                "those of the figure here are of whole frames, of which biases and headers are the most beyond a "
-                "thousand.",
+                "there at two to three times AdaComp's rate. In the figure raw and AdaComp 50/500 are means of three "
+                "seeds, all others seed 1, of which those two have 24.86 and 24.95 %. The paper's rates count 8 or 16 "
+                "bits an element sent; those of the figure here are of whole frames, of which biases and headers are "
+                "the most beyond a thousand.",
         figure=Figure("ratio", "error", {
             "AdaComp": [("cifar10-cnn", 8, codec) for codec in (ADACOMP, adacomp(500, 5000), adacomp(5000, 5000),
                                                                  adacomp(16000, 16000))],
@@ -219,18 +226,17 @@ EXPERIMENTS = {
                 at_least("figure 5", "60 epochs: the residual of LS 300 explodes (grows 100 times as much as that of "
                          "AdaComp 5000)", residual_growth("last"), [(FIG5, 8, LS300), (FIG5, 8, ADA5000)], 100,
                          "exponential"),
-                at_least("figure 5", "8 epochs, all layers: the residual of LS is 1.5 times AdaComp's at the end",
-                         mean_of("residual_norm"), [("cifar10-cnn", 8, local()), ("cifar10-cnn", 8, ADACOMP)], 1.5,
-                         quick=True),
+                at_least("not the paper's", "8 epochs, all layers, equal bins: the residual of LS is 1.5 times "
+                         "AdaComp's at the end", mean_of("residual_norm"),
+                         [("cifar10-cnn", 8, local()), ("cifar10-cnn", 8, ADACOMP)], 1.5, quick=True),
                 at_least("figure 5", "8 epochs, all layers: the residual of LS explodes (grows 100 times as much)",
                          growth, [("cifar10-cnn", 8, local()), ("cifar10-cnn", 8, ADACOMP)], 100, "exponential"),
                 at_least("figure 5", "8 epochs, all layers: the residual of LS 500/5000 explodes (grows 100 times as "
                          "much)", growth, [("cifar10-cnn", 8, local(500, 5000)),
                                            ("cifar10-cnn", 8, adacomp(500, 5000))], 100, "exponential"),
-                at_least("figure 6", "2 epochs: residual by gradient of LS is 1.5 times AdaComp's",
-                         residual_by_gradient, [(BY_LAYER, 8, local()), (BY_LAYER, 8, ADACOMP)], 1.5, "wider"),
-                sent_in_a_bin("text", "2 epochs, 8 learners: up to five elements a bin are sent, in the mean of layers",
-                              BY_LAYER, 8, ADACOMP, 5, "5")],
+                at_least("figure 6", "2 epochs: residual by gradient of LS 50/500 is 1.5 times that of AdaComp "
+                         "500/5000, which sends as little", residual_by_gradient,
+                         [(BY_LAYER, 8, local()), (BY_LAYER, 8, adacomp(500, 5000))], 1.5, "wider")],
         differs="The paper compresses the fully connected layer alone for these figures; the rows of 2 and 8 epochs "
                 "compress all layers, and the figure of one layer is of the second convolution. Percentiles are the "
                 "first learner's.",

@@ -1,5 +1,5 @@
 """ALQ and AMQ (Faghri et al., NeurIPS 2020): the variance of methods and figure 1. SPDX-License-Identifier: MIT"""
-from claims import at_least, jumps, mean_of, measured, near, ordered, varies
+from claims import above, at_least, jumps, mean_of, measured, of_run, ordered, varies
 from experiment import Experiment, Figure, rows
 from policies import ALQ, ALQ_FROZEN, ALQ_N, ALQ_NORMAL, AMQ, AMQ_N, NUQSGD, QSGD_INF, TRN, name_of
 
@@ -34,7 +34,14 @@ def ahead(task):
 
     return measured(WHERE, f"{task}: ALQ errs a point less than the best of QSGDinf, TRN and NUQSGD",
                     [(task, 4, codec) for codec in (ALQ, QSGD_INF, TRN, NUQSGD)], value, lambda points: points >= 1,
-                    "1.4 to 2.3 points", "{:.2f} points".format)
+                    "1.3 to 2.5 points", "{:.2f} points".format)
+
+
+def loses(task, codec, points):
+    """A method's error is as far above raw's as in the authors' figures, give or take half a point."""
+    says = f"{of_run(task, 4)}: {name_of(codec)} is {points:g} points behind raw, give or take half a point"
+    return above(WHERE, says, task, 4, codec, points - 0.5, points + 0.5,
+                 f"SuperSGD {DENSE} -> {ACCURACIES[codec]} % right")
 
 
 def table(task, quick):
@@ -44,17 +51,17 @@ def table(task, quick):
                     [(task, 4, codec), (task, 4, other)], there, least, most)
               for codec, other, least, most, there in RATIOS),
             ahead(task),
-            *(near(WHERE, task, 4, codec, f"SuperSGD {DENSE} -> {ACCURACIES[codec]} % right",
-                   max(round(DENSE - ACCURACIES[codec], 1), 0.5), quick=False) for codec in METHODS)]
+            *(loses(task, codec, round(DENSE - ACCURACIES[codec], 1)) for codec in METHODS)]
 
 
 TEXT = ("The order of ALQ, AMQ, QSGDinf and NUQSGD by variance is the paper's, with levels fitted to the measured "
         "distribution. In the authors' figures of three networks ALQ-N has 0.8 to 1.05 times ALQ's variance, TRN 0.6 "
         "to 1.2 times QSGDinf's and NUQSGD 23 to 61 times ALQ's; here that is 1.0, 3.5 and 330. After two epochs no "
-        "accuracy differs beyond the seeds but NUQSGD's, so that the paper's gain of ALQ over the best other method, "
-        "1.4 to 2.3 points, is not shown. The variance of coordinates falls by a fifth and does not jump, in a "
-        "schedule without drops of the rate, which the paper's jumps come from. Fitted to the paper's normal law, ALQ "
-        "has 2.5 to 4.1 times the error ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
+        "accuracy differs beyond the seeds but NUQSGD's, so that neither what each method loses there is shown nor "
+        "ALQ's gain over the best that does not adapt, 1.3 to 2.5 points. The variance of coordinates falls by a fifth "
+        "and does not jump, in a schedule without drops of the rate, which the paper's jumps come from. Fitted to the "
+        "paper's normal law instead, ALQ has more noise than AMQ on gradients of LeNet, and than QSGDinf on most of "
+        "them, so that the paper's order fails there ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
 
 EXPERIMENTS = {
     "alq-table": Experiment(

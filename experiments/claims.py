@@ -201,7 +201,7 @@ def residual_growth(kind):
     return value
 
 
-def sent_less_later(where, says, task, learners, codec, there=""):
+def sent_less_later(where, task, learners, codec, there=""):
     """The elements sent in the first quarter of the epochs are more than those of the last, in the mean of seeds."""
     def value(results):
         own = results.of(task, learners, codec, "epochs")
@@ -210,19 +210,10 @@ def sent_less_later(where, says, task, learners, codec, there=""):
                  for first in (0, last - last // 4)]
         return [mean(part) for part in parts] if last >= 4 else None
 
-    return Claim(where, says, there, [(task, learners, codec)], value,
+    return Claim(where, f"{of_run(task, learners)}: {name_of(codec)} sends more in the first quarter than in the last",
+                 there, [(task, learners, codec)], value,
                  lambda pair: f"{pair[0]:.2f} % -> {pair[1]:.2f} % of the elements",
                  lambda pair, quick: pair[0] > pair[1], False)
-
-
-def sent_in_a_bin(where, says, task, learners, codec, most, there=""):
-    """The elements sent in a bin, of all compressed layers, at most so many on average."""
-    def value(results):
-        own = [float(row["bin_sent"]) for row in results.of(task, learners, codec, "layers") if row["bin_sent"]]
-        return mean(own) if own else None
-
-    return Claim(where, says, there, [(task, learners, codec)], value, lambda sent: f"{sent:.2f}",
-                 lambda sent, quick: sent <= most, False)
 
 
 def variances(results, *run):

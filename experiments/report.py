@@ -10,7 +10,7 @@ import gpt
 import policies
 from markdown import distinct, mean, read, table
 from policies import name_of
-from tasks import LANGUAGE, told
+from tasks import LANGUAGE, TASKS, told
 
 PAPERS = [name for paper in catalogue.PAPERS for name in paper.experiments]
 KINDS = ["conv", "fc", "lstm", "last"]
@@ -206,7 +206,8 @@ def layer_drawing(name):
         "95th percentile of absolute values" if fields[0].endswith("_p95") else "variance of coordinates"
     for row in read(name + "-layers.csv"):
         for field in (field for field in fields if row[field] and (row["slice"], row["seed"]) == (str(layer), "1")):
-            title = f"{row['task']}: slice {layer}, {row['kind']}"
+            flat = "--flat" in TASKS[row["task"]].options
+            title = f"{row['task']}: {'the whole gradient' if flat else f'slice {layer}, ' + row['kind']}"
             part, label = field.split("_")[0], f"{row['learners']} learners, {name_of(row['codec'])}"
             points = panels.setdefault((title, y_title), {}).setdefault(f"{part}, {label}", [])
             if histograms:

@@ -41,10 +41,10 @@ EXPERIMENTS = {
                 "for all of them. The policy `terngrad` sends biases raw, and the last layer's weights, which the "
                 "paper does for ImageNet's networks alone (section 4.2).",
         figure=Figure("learners", "error",
-                      {"momentum": [(FIG3, workers, "terngrad") for workers in WORKERS],
-                       "no momentum": [(FIG3_PLAIN, workers, "terngrad") for workers in WORKERS],
-                       "short, momentum": [(SHORT, workers, "terngrad") for workers in WORKERS]},
-                      "LeNet on MNIST with TernGrad, by workers")),
+                      {"TernGrad, momentum": [(FIG3, workers, "terngrad") for workers in WORKERS],
+                       "TernGrad, no momentum": [(FIG3_PLAIN, workers, "terngrad") for workers in WORKERS],
+                       "raw, momentum": [(FIG3, 2, "raw")], "raw, no momentum": [(FIG3_PLAIN, 2, "raw")]},
+                      "LeNet on MNIST, with TernGrad by workers")),
     "terngrad-table1": Experiment(
         "Table 1: CifarNet with Adam",
         rows(CIFARNET[2], 2, ["raw", "terngrad"]) + rows(CIFARNET[16], 16, ["raw", "terngrad"]) +

@@ -131,7 +131,8 @@ assert length("mnist-cnn, TernGrad's", 1)[0] > length("mnist-cnn", 3)[0]  # 11 e
 assert length("cifar10-cnn, Adam", 1)[1] != same[0]
 
 assert best(0.2, 20)[0] and not best(0.2, 21)[0]
-assert best(0.3, 20) == (False, "AdaComp 100, top-k: none") and not best(math.nan, 20)[0]
+assert best(0.3, 20) == (True, "AdaComp 100, top-k below 20") and not best(0.3, 21)[0]
+assert not best(math.nan, 20)[0]
 END2
 check "jumps of the variance, figure 7a, and which of a claim's runs are the longest" python3 made_up.py
 
