@@ -16,6 +16,9 @@
  * otherwise or flush subnormal numbers: the bytes are the same. On other machines the calling thread has to
  * round to nearest and to keep subnormal numbers.
  *
+ * Frames may have any address, gradients and accumulators one that their elements may have, and packers one
+ * that is a multiple of CRUMB_PACKER_ALIGN. Arguments do not overlap.
+ *
  * The library allocates nothing, prints nothing, starts no thread and reads no environment. No call needs
  * more than CRUMB_STACK bytes of stack. Two threads may use two packers at once, or decode into two
  * accumulators; a packer belongs to one thread at a time. The only state is which instruction set to use, and
@@ -38,14 +41,15 @@ extern "C" {
 #define CRUMB_VERSION_MINOR 1
 #define CRUMB_VERSION_PATCH 0
 #define CRUMB_VERSION       (10000 * CRUMB_VERSION_MAJOR + 100 * CRUMB_VERSION_MINOR + CRUMB_VERSION_PATCH)
-#define CRUMB_FORMAT        1            /* version of the frames that this library writes and reads */
-#define CRUMB_MAX_KEYS      10           /* most keys of a codec */
-#define CRUMB_MAX_FACTS     6            /* most facts of a frame */
-#define CRUMB_MAX_FRAMES    256          /* most frames of one call */
-#define CRUMB_SPEC_MAX      256          /* bytes that hold any canonical spec and its terminating zero */
-#define CRUMB_HEADER_BYTES  32           /* a frame is a header and a payload */
-#define CRUMB_PACKER_ALIGN  16           /* least alignment of a packer in bytes; 64 is fastest */
-#define CRUMB_STACK         (128 * 1024) /* bytes of stack with which every call does */
+#define CRUMB_FORMAT        1 /* version of the frames that this library writes and reads */
+/* The sizes of structs follow from the next two, which change with the library's soname alone. */
+#define CRUMB_MAX_KEYS     10           /* most keys of a codec */
+#define CRUMB_MAX_FACTS    6            /* most facts of a frame */
+#define CRUMB_MAX_FRAMES   256          /* most frames of one call */
+#define CRUMB_SPEC_MAX     256          /* bytes that hold any canonical spec and its terminating zero */
+#define CRUMB_HEADER_BYTES 32           /* a frame is a header and a payload */
+#define CRUMB_PACKER_ALIGN 16           /* least alignment of a packer in bytes; 64 is fastest */
+#define CRUMB_STACK        (128 * 1024) /* bytes of stack with which every call does */
 
 #ifndef CRUMB_API
 #if defined(_WIN32) && defined(CRUMB_EXPORTS)
@@ -250,7 +254,8 @@ CRUMB_API int64_t crumb_peek(crumb_frame_info *frame, const void *src, size_t le
 /* Sums frames of one agreed scaler (terngrad:shared=1) without decoding them: the result is one frame of
  * exact integers, ceil(log2(2 count + 1)) bits an element, that decodes to the sum. count is from 1 to
  * CRUMB_MAX_FRAMES; a span is exactly one frame, and no sum itself. cap >= crumb_sum_bound(count, n), which
- * is 0 for another count. CRUMB_EAGREE: the frames are of another codec, or of several scalers. */
+ * is 0 for another count. Returns the length of the frame; CRUMB_EAGREE: the frames are of another codec, or
+ * of several scalers. */
 CRUMB_API int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap);
 CRUMB_API size_t crumb_sum_bound(size_t count, size_t n);
 

@@ -27,7 +27,7 @@ CRUMB_API int64_t crumb_check(crumb_checked *frame, const void *src, size_t len)
 
 /* The findings on one part; the members mean nothing outside the library. */
 typedef struct crumb_part {
-	uint64_t units;
+	uint64_t bins;
 	uint32_t sum, formed;
 } crumb_part;
 

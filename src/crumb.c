@@ -22,7 +22,7 @@ const char *crumb_strerror(int error)
 	case CRUMB_EINVAL:
 		return "invalid argument";
 	case CRUMB_ESPEC:
-		return "no such codec, key or value";
+		return "no such codec or key, or a value that is out of range or does not go with the others";
 	case CRUMB_ESPACE:
 		return "the destination is smaller than the bound";
 	case CRUMB_ENONFINITE:

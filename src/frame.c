@@ -80,7 +80,8 @@ static int read_header(struct header *h, const uint8_t *src, size_t len)
 	if (!src)
 		return CRUMB_EINVAL;
 	if (len < sizeof *h)
-		return len < sizeof magic || !memcmp(src, magic, sizeof magic) ? CRUMB_ESHORT : CRUMB_EFRAME;
+		return memcmp(src, magic, len < sizeof magic ? len : sizeof magic) ? CRUMB_EFRAME
+		                                                                   : CRUMB_ESHORT;
 	memcpy(h, src, sizeof *h);
 	if (memcmp(h->magic, magic, sizeof magic) != 0)
 		return CRUMB_EFRAME;
@@ -156,7 +157,7 @@ int64_t crumb_frame_check_join(struct frame *frame, const uint8_t *src, size_t l
 	for (size_t i = 0; i < parts; i++) {
 		const ptrdiff_t size = part_at(frame, i + 1, parts) - part_at(frame, i, parts);
 		sum = crc_join(sum, found[i].sum, sizeof sum * divide_up((size_t)size, BLOCK));
-		bins += found[i].units;
+		bins += found[i].bins;
 		formed = formed && found[i].formed;
 	}
 	return sum != h.payload_sum ? CRUMB_ECHECKSUM

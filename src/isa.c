@@ -55,7 +55,7 @@ static bool has_neon(void)
 size_t crumb_stream_prefetch;
 
 #ifdef CRUMB_HAVE_AVX2
-/* Runs when the library is loaded, before there are threads. Software prefetching speeds up streams on Intel
+/* Runs when the library is loaded, before any call of it can. Software prefetching speeds up streams on Intel
  * CPUs and from Zen 5 on; it slows down Zen 4, whose hardware prefetcher does better alone. */
 __attribute__((constructor)) static void choose_prefetch(void)
 {

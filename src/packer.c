@@ -15,7 +15,7 @@ size_t crumb_packer_size(const crumb_codec *codec, size_t n)
 	const struct codec *c = crumb_codec_valid(codec);
 	if (!c || !crumb_bound(codec, n))
 		return 0;
-	return sizeof(struct crumb_packer) + sizeof(float) * (c->floats ? c->floats(codec, n) : 0);
+	return sizeof(struct crumb_packer) + sizeof(float) * (c->floats && n ? c->floats(codec, n) : 0);
 }
 
 int crumb_packer_init(crumb_packer *packer, const crumb_codec *codec, size_t n, size_t run, uint64_t seed)
@@ -59,7 +59,7 @@ int crumb_packer_check(const crumb_packer *packer, size_t size)
 	    !floats_ok(packer, size))
 		return CRUMB_EPACKER;
 	const struct agreement *a = crumb_codec_find(packer->codec.id)->agreement;
-	return a && a->packer_ok && !a->packer_ok(packer) ? CRUMB_EPACKER : 0;
+	return a && a->packer_ok && packer->n && !a->packer_ok(packer) ? CRUMB_EPACKER : 0;
 }
 
 const crumb_codec *crumb_packer_codec(const crumb_packer *packer) { return packer ? &packer->codec : NULL; }
@@ -77,6 +77,6 @@ float *crumb_packer_velocity(crumb_packer *packer)
 	DEFAULT_FLOATS;
 	const struct codec *c = packer ? crumb_codec_find(packer->codec.id) : NULL;
 	const size_t n = packer ? (size_t)packer->n : 0;
-	const bool has = c && c->info->flags & CRUMB_CODEC_MOMENTUM && c->floats(&packer->codec, n) > n;
+	const bool has = n && c && c->info->flags & CRUMB_CODEC_MOMENTUM && c->floats(&packer->codec, n) > n;
 	return has ? packer_floats(packer) + n : NULL;
 }

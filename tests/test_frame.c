@@ -113,6 +113,10 @@ static void refusals(void **state)
 	frame[28] ^= 1;
 	assert_int_equal(crumb_unpack_add(frame, 44, 1, acc, 3), CRUMB_ECHECKSUM);
 	assert_int_equal(crumb_unpack_add(frame, 10, 1, acc, 3), CRUMB_ESHORT);
+	for (size_t len = 0; len < 8; len++) {
+		assert_int_equal(crumb_frame_length(frame, len), CRUMB_ESHORT);
+		assert_int_equal(crumb_frame_length("XYZWXYZW", len), len ? CRUMB_EFRAME : CRUMB_ESHORT);
+	}
 	assert_int_equal(crumb_unpack_add("not a frame at all, but long enough", 35, 1, acc, 3),
 	                 CRUMB_EFRAME);
 	assert_true(acc[0] == 0 && acc[1] == 0 && acc[2] == 0);

@@ -59,7 +59,7 @@ struct packed {
 	bool check; /* in: look for unusable elements, if the codec checks_itself */
 	uint16_t flags;
 	uint32_t sum;          /* checksum of the payload before summed */
-	const uint8_t *summed; /* whole blocks after the payload's first byte; in: that byte */
+	const uint8_t *summed; /* end of what sum covers, whole blocks; in: the payload's first byte */
 };
 
 /* Returned by pack for an element that is not finite or above 2^120. */

@@ -20,9 +20,9 @@ struct crumb_packer {
 };
 _Static_assert(sizeof(struct crumb_packer) == 128, "a packer's floats begin on a cache line");
 
-/* Every RESIDUAL_STEPS-th step first limits residuals to 2^120. With every codec a residual that was within
- * 2^120 is within (k + 1) 2^121 after k steps more. So it stays below PACKER_MOST, as all floats of a packer
- * do, and sums with gradients do not overflow. */
+/* Every RESIDUAL_STEPS-th step first limits residuals to 2^120. With every codec but chunk, which limits them
+ * itself, a residual that was within 2^120 is within (k + 1) 2^121 after k steps more. So it stays below
+ * PACKER_MOST, as all floats of a packer do, and sums with gradients do not overflow. */
 enum { RESIDUAL_STEPS = 32 };
 #define PACKER_MOST 0x1.4p126f
 

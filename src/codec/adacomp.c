@@ -112,8 +112,8 @@ V16_FN struct packed_bin pack_long_bin(float *r, const void *grad, const enum cr
 		for (size_t k = 0; k < SHORT_BIN && i + k < size; k += V16) {
 			const size_t at = i + k < last ? i + k : last, overlap = i + k - at;
 			/* Prefetches the next bin; this one is in L1. */
-			__builtin_prefetch(residual + size + at);
-			__builtin_prefetch((const uint8_t *)grad + v16_width(type) * (first + size + at));
+			prefetch(residual, sizeof *residual * (size + at));
+			prefetch(grad, v16_width(type) * (first + size + at));
 			const v16f G = v16_loadf(residual + at), g = v16_load(type, grad, first + at);
 			sent |= (uint64_t)(sent_in(G, g, v16_set(lift), v16_set(M)) >> overlap) << k;
 			negative |= (uint64_t)(v16_bits(v16_negative(G)) >> overlap) << k;

@@ -25,7 +25,7 @@ static bool packer_ok(const struct crumb_packer *p)
 	const float *level = (const float *)(p + 1);
 	struct levels levels;
 	bool good = crumb_adapt_packer_ok(p);
-	if (!good || !p->n || level[0] == 0)
+	if (!good || level[0] == 0)
 		return good;
 	levels_powers(&levels, count, level[count - 2]);
 	for (uint32_t k = 1; k < count; k++)

@@ -31,7 +31,7 @@ static size_t scalers_of(const crumb_codec *codec, size_t n)
  * scaler. */
 static size_t floats(const crumb_codec *codec, size_t n)
 {
-	return codec->value[TERNARY_SHARED] != 0 && n ? 2 * scalers_of(codec, n) : 0;
+	return codec->value[TERNARY_SHARED] != 0 ? 2 * scalers_of(codec, n) : 0;
 }
 
 /* With coding=entropy the bits are written first, at this offset from the payload's digits: after the room

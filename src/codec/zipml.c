@@ -41,7 +41,7 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 {
 	struct levels levels;
 	const uint32_t count = levels_count(&p->codec, false);
-	levels_powers(&levels, count, 0.5f); /* should all be zeros */
+	levels_powers(&levels, count, 0.5f); /* for a gradient of zeros */
 	levels.form = LEVELS_TABLE;
 	struct sample s = {.sampled = p->n >= SAMPLED};
 	levels_walk(grad, type, p->n, (size_t)p->codec.value[LEVELS_BUCKET], LEVELS_L2, visit, &s);
@@ -49,8 +49,10 @@ static size_t pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
 	struct histogram_law law;
 	double level[OPTIMUM_LEVELS];
 	crumb_histogram_law(&law, s.histogram.mass);
-	const double psi = s.histogram.top > 0 ? crumb_fit_optimum(&law.of, level, count) : 0;
-	for (uint32_t k = 0; k < count && s.histogram.top > 0 && psi <= 1e300; k++)
+	const bool any = s.histogram.top > 0;
+	if (any)
+		crumb_fit_optimum(&law.of, level, count);
+	for (uint32_t k = 0; any && k < count; k++)
 		levels.at[k] = (float)level[k];
 	return levels_pack(p, grad, type, &levels, LEVELS_L2, dst, out);
 }

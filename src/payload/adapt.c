@@ -25,7 +25,8 @@ static bool zero_is_level(const crumb_codec *codec) { return codec->value[ADAPT_
 
 size_t crumb_adapt_floats(const crumb_codec *codec, size_t n)
 {
-	return n ? levels_count(codec, zero_is_level(codec)) : 0;
+	(void)n;
+	return levels_count(codec, zero_is_level(codec));
 }
 
 bool crumb_adapt_packer_ok(const struct crumb_packer *p)
@@ -33,8 +34,8 @@ bool crumb_adapt_packer_ok(const struct crumb_packer *p)
 	const uint32_t count = levels_count(&p->codec, zero_is_level(&p->codec));
 	const float *level = (const float *)(p + 1);
 	const bool agreed = p->step || p->agreed;
-	bool good = !p->n || !agreed || (level[0] == -1 && level[count - 1] == 1);
-	for (uint32_t k = 0; k < count && p->n; k++)
+	bool good = !agreed || (level[0] == -1 && level[count - 1] == 1);
+	for (uint32_t k = 0; k < count; k++)
 		good = good && (agreed ? k == 0 || level[k - 1] < level[k] : level[k] == 0);
 	return good;
 }

@@ -14,7 +14,7 @@ V16_FN uint8_t *v16_list_numbers(uint8_t *dst, v16i x, unsigned first)
 }
 #endif
 
-/* Writes the numbers of the bits that are set, at least one, a byte each; number i gets its bits 6 and 7 from
+/* Writes the numbers of the bits that are set, 1 to 63, a byte each; number i gets its bits 6 and 7 from
  * bit i of sixth and seventh. Up to 64 bytes may be written. Returns the numbers' end. */
 V16_FN uint8_t *v16_compress_numbers(uint8_t *dst, uint64_t set, uint64_t sixth, uint64_t seventh)
 {

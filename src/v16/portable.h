@@ -30,13 +30,13 @@ P_FN pf p_of_bits(pi a)
 }
 P_FN pf p_set(float x) { return x; }
 P_FN pi p_seti(uint32_t x) { return x; }
-P_FN pf p_loadf(const float *src) /* of any alignment */
+P_FN pf p_loadf(const void *src) /* of any alignment, which clang does not assume of a float's */
 {
 	pf x;
 	memcpy(&x, src, sizeof x);
 	return x;
 }
-P_FN void p_storef(float *dst, pf a) { memcpy(dst, &a, sizeof a); }
+P_FN void p_storef(void *dst, pf a) { memcpy(dst, &a, sizeof a); }
 P_FN pi p_loadi(const uint32_t *src) { return *src; }
 P_FN void p_storei(uint32_t *dst, pi a) { *dst = a; }
 P_FN pi p_load_u8(const uint8_t *src) { return *src; }
