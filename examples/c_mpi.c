@@ -39,7 +39,8 @@ int main(int argc, char **argv)
 	struct crumb_exchange *exchange;
 	const struct crumb_exchange_slice weights = {.n = N, .kind = "fc"};
 	const struct crumb_exchange_options options = {.policy = argc > 1 ? argv[1] : "adacomp:bin=50",
-	                                               .plan = argc > 2 ? argv[2] : "gather"};
+	                                               .plan = argc > 2 ? argv[2] : "gather",
+	                                               .timeout = 60};
 	char why[CRUMB_EXCHANGE_WHY_MAX];
 	if (crumb_exchange_open_mpi(&exchange, MPI_COMM_WORLD, &weights, 1, &options, why, sizeof why)) {
 		fprintf(stderr, "%s\n", why);

@@ -351,15 +351,12 @@ void crumb_exchange_debtors(const struct crumb_exchange *x, size_t *first, size_
 size_t crumb_exchange_debtor(const struct crumb_exchange *x, size_t learner)
 {
 	unsigned rank = 0;
-	size_t node = 0;
 
 	if (!x->tiers)
 		return learner;
 	while (rank_first(x, rank + 1) <= learner)
 		rank++;
-	for (unsigned r = 0; r < x->tiers->leader[rank]; r++)
-		node += x->tiers->leader[r] == r;
-	return node;
+	return x->tiers->node[rank];
 }
 
 crumb_packer *crumb_exchange_debtor_packer(const struct crumb_exchange *x, size_t d, size_t s)

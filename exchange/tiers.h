@@ -9,6 +9,7 @@
 /* The second tier: an exchange between the nodes, in which a node is a learner and its first rank a rank. */
 struct tiers {
 	unsigned *leader; /* [rank]: the first rank of its node */
+	unsigned *node;   /* [rank]: its node's number */
 	unsigned nodes;
 	struct crumb_exchange *between; /* NULL on all ranks but the leaders */
 	crumb_codec *codec;             /* [slice]: of the node's mean */

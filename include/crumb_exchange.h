@@ -8,11 +8,12 @@
  * Version 0.x: this header may change with every minor version, and the library's soname with it.
  *
  * Functions that return an int return 0 or a negative error of enum crumb_error; crumb_strerror has its
- * meaning, and why a line that says more. crumb_exchange_open and crumb_exchange_mean are collective: every
- * rank calls them, in the same order; a rank that fails tells the others, and all of them return its error.
- * A rank that does not call waits for nobody, and the others wait for it up to the timeout; then they return
- * CRUMB_EPEER; so it is over MPI, too, when a rank has closed its exchange, while among threads the others'
- * means then fail at once.
+ * meaning, and why a line that says more. Pointers are not NULL unless said.
+ *
+ * crumb_exchange_open and crumb_exchange_mean are collective: every rank calls them, in the same order; a
+ * rank that fails tells the others, and all of them return its error. A rank that does not call waits for
+ * nobody, and the others wait for it up to the timeout; then they return CRUMB_EPEER; so it is over MPI, too,
+ * when a rank has closed its exchange, while among threads the others' means then fail at once.
  *
  * If a rank ends or aborts in the middle of crumb_exchange_mean, frames on their way are lost. The others
  * return CRUMB_EPEER (or the launcher ends them, as mpirun does); this is final. The program goes on from the

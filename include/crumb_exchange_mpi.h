@@ -19,7 +19,8 @@ extern "C" {
 
 /* Opens an exchange as crumb_exchange_open does, for the ranks of comm, an intracommunicator. comm is
  * duplicated (MPI_Comm_dup): messages never meet the program's own, and errors of MPI in them come back as
- * CRUMB_EPEER. Every rank of comm calls it, whatever has failed. */
+ * CRUMB_EPEER. Every rank of comm calls it, whatever has failed; one that has no memory for the transport is
+ * waited for as one that does not come. */
 CRUMB_API int crumb_exchange_open_mpi(struct crumb_exchange **exchange, MPI_Comm comm,
                                       const struct crumb_exchange_slice *slices, size_t count,
                                       const struct crumb_exchange_options *options, char *why, size_t cap);

@@ -6,9 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "exchange/auto/choose.h"
+#include "exchange/auto/trial.h"
 #include "exchange/plan.h"
 
 enum { RAW, HALF, TERNGRAD, ADACOMP }; /* lines of the menu */
@@ -265,6 +267,38 @@ static void a_choice_is_policies(void **state)
 	assert_string_equal(crumb_auto_plan(&choice)->name, "gather");
 }
 
+/* Prices are of the steps that were timed, and too dear if none was. */
+static void gradients_that_are_not_finite_have_no_price(void **state)
+{
+	enum { COUNT = 1000600 };
+	float *grad = calloc(COUNT, sizeof *grad);
+	const struct crumb_auto_setting s = setting_of(4);
+
+	(void)state;
+	assert_non_null(grad);
+	for (size_t i = 0; i < COUNT; i++)
+		grad[i] = (float)(i % 7) - 3;
+	for (size_t timed = 0; timed < 2; timed++) {
+		struct trial *trial = crumb_trial_open(&s, slices, 3);
+		struct crumb_auto_measured x;
+		assert_non_null(trial);
+		for (size_t step = 0; step < TRIAL_STEPS; step++) {
+			grad[0] = grad[500] = step < timed ? 1 : NAN;
+			crumb_trial_step(trial, grad);
+		}
+		crumb_trial_prices(trial, &x);
+		crumb_trial_close(trial);
+		for (size_t m = 1; m < CRUMB_AUTO_MENU; m++) {
+			const struct crumb_auto_price *price = &x.price[m][CRUMB_FC];
+			if (timed)
+				assert_true(price->pack > 0 && price->pack < 1 && price->bytes < 4);
+			else
+				assert_true(price->pack == 1);
+		}
+	}
+	free(grad);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -277,6 +311,7 @@ int main(void)
 	        cmocka_unit_test(the_slowest_counts),
 	        cmocka_unit_test(the_share_is_the_heaviest_owners),
 	        cmocka_unit_test(a_choice_is_policies),
+	        cmocka_unit_test(gradients_that_are_not_finite_have_no_price),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

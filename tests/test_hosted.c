@@ -259,6 +259,9 @@ static void what_one_rank_cannot_open_none_does(void **state)
 		host[odd].slice[3].kind = NULL;
 		assert_refused(host, odd, CRUMB_EINVAL, "slice 3");
 		host = hosts(RANKS, "adacomp", "shard");
+		host[odd].slice[3].n = SIZE_MAX;
+		assert_refused(host, odd, CRUMB_EINVAL, "slice 3 is too long");
+		host = hosts(RANKS, "adacomp", "shard");
 		host[odd].slice[2].run = 7;
 		assert_refused(host, odd, CRUMB_EFRAME, "another slice table");
 		host = hosts(RANKS, "adacomp", "shard");

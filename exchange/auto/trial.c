@@ -17,12 +17,12 @@ struct contest {
 	size_t cap, at, n;
 	float *stat;
 	double pack[TRIAL_MOST], unpack[TRIAL_MOST], bytes; /* of an element */
+	size_t steps;                                       /* timed */
 };
 
 struct trial {
 	struct contest contest[CRUMB_AUTO_MENU][CRUMB_KINDS];
 	float *acc;
-	size_t steps;
 };
 
 static bool contest_open(struct contest *c, const crumb_codec *codec, const struct crumb_slice *slice)
@@ -77,7 +77,7 @@ void crumb_trial_close(struct trial *t)
 }
 
 /* A gradient that is not finite is not timed: its step will be skipped. */
-static void contest_step(struct contest *c, const float *grad, float *acc, size_t step)
+static void contest_step(struct contest *c, const float *grad, float *acc)
 {
 	const double n = (double)c->n, begin = crumb_seconds();
 
@@ -90,8 +90,8 @@ static void contest_step(struct contest *c, const float *grad, float *acc, size_
 	if (length < 0)
 		return;
 	crumb_unpack_add(c->frame, (size_t)length, 0.125f, acc, c->n);
-	c->pack[step] = (packed - begin) / n;
-	c->unpack[step] = (crumb_seconds() - packed) / n;
+	c->pack[c->steps] = (packed - begin) / n;
+	c->unpack[c->steps++] = (crumb_seconds() - packed) / n;
 	c->bytes = (double)(length - CRUMB_HEADER_BYTES) / n;
 }
 
@@ -100,8 +100,7 @@ void crumb_trial_step(struct trial *t, const float *grad)
 	for (size_t m = 0; m < CRUMB_AUTO_MENU; m++)
 		for (int kind = 0; kind < CRUMB_KINDS; kind++)
 			if (t->contest[m][kind].packer)
-				contest_step(&t->contest[m][kind], grad, t->acc, t->steps);
-	t->steps++;
+				contest_step(&t->contest[m][kind], grad, t->acc);
 }
 
 static double median(const double *seconds, size_t count)
@@ -121,10 +120,10 @@ void crumb_trial_prices(const struct trial *t, struct crumb_auto_measured *measu
 			const struct contest *c = t ? &t->contest[m][kind] : NULL;
 			struct crumb_auto_price *price = &measured->price[m][kind];
 			*price = (struct crumb_auto_price){sizeof(float), m > 0 ? too_dear : 0, 0};
-			if (c && c->packer)
-				*price = (struct crumb_auto_price){c->bytes, median(c->pack, t->steps),
-				                                   median(c->unpack, t->steps)};
-			else if (t && m > 0)
+			if (c && c->steps)
+				*price = (struct crumb_auto_price){c->bytes, median(c->pack, c->steps),
+				                                   median(c->unpack, c->steps)};
+			else if (c && !c->packer && m > 0)
 				*price = measured->price[0][kind];
 		}
 }

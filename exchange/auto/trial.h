@@ -19,8 +19,8 @@ void crumb_trial_close(struct trial *trial); /* NULL is fine */
 /* Times the codecs on one step's gradient; at most TRIAL_MOST times. */
 void crumb_trial_step(struct trial *trial, const float *grad);
 
-/* Writes the prices: the median of the steps' seconds, and the bytes of the last; without a trial (NULL) all
- * but raw are too dear. */
+/* Writes the prices: the median of the timed steps' seconds, and the bytes of the last; without a trial
+ * (NULL) or a timed step all but raw are too dear. */
 void crumb_trial_prices(const struct trial *trial, struct crumb_auto_measured *measured);
 
 #endif

@@ -79,12 +79,17 @@ static int open_slices(struct hosted *hosted, struct crumb_exchange_config *conf
 	const size_t longest = config->plan->longest;
 	struct crumb_slice *whole = calloc(count + 1, sizeof *whole);
 	int error = whole ? 0 : CRUMB_EMEMORY;
+	crumb_codec raw;
 
+	crumb_parse(&raw, "raw", NULL);
 	for (size_t s = 0, at = 0; s < count && !error; at += slices[s++].n) {
 		whole[s] = (struct crumb_slice){at, slices[s].n, slices[s].run, kind_of(slices[s].kind)};
 		if (whole[s].kind == CRUMB_KINDS)
 			error = refuse(why, cap, CRUMB_EINVAL, "slice %zu is of no known kind (%s)", s,
 			               slices[s].kind ? slices[s].kind : "NULL");
+		else if (!crumb_bound(&raw, slices[s].n))
+			error = refuse(why, cap, CRUMB_EINVAL, "slice %zu is too long: %zu elements", s,
+			               slices[s].n);
 	}
 	if (!error) {
 		config->slice_count = crumb_slices_cut(whole, count, longest, NULL);

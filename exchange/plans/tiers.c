@@ -49,14 +49,17 @@ int crumb_tiers_open(struct crumb_exchange *x, const struct crumb_exchange_confi
 {
 	struct tiers *t = x->tiers = crumb_exchange_zeros(x, 1, sizeof *t);
 
-	if (!t || !(t->leader = crumb_exchange_zeros(x, x->ranks, sizeof *t->leader)))
+	if (!t || !(t->leader = crumb_exchange_zeros(x, x->ranks, sizeof *t->leader)) ||
+	    !(t->node = crumb_exchange_zeros(x, x->ranks, sizeof *t->node)))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	t->nodes = crumb_tiers_leaders(t->leader, x->ranks, x->net, config->node_size);
 	if (!t->nodes)
 		return refuse(why, cap, CRUMB_EINVAL, "%u ranks are no nodes of %u", x->ranks,
 		              config->node_size);
-	for (unsigned r = 0; r < x->ranks; r++)
+	for (unsigned r = 0, nodes = 0; r < x->ranks; r++) {
+		t->node[r] = t->leader[r] == r ? nodes++ : t->node[t->leader[r]];
 		t->learners += t->leader[r] == t->leader[x->rank] ? rank_learners(x, r) : 0;
+	}
 	if (!allocate(x, t))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
 	for (size_t s = 0; s < x->slices; s++)
@@ -92,15 +95,16 @@ static void weigh(const struct step *step)
 {
 	const struct crumb_exchange *x = step->x;
 	struct tiers *t = x->tiers;
-	const size_t node = t->between->first;
+	const unsigned node = t->node[x->rank];
 	size_t own = 0;
 
 	memset(t->node_weight, 0, t->nodes * sizeof *t->node_weight);
-	for (size_t l = 0; l < x->learners; l++)
-		t->node_weight[crumb_exchange_debtor(x, l)] += step->weight[l];
+	for (unsigned r = 0; r < x->ranks; r++)
+		for (size_t l = rank_first(x, r); l < rank_first(x, r + 1); l++)
+			t->node_weight[t->node[r]] += step->weight[l];
 	const float sum = t->node_weight[node];
-	for (size_t l = 0; l < x->learners; l++)
-		if (crumb_exchange_debtor(x, l) == node)
+	for (unsigned r = 0; r < x->ranks; r++)
+		for (size_t l = rank_first(x, r); t->node[r] == node && l < rank_first(x, r + 1); l++)
 			t->weight[own++] = sum != 0 ? step->weight[l] / sum : 0;
 }
 

@@ -4,7 +4,7 @@
  * short message is no more than that. The rest follows in pieces, received in place since the length is known
  * by then, and small enough for a slow network to take one to each rank within a timeout. (MPI_Mprobe would
  * do without openings, but Open MPI 4.1 takes half as long again for long messages that a probe has matched.)
- * A swap polls until all messages have arrived: nothing waits without a deadline. A message between two ranks
+ * A swap polls until all messages have arrived, or the timeout is over. A message between two ranks
  * has the same form.
  *
  * SPDX-License-Identifier: MIT */
