@@ -167,9 +167,34 @@ def what_ddp_does_not_tell_is_refused(rank, ranks):
             continue
         ddp.register_comm_hook(*crumb.torch.hook("topk"))
         assert "skip_all_reduce_unused_params" in refused(Exception, lambda: step(ddp, gradient(0, rank)))
+    assert "packs none" in refused(ValueError, lambda: crumb.torch.hook("raw", down="block"))
     state, hook = crumb.torch.hook("topk")
     weight = torch.nn.Parameter(torch.ones(3))
     assert "python_reducer" in refused(TypeError, lambda: hook(state, (weight, weight)))
+
+
+def a_state_is_of_one_memory_format(rank, ranks):
+    saved = None
+    for memory_format in torch.contiguous_format, torch.channels_last:
+        ddp = DistributedDataParallel(torch.nn.Conv2d(3, 4, 5).to(memory_format=memory_format))
+        state, hook = crumb.torch.hook("topk")
+        ddp.register_comm_hook(state, hook)
+        if saved:
+            state.load_state_dict(saved)
+            assert "memory_format" in refused(Exception, lambda: ddp(torch.ones(1, 3, 8, 8)).sum().backward())
+        else:
+            ddp(torch.ones(1, 3, 8, 8)).sum().backward()
+            saved = state.state_dict()
+
+
+def a_state_brings_its_plan(rank, ranks):
+    for way in plan.PLANS:
+        ddp, state = hooked("topk", (400, 10), plan=way)
+        step(ddp, gradient(0, rank))
+        new, again = hooked("topk", (400, 10))
+        again.load_state_dict(state.state_dict())
+        assert torch.equal(step(new, gradient(1, rank)), step(ddp, gradient(1, rank)))
+        assert again.stats()["plan"] == way
 
 
 def pytorchs_distributed_checkpoint_keeps_what_is_owed(rank, ranks):
@@ -210,6 +235,13 @@ def the_memory_that_stays_is_told(rank, ranks):
         saved = state.state_dict()
         packers = sum(map(len, [*saved["packers"].values(), *saved["means"].values()]))  # and as much for their copies
         assert told[0] == told[2] >= 2 * packers and least * n < told[0] < most * n, (spec, way, told, packers)
+
+
+def half_of_the_ranks_are_not_all(rank, ranks):
+    groups = [dist.new_group([0, 1]), dist.new_group([2, 3])]
+    ddp, state = hooked("topk", (400, 10), group=groups[rank // 2])
+    step(ddp, gradient(0, rank))
+    assert "over 2 of 4" in refused(RuntimeError, crumb.torch.AllRanks(state).state_dict)
 
 
 def four_ranks_take_as_much_memory_as_the_document_says(rank, ranks):
@@ -572,10 +604,11 @@ if __name__ == "__main__":
              a_policy_says_what_it_cannot_reach,
              a_step_that_was_left_is_undone_before_its_state_is_saved, a_step_that_is_thrown_away_is_taken_back,
              a_state_goes_on_with_a_scaler_and_without, what_ddp_does_not_tell_is_refused,
+             a_state_is_of_one_memory_format, a_state_brings_its_plan,
              pytorchs_distributed_checkpoint_keeps_what_is_owed,
              a_loaded_state_is_rescaled, a_state_that_one_rank_loads_is_refused, a_compiled_model_is_registered,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
         (4, [four_ranks_take_as_much_memory_as_the_document_says, the_group_is_ddps,
-             another_number_of_ranks_owes_the_same_mean, rank_0_saves_for_all]),
+             another_number_of_ranks_owes_the_same_mean, rank_0_saves_for_all, half_of_the_ranks_are_not_all]),
         (16, [at_many_ranks_owners_average]))

@@ -142,6 +142,18 @@ def wrong_arguments_are_named(rank, ranks):
                                                                       every=1))
 
 
+def others_than_its_parameters_are_refused(rank, ranks):
+    model, outer = made(rank, "raw", 1)
+    assert "without DDP" in refused(ValueError, lambda: crumb.torch.Outer(
+        torch.nn.parallel.DistributedDataParallel(model), outer.inner, "raw", every=1))
+    for trained in False, True:
+        model[0].weight.requires_grad_(trained)
+        if trained:
+            outer.exchange()
+            model.register_parameter("more", torch.nn.Parameter(torch.ones(3)))
+        assert "other parameters" in refused(RuntimeError, outer.exchange)
+
+
 def a_wrong_state_is_refused_whole(rank, ranks):
     model, outer = made(rank, "topk", every=1)
     train(model, outer, rank, 0, 2)
@@ -158,4 +170,5 @@ def a_wrong_state_is_refused_whole(rank, ranks):
 if __name__ == "__main__":
     run((3, [ranks_begin_alike_and_meet, the_outer_step_is_torchs_nesterov, moves_arrive_or_are_owed,
              a_resumed_run_is_the_unbroken_one, a_move_that_is_not_finite_is_taken_back, wrong_arguments_are_named,
-             a_scaler_may_step_the_inner_optimizer, a_wrong_state_is_refused_whole]))
+             a_scaler_may_step_the_inner_optimizer, a_wrong_state_is_refused_whole,
+             others_than_its_parameters_are_refused]))

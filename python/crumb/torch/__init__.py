@@ -21,12 +21,12 @@ from crumb.torch.trainers import AllRanks, register
 __all__ = ["AllRanks", "Outer", "State", "hook", "reduce_scatter", "register", "replica"]
 
 
-def _reduce(state: State, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+def _reduce(state: State, bucket: dist.GradBucket, *_: Any) -> torch.futures.Future[torch.Tensor]:
     if not isinstance(state, State):
         raise TypeError(f"crumb: the hook wants the state that came with it, not {type(state).__name__}")
     if not hasattr(bucket, "parameters"):
-        raise TypeError("crumb: torch.compile with optimize_ddp='python_reducer' gives hooks no buckets: leave "
-                        "optimize_ddp as it is")
+        raise TypeError("crumb: the hook is for DistributedDataParallel's buckets, which neither FSDP1 gives it nor "
+                        "torch.compile with optimize_ddp='python_reducer'")
     return state.reduce(bucket)
 
 
@@ -51,7 +51,8 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean
         again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank.
     down: the policy of means in the plan shard, of codecs without residual: down="block" beside the policy "block"
-        sends a quarter of a float32 all-reduce's bytes on any number of ranks. Without it means are packed as gradients
+        sends a quarter of a float32 all-reduce's bytes on any number of ranks. What the policy leaves raw has no packed
+        mean. Without it means are packed as gradients
         are if the codec has a residual, or else sent as they are.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale. A state
         that was saved with a scaler can go on without one, and one of a loss that was not scaled with one.
@@ -81,5 +82,7 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     means = Policy(down) if down is not None else None
     if means and any(codec.info.residual for codec in means.codecs.values()):
         raise ValueError(f"crumb: down is of codecs without residual, and this is {down}")
+    if means and all(codec.info.name == "raw" for codec in chosen.codecs.values()):
+        raise ValueError(f"crumb: down is of parameters that the policy packs, and {policy} packs none")
     return State(model, chosen, seed, process_group, thread_count(threads), scaler,
                  plan, means), _reduce

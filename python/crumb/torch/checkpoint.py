@@ -1,5 +1,5 @@
 """Checkpoints: the packers of all ranks, and what they owe on another number of ranks. SPDX-License-Identifier: MIT"""
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import Any, Dict, List, Mapping, Sequence, Tuple
 
 import torch
 
@@ -21,9 +21,11 @@ def states_of(given: Any) -> List[Mapping[str, Any]]:
     return states
 
 
-def compare(state: Mapping[str, Any], policy: str, seed: int, model: Dict[str, int]) -> None:
+def compare(state: Mapping[str, Any], policy: str, seed: int, model: Dict[str, int],
+            strides: Dict[str, Tuple[int, ...]]) -> None:
     """Raises ValueError, which names both sides, if a state is of another policy, seed or model. model: the number of
-    elements of each parameter; empty if it is not known yet."""
+    elements of each parameter; empty if it is not known yet. strides: of parameters that are not contiguous, since a
+    residual has its parameter's order in memory."""
     for key, own in ("policy", policy), ("seed", seed):
         if state[key] != own:
             raise ValueError(f"crumb: the state is of {key} {state[key]}, and this is {key} {own}")
@@ -35,6 +37,10 @@ def compare(state: Mapping[str, Any], policy: str, seed: int, model: Dict[str, i
             has = [f"{who} has {f'{n} elements of {name}' if n is not None else f'no {name}'}"
                    for who, n in (("the state's model", theirs.get(name)), ("this one", model.get(name)))]
             raise ValueError("crumb: " + ", and ".join(has))
+        before, now = (of.get(name, "those of contiguous ones") for of in (state.get("strides", {}), strides))
+        if before != now:
+            raise ValueError(f"crumb: the strides of {name} are {now}, and were {before}: the state is of another "
+                             "memory_format")
 
 
 class Left:

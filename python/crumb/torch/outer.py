@@ -43,6 +43,8 @@ class Outer:
         if every < 1 or not lr > 0 or not 0 <= momentum < 1:
             raise ValueError(f"crumb: an outer step wants every >= 1, lr > 0 and 0 <= momentum < 1, "
                              f"not {every}, {lr} and {momentum}")
+        if isinstance(model, torch.nn.parallel.DistributedDataParallel):
+            raise ValueError("crumb: an outer step wants the model without DDP, which exchanges at every step")
         self._parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if not self._parameters or any(one.dtype != torch.float32 for one in self._parameters):
             raise ValueError("crumb: an outer step wants parameters that are trained, all of float32")
@@ -88,8 +90,8 @@ class Outer:
     def exchange(self) -> None:
         """Exchanges now, on all ranks, whatever the number of steps; the last one of a training, say."""
         known = set(map(id, self._parameters))
-        if any(one.requires_grad and id(one) not in known for one in self._model.parameters()):
-            raise RuntimeError("crumb: the model trains a parameter that it did not when its Outer was made")
+        if any(one.requires_grad != (id(one) in known) for one in self._model.parameters()):
+            raise RuntimeError("crumb: the model trains other parameters than when its Outer was made")
         moved = self._weights - self._flat()
         mean = self.state.reduce(OneBucket(self._parameters, moved)).wait()
         if mean.isfinite().all():

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Set
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.distributed as dist
@@ -99,6 +99,7 @@ class State:
         self._wanted, self._plan = plan, ""
         self._parameters: Dict[torch.Tensor, List[Part]] = {}
         self._sizes: Dict[str, int] = {}  # of all of the model's parameters
+        self._strides: Dict[str, Tuple[int, ...]] = {}  # of those that are not contiguous
         self._slots: Dict[str, Slot] = {}
         self._loaded: List[Any] = []  # states that wait for the first bucket
         self._factor = 1.0  # by which these are to be multiplied
@@ -158,7 +159,7 @@ class State:
             self._advise()
         if bucket is None:  # last: a warning may be an exception
             self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][0].name} is averaged "
-                                "plainly, and so are others")
+                                "plainly, and so are others, which stats() does not count")
         return job.result.then(job.value)
 
     def _all_seen(self):
@@ -171,6 +172,7 @@ class State:
         kinds = kinds_of(model)
         named = list(model.named_parameters())
         self._sizes = {name: parameter.numel() for name, parameter in named}
+        self._strides = {name: parameter.stride() for name, parameter in named if not parameter.is_contiguous()}
         self._ignored = set(getattr(model, "_ddp_params_and_buffers_to_ignore", ()))
         self._wire = Wire(group)
         self._plan, self._parameters = self._divide(named, kinds)
@@ -197,7 +199,9 @@ class State:
         tensors = [Tensor(name, kinds[name], *self._codecs(kinds[name], parameter.numel(), parameter.element_size()),
                           parameter.numel(), parameter.element_size(), _run(parameter), parameter.requires_grad)
                    for name, parameter in named]
-        plan, parts = divide(self._wanted, self._wire.ranks, tensors)
+        same_ranks = self._loaded and self._loaded[0]["ranks"] == self._wire.ranks
+        wanted = self._wanted or (self._loaded[0]["plan"] if same_ranks else "") or None
+        plan, parts = divide(wanted, self._wire.ranks, tensors)
         return plan, dict(zip([parameter for _, parameter in named], parts))
 
     def _compare_setup(self, text):
@@ -493,11 +497,17 @@ class State:
         self._undo_unfinished()
         return {
             "policy": self._said_policy, "seed": self._seed, "model": dict(self._sizes), "scale": self._scale,
+            "strides": dict(self._strides),
             "rank": self._wire.rank if self._wire else 0, "ranks": self._wire.ranks if self._wire else 0,
             "plan": self._plan, "plain": [key for key, slot in self._slots.items() if slot.plain],
             "packers": {key: _saved(slot.packer) for key, slot in self._slots.items() if not slot.raw},
             "means": {key: _saved(slot.mean.packer) for key, slot in self._slots.items() if slot.mean},
         }
+
+    @property
+    def group_size(self) -> int:
+        """The number of ranks that average together; 0 before the first step."""
+        return self._wire.ranks if self._wire else 0
 
     def of_all_ranks(self) -> List[Any]:
         """Returns all ranks' state_dicts, on every rank; all ranks of the hook's group must call it together. A list of
@@ -520,7 +530,7 @@ class State:
         step raises it, as far as model and ranks are not known yet."""
         states = states_of(state)
         for one in states:
-            compare(one, self._said_policy, self._seed, self._sizes)
+            compare(one, self._said_policy, self._seed, self._sizes, self._strides)
         if self._wire:
             self._adopt(states)
         else:
@@ -528,7 +538,7 @@ class State:
 
     def _adopt(self, states):
         for one in states:
-            compare(one, self._said_policy, self._seed, self._sizes)
+            compare(one, self._said_policy, self._seed, self._sizes, self._strides)
         left = left_of(states, self._wire.rank, self._wire.ranks, self._plan)
         slots = {}
         for part, width in [(part, parameter.element_size())
@@ -559,8 +569,9 @@ class State:
         plan: gather or shard; empty before the first step.
         steps: all steps. skipped: those whose mean was not finite. overflows: how often a parameter's mean, with what
             was owed, passed the largest number of its type; the rest is owed still, or the step is a skipped one.
-        dense_bytes: of the gradients. frame_bytes: of the messages and plainly averaged slots that stood for them; in
-            the plan shard half of those to the owners and half of the means'. ratio: dense_bytes / frame_bytes.
+        dense_bytes: of the gradients; no number of bytes counts sparse ones. frame_bytes: of the messages and plainly
+            averaged slots that stood for them; in the plan shard half of those to the owners and half of the means'.
+            ratio: dense_bytes / frame_bytes.
         memory_bytes: of packers and messages on the host, which stay from step to step; not the pinned copies of a
             GPU's gradients. sent_bytes: to all peers together. allreduce_bytes: that a ring all-reduce would have sent.
         pack_seconds: of all packing threads together. wait_seconds, unpack_seconds: of the receiver. All overlap with

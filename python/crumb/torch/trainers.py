@@ -34,7 +34,11 @@ class AllRanks:
 
     def state_dict(self) -> Dict[str, Any]:
         """Returns all ranks' state_dicts, on every rank: as much memory as all ranks' residuals. All ranks of the
-        hook's group must call it together, between two steps."""
+        hook's group must call it together, between two steps. Raises RuntimeError if the hook is not over all ranks:
+        each then saves its own state_dict."""
+        if self._state.group_size not in (0, dist.get_world_size()):
+            raise RuntimeError(f"crumb: AllRanks is of a hook over all ranks, and this one is over "
+                               f"{self._state.group_size} of {dist.get_world_size()}: save each rank's own state_dict")
         return {"ranks": tuple(self._state.of_all_ranks())}  # a list torch.distributed.checkpoint would take apart
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
