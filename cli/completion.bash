@@ -38,6 +38,10 @@ _crumb() {
 	-c | --codec | --down)
 		[[ $whole == *[!a-z0-9.,:\;=-]* ]] && return
 		names=$(_crumb_spec "${tool%-train}" "$whole" 2>/dev/null) piece=${whole##*[:,=;]}
+		if [[ $tool == *-train && ${whole##*;} != *[:=]* ]]; then
+			names+=" conv= fc= lstm= embedding= bias= batchnorm= last="
+			[[ $whole == *[,\;]* ]] || names+=" $([[ $option == --down ]] && echo exact || echo auto)"
+		fi
 		;;
 	-m | --model) names=$("${help[@]}" 2>/dev/null | _crumb_section Networks) ;;
 	--plan)

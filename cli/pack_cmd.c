@@ -149,8 +149,9 @@ static int read_arguments(struct request *request, int argc, char **argv)
 		return command_usage(&pack_command, "-c SPEC is missing");
 	if (!request->out)
 		return command_usage(&pack_command, "-o OUT is missing");
-	if (request->state && !strcmp(request->state, "-"))
-		return command_usage(&pack_command, "--state takes a file that can be replaced, not \"-\"");
+	if (request->state && (!strcmp(request->state, "-") || !file_replaceable(request->state)))
+		return command_usage(&pack_command, "--state takes a file that can be replaced, not %s",
+		                     request->state);
 	if (request->state &&
 	    (file_same(request->state, request->out) || file_same(request->state, request->in)))
 		return command_usage(&pack_command, "--state has to be a file of its own: %s",

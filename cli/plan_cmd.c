@@ -29,7 +29,7 @@ enum {
 	OPTION_REPORT
 };
 static const struct option_info options[] = {
-        {'m', "model", "NAME", "one of the networks below, or a number of parameters, such as 1.3B"},
+        {'m', "model", "NAME", "a network, or a number of parameters, such as 1.3B"},
         {OPTION_NODES, "nodes", "NODES", "machines; may be repeated"},
         {OPTION_RANKS, "ranks", "RANKS", "of one node, which share its port (1)"},
         {OPTION_GPUS, "gpus", "GPUS", "of one rank, averaged before anything is sent (1)"},
@@ -254,6 +254,22 @@ static int check_async(const struct request *r)
 }
 
 /* Refuses a request that lacks an option, and fills in the codecs if none is named. */
+/* Refuses a policy whose rules are for no slice of the network. */
+static int check_rules(const struct request *r, const char *policy)
+{
+	unsigned kinds = 0;
+	bool any = false;
+	for (const char *at = policy; *at;)
+		kinds |= crumb_policy_rule(&at);
+	if (kinds & 1u << CRUMB_FC)
+		kinds |= 1u << CRUMB_KIND_LAST | 1u << CRUMB_EMBEDDING;
+	for (size_t i = 0; i < r->sizes.count; i++)
+		any = any || kinds >> r->sizes.tensor[i].slice.kind & 1;
+	return any || !kinds ? STATUS_OK
+	                     : command_usage(&plan_command, "no tensor of %s is for a rule of %s", r->model,
+	                                     policy);
+}
+
 static int complete(struct request *r)
 {
 	const crumb_codec_info *info;
@@ -272,6 +288,9 @@ static int complete(struct request *r)
 		if (r->nodes[n] == 1 && r->ranks > 1)
 			return command_usage(&plan_command,
 			                     "ranks of one node use no link: take --gpus, or nodes");
+	for (size_t i = 0; i < r->ups; i++)
+		if (check_rules(r, r->up_text[i]))
+			return STATUS_USAGE;
 	if (r->page && !strcmp(r->page, "-"))
 		return command_usage(&plan_command, "--report wants the name of a file");
 	if (r->speed > 0)

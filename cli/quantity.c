@@ -3,7 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/quantity.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ const struct unit *quantity_parse(double *value, const char *text, const struct 
 		return NULL;
 	const double number = strtod(text, &end);
 	for (const struct unit *unit = units; unit->name; unit++)
-		if (!strcmp(end, unit->name) && isfinite(number * unit->factor)) {
+		if (!strcmp(end, unit->name) && number * unit->factor <= QUANTITY_MOST) {
 			*value = number * unit->factor;
 			return unit;
 		}

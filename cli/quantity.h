@@ -9,8 +9,10 @@ struct unit {
 	double factor;
 };
 
-/* Parses a number and a unit of the table. Returns the unit, and in *value the number in base units, finite
- * and not negative; NULL if text is something else. */
+#define QUANTITY_MOST 1e15 /* in base units: longer numbers are typing errors, and not printed whole */
+
+/* Parses a number and a unit of the table. Returns the unit, and in *value the number in base units, from 0
+ * to QUANTITY_MOST; NULL if text is something else. */
 const struct unit *quantity_parse(double *value, const char *text, const struct unit *units);
 
 /* Prints three digits and the largest unit with which the number, rounded to these, is at least 1. units

@@ -91,6 +91,12 @@ int file_exists(bool *exists, const char *path)
 	return look(exists, &info, path);
 }
 
+bool file_replaceable(const char *path)
+{
+	struct stat info;
+	return stat(path, &info) || S_ISREG(info.st_mode);
+}
+
 static const char *name_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');

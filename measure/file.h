@@ -21,6 +21,9 @@ int file_read(struct file *file, const char *path);
  */
 int file_exists(bool *exists, const char *path);
 
+/* Returns true if the path leads to a regular file, or to nothing. */
+bool file_replaceable(const char *path);
+
 /* Returns true if both paths lead to one file. Neither need exist. */
 bool file_same(const char *a, const char *b);
 

@@ -52,7 +52,8 @@ holds "control characters are not printed" sh -c '! grep -q "$(printf "\033")" s
 
 refused 2 '"raw" is no option' "$CRUMB_TRAIN" raw
 refused 2 'no option "--codecs"' "$CRUMB_TRAIN" --codecs raw
-refused 2 'no option "--help=1"' "$CRUMB_TRAIN" --help=1
+refused 2 '--help takes no value' "$CRUMB_TRAIN" --help=1
+refused 2 '--flat takes no value' "$CRUMB_TRAIN" --flat=1
 refused 2 '--lr wants X' "$CRUMB_TRAIN" --lr
 refused 2 'no "lenet5"' "$CRUMB_TRAIN" --model lenet5
 for data in letters digits: digits2 mnist:; do
@@ -119,7 +120,7 @@ idle() {
 	shift
 	check "$policy" $small --epochs 1 --codec "$policy"
 	for rule in "$@"; do
-		echo "crumb-train: --codec: no slice of lenet is for \"$rule\": there are conv, fc, bias, last"
+		echo "crumb-train: --codec: no slice of lenet is left for \"$rule\": there are conv, fc, bias, last"
 	done >want
 	grep '^crumb-train' stderr >got
 	holds "names $# rules" cmp want got
@@ -136,6 +137,17 @@ refused 1 'no slice of lenet is for a rule of "last,bias=half": there are fc' $s
 check "fc is for the last layer, too" "$CRUMB_TRAIN" --model resnet20 --data colour-digits:100 --batch 8 --estimate \
 	--codec 'fc=half'
 holds "without a word" sh -c '! grep -q "^crumb-train" stderr'
+
+# ---- what is no log is left alone, and so is a log if the run cannot start ----
+echo "a text of its own" >text
+cp text before
+refused 1 "text is a file, and not a log" $small --log text
+same "the text stays" text before
+refused 2 "--report would replace the text" "$CRUMB_TRAIN" --data text:text --log new.log --report ./text
+check "a run" $small --log earlier
+cp earlier before
+refused 1 "nowhere/dump: No such file" $small --log earlier --dump-gradients nowhere/dump
+same "its log stays" earlier before
 
 # ---- a batch by learner ----
 check "--batch" $small --learners 5 --log whole

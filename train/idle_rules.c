@@ -57,8 +57,8 @@ static int check(const char *option, const char *policy, const struct net *net, 
 	for (const char *rule = policy, *end = policy; say && named && *end; rule = end) {
 		const unsigned kinds = with_as_fc(crumb_policy_rule(&end), named);
 		if (!(kinds & left))
-			program_say("crumb-train: --%s: no slice of %s is for \"%.*s\": there are %s", option,
-			            net->model->name, (int)strcspn(rule, ";"), rule, there);
+			program_say("crumb-train: --%s: no slice of %s is left for \"%.*s\": there are %s",
+			            option, net->model->name, (int)strcspn(rule, ";"), rule, there);
 		left &= ~kinds;
 	}
 	return 0;

@@ -10,6 +10,7 @@
 #include "train/data/data.h"
 #include "train/estimate.h"
 #include "train/options/options.h"
+#include "train/report/dump.h"
 #include "train/report/live_page.h"
 #include "train/report/log.h"
 #include "train/report/table.h"
@@ -102,6 +103,8 @@ static int compare(const struct options *o, const struct data *data, const struc
 		struct live_page page;
 		const struct train_setting setting = {o, data, net, team, ranks, &log, &page};
 		result = live_page_open(&page, o, rank, why, cap);
+		if (result == 0 && o->dump_gradients)
+			result = dump_open(o->dump_gradients, why, cap);
 		if (result == 0 && !o->checkpoint) /* train_resume begins or resumes the others */
 			result = log_begin(&log, why, cap);
 		if (result == 0)

@@ -6,7 +6,6 @@
 #include "train/layers/init.h"
 #include "train/outer.h"
 #include "train/report/arrival.h"
-#include "train/report/dump.h"
 #include "train/split.h"
 #include "train/worker.h"
 
@@ -192,8 +191,6 @@ int train_open(struct train *t, const struct train_setting *s, size_t codec, cha
 	}
 	for (size_t l = 0; l < o->learners; l++)
 		t->share[l] = (float)((double)split_size(o->batch, o->learners, l) / (double)o->batch);
-	if (o->dump_gradients && dump_open(o->dump_gradients, why, cap) < 0)
-		return -1;
 	init_parameters(s->net, o->seed, t->param);
 	if (t->average)
 		memcpy(t->average, t->param, s->net->parameters * sizeof *t->param);

@@ -132,6 +132,9 @@ refused 1 "No such file or directory" "$CRUMB" pack -c raw --state nowhere/state
 refused 2 "--state has to be a file of its own" "$CRUMB" pack -c raw --state out good.npy -o out
 refused 2 "--state has to be a file of its own" "$CRUMB" pack -c raw --state ./state good.npy -o state
 refused 2 "--state takes a file that can be replaced" "$CRUMB" pack -c raw --state - good.npy -o out
+refused 2 "--state takes a file that can be replaced, not /dev/null" "$CRUMB" pack -c raw --state /dev/null good.npy \
+	-o out
+holds "and nothing is left" test ! -e /dev/null.lock
 refused 2 "the frame would replace the gradient" "$CRUMB" pack -c raw good.npy -o ./good.npy
 refused 2 "the array would replace the frames" "$CRUMB" unpack good.frame -o good.frame
 

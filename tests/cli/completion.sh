@@ -90,8 +90,13 @@ done <plans
 if [ -n "${CRUMB_TRAIN:-}" ]; then
 	"$CRUMB_TRAIN" --help | long_options >wanted
 	offers "crumb-train -"
-	cp codecs wanted
+	kinds="conv= fc= lstm= embedding= bias= batchnorm= last="
+	echo $kinds auto | tr ' ' '\n' | cat codecs - >wanted
 	offers "crumb-train --codec "
+	offers_words "crumb-train --codec au" auto
+	offers_words "crumb-train --down ex" exact
+	offers_words "crumb-train --codec las" last=
+	offers_words "crumb-train --codec last=ada" adacomp
 	"$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/s/^  \([^ ]*\) .*/\1/p' >wanted
 	offers "crumb-train --flat --model "
 	"$CRUMB_TRAIN" --help | sed -n '/^Plans:/,/^$/s/^  \([^ ]*\) .*/\1/p' >wanted

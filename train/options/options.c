@@ -529,8 +529,12 @@ static enum options_result parse(struct options *options, int argc, char **argv,
 		}
 		const size_t length = strcspn(name, "=");
 		const struct option *o = find(name, length);
-		if (!o || (!o->value && name[length] == '='))
+		if (!o)
 			return refuse_option(word, length);
+		if (!o->value && name[length] == '=') {
+			program_say("crumb-train: --%s takes no value", o->name);
+			return OPTIONS_WRONG;
+		}
 		if (answer && o->type == HELP)
 			print_help();
 		if (answer && o->type == VERSION)

@@ -159,6 +159,8 @@ static int check_wants(const struct options *o)
 		program_say("crumb-train: --log and --report want the names of files, not \"-\"");
 	else if (o->page && file_same(o->page, o->log))
 		program_say("crumb-train: --log and --report name one file, %s", o->log);
+	else if (o->page && strncmp(o->data, "text:", 5) == 0 && file_same(o->page, o->data + 5))
+		program_say("crumb-train: --report would replace the text, %s", o->page);
 	else if (!o->down_exact && !o->plan->assign)
 		program_say("crumb-train: --down %s wants --plan shard, server, tiers-shard or async: "
 		            "with --plan %s no mean comes down",

@@ -59,8 +59,6 @@ static int cut(struct log *log, long end, char *why, size_t cap)
 	               : 0;
 }
 
-int log_begin(struct log *log, char *why, size_t cap) { return cut(log, 0, why, cap); }
-
 /* Returns true if the file is empty or begins with an event. */
 static bool is_log(const struct log *log)
 {
@@ -69,6 +67,14 @@ static bool is_log(const struct log *log)
 	return log->end <= 0 ||
 	       (fseek(log->file, 0, SEEK_SET) == 0 && fread(first, 1, sizeof event - 1, log->file) > 0 &&
 	        strcmp(first, event) == 0);
+}
+
+int log_begin(struct log *log, char *why, size_t cap)
+{
+	if (!log->file || is_log(log))
+		return cut(log, 0, why, cap);
+	snprintf(why, cap, "%s is a file, and not a log: remove it, or name another", log->options->log);
+	return -1;
 }
 
 /* Returns true if a line ends at this byte. */

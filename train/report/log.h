@@ -78,7 +78,7 @@ struct log {
 /* All return 0, or -1 with a line in why, which names the file. */
 int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
              size_t cap);
-/* Begins a log; what the file has is lost. */
+/* Begins a log; an earlier one that the file has is lost. -1 if the file has something else. */
 int log_begin(struct log *log, char *why, size_t cap);
 /* Begins a log where there is no checkpoint to go on from; -1 if the file is no log, or has the end of a run
  * or an epoch above `most`, to which a run may come without one. */
