@@ -166,7 +166,7 @@ same "and the same log" got want3
 
 # ---- what is refused ----
 refused 2 '--resume wants --checkpoint' "$CRUMB_TRAIN" --resume
-refused 2 'no option "--resume=1"' "$CRUMB_TRAIN" --resume=1
+refused 2 '--resume takes no value' "$CRUMB_TRAIN" --resume=1
 refused 2 '--checkpoint wants one --codec' "$CRUMB_TRAIN" --codec raw --codec half --checkpoint x
 "$CRUMB_TRAIN" --data digits:40 --batch 20 --learners 2 --epochs 1 --codec alq --checkpoint measured >/dev/null 2>&1
 refused 1 'then "--measure 1", now "--measure 2"' "$CRUMB_TRAIN" --data digits:40 --batch 20 --learners 2 --epochs 2 \

@@ -69,7 +69,7 @@ check "JSON of any name" "$PYTHON" -c 'import json, sys
 assert json.loads(open("compared").readline())["file"] == sys.argv[1]' "$latin"
 # The state cannot be written: no frame appears.
 mkdir folder
-refused 1 "folder: Is a directory" "$CRUMB" pack -c $spec --state folder g0.npy -o out
+refused 2 "--state takes a file that can be replaced, not folder" "$CRUMB" pack -c $spec --state folder g0.npy -o out
 holds "no frame" test ! -e out
 (
 	ulimit -f 8 # KiB or half of it: less than the state of 2,000 elements

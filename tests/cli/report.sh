@@ -83,10 +83,11 @@ echo 'epoch 1' >text
 head -c 200 log >shred
 echo '{"a": 1}' >other
 echo '[]' >list
+"$CRUMB" peek --json "$SOURCE/tests/golden/sign.crumb" >peeked
 printf '\377\n' >binary
 cp x.html before
 for case in "nowhere: No such file" "text:1: not a line of JSON" "shred:1: not a line of JSON" "other:1: no line of" \
-	"list:1: no line of" "binary: not a text" 'no-error:1: no "error"' 'no-ratio:1: no "ratio"' \
+	"peeked:1: no line of" "list:1: no line of" "binary: not a text" 'no-error:1: no "error"' 'no-ratio:1: no "ratio"' \
 	'no-epoch:1: no "epoch"' 'huge:1: "bytes" is out of range' 'no-swap:1: no seconds of "swap"' \
 	'other-event:1: there is no event "start"'; do
 	refused 1 "$case" "$CRUMB" report log "${case%%:*}" $page
