@@ -10,7 +10,7 @@ SPEEDS = {"pack_gbps": "Pack (GB/s)", "unpack_gbps": "Unpack (GB/s)"}
 
 
 def is_comparison(value: Any) -> bool:
-    return isinstance(value, dict) and "seeds" in value
+    return isinstance(value, dict) and {"bits_per_element", "error"} <= set(value)
 
 
 def _row(where: str, row: Any) -> list[Any]:
