@@ -12,6 +12,7 @@
 
 static crumb_codec codec[CASE_CODECS];
 static size_t codecs;
+static bool slow[CASE_CODECS]; /* those that solve for levels, by the same instructions on every set */
 static const char *isa[CASE_ISAS];
 static size_t isas;
 
@@ -29,20 +30,15 @@ static inline float *decode(const uint8_t *frame, size_t len, size_t n)
 	return out;
 }
 
-/* Returns true if agreeing solves for levels, which takes long and runs the same instructions on every set.
- */
-static inline bool solves(const crumb_codec *c)
-{
-	crumb_packer *p = case_packer(c, 1000, 1);
-	const bool many = crumb_agree_count(p) > 100; /* shared statistics */
-	free(p);
-	return many;
-}
-
 static int set_up(void **state)
 {
 	(void)state;
 	codecs = case_codecs(codec, CASE_CODECS);
+	for (size_t c = 0; c < codecs; c++) {
+		crumb_packer *p = case_packer(&codec[c], 1000, 1);
+		slow[c] = crumb_agree_count(p) > 100;
+		free(p);
+	}
 	isas = case_isas(isa);
 	printf("%zu codecs in all settings; instruction sets:", codecs);
 	for (size_t i = 0; i < isas; i++)

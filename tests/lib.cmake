@@ -1,7 +1,7 @@
 # The library's tests. Those of internals include from src/; the static library exports all symbols to them.
 test_objects(cases)
 foreach(test laws isas harm adding vectors golden spec frame rng random levels fit sum blocks entropy threshold
-		sparse_signs topk bins limits environment self_check)
+		sparse_signs topk bins limits self_check)
 	crumb_test(test_${test} ${CMAKE_CURRENT_SOURCE_DIR}/test_${test}.c ${SHARED_cases})
 	target_include_directories(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/src)
 	target_compile_definitions(test_${test} PRIVATE GOLDEN_DIR="${CMAKE_CURRENT_SOURCE_DIR}/golden")
@@ -22,6 +22,6 @@ set_tests_properties(${library_tests} PROPERTIES LABELS library)
 if(NOT CRUMB_SANITIZE)
 	set_property(TEST test_stack APPEND PROPERTY LABELS long)
 else() # where these take a minute each
-	set_property(TEST test_isas test_blocks test_entropy test_environment test_limits test_traps APPEND PROPERTY
+	set_property(TEST test_isas test_blocks test_entropy test_limits test_traps APPEND PROPERTY
 		LABELS long)
 endif()

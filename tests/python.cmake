@@ -19,10 +19,11 @@ if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for
 endif()
 foreach(test IN LISTS python_tests)
 	script_test(python ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/python/test_${test}.py)
-	set_tests_properties(python_test_${test} PROPERTIES PROCESSORS 2)
 endforeach()
 if("ddp" IN_LIST python_tests)
 	set_property(TEST python_test_ddp python_test_device python_test_hook_property APPEND PROPERTY LABELS long)
+	set_tests_properties(python_test_hook python_test_hook_life python_test_hook_property python_test_ddp
+		python_test_device python_test_fsdp python_test_outer PROPERTIES PROCESSORS 2) # which start ranks
 endif()
 foreach(script examples others)
 	script_test(python sh ${CMAKE_CURRENT_SOURCE_DIR}/python/${script}.sh)

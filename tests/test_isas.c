@@ -3,8 +3,6 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/laws.h"
 
-static bool slow[CASE_CODECS]; /* codecs that search for levels */
-
 /* Frames, packer and accumulator after packing and decoding a gradient three times on one instruction set. */
 struct run {
 	uint8_t *frame[3];
@@ -99,14 +97,6 @@ static void same_bytes_of_a_long_tensor(void **state)
 	same_bytes_of((1 << 17) + 3);
 }
 
-static int find_slow(void **state)
-{
-	set_up(state);
-	for (size_t c = 0; c < codecs; c++)
-		slow[c] = solves(&codec[c]) || !strncmp(name(&codec[c]), "zipml", 5);
-	return 0;
-}
-
 static void the_best_is_the_default(void **state)
 {
 	(void)state;
@@ -138,5 +128,5 @@ int main(void)
 	        cmocka_unit_test(the_best_is_the_default),
 	        cmocka_unit_test(others_are_refused),
 	};
-	return cmocka_run_group_tests_name("instruction sets", tests, find_slow, NULL);
+	return cmocka_run_group_tests_name("instruction sets", tests, set_up, NULL);
 }

@@ -18,9 +18,9 @@ static float decay(const crumb_codec *c)
 static void gather(crumb_packer *p, const crumb_codec *c, const float *g, float *owed, float *added)
 {
 	const size_t n = crumb_packer_count(p);
-	const float *velocity = crumb_packer_velocity(p);
+	const float *velocity = crumb_packer_velocity(p), keeps = decay(c);
 	for (size_t i = 0; i < n; i++) {
-		owed[i] = decay(c) * crumb_packer_residual(p)[i];
+		owed[i] = keeps * crumb_packer_residual(p)[i];
 		added[i] = velocity ? c->value[0] * velocity[i] : 0;
 		added[i] = fmaxf(-0x1p120f, fminf(added[i] + g[i], 0x1p120f));
 	}
@@ -31,17 +31,21 @@ static void gather(crumb_packer *p, const crumb_codec *c, const float *g, float 
 static void nothing_is_lost(void **state)
 {
 	(void)state;
-	for (size_t c = 0; c < codecs; c++)
-		for (size_t l = 0; l < case_lengths; l++)
-			for (int kind = 0; kind < CASE_KINDS; kind++) {
-				const size_t n = case_length[l];
+	enum { STEPS = 4 };
+	static float gradient[STEPS][4099];
+	for (size_t l = 0; l < case_lengths; l++)
+		for (int kind = 0; kind < CASE_KINDS; kind++) {
+			const size_t n = case_length[l];
+			for (uint64_t step = 0; step < STEPS; step++)
+				case_fill(gradient[step], n, (enum case_kind)kind, step);
+			for (size_t c = 0; c < codecs; c++) {
 				crumb_packer *p = case_packer(&codec[c], n, 1);
 				const float *residual = crumb_packer_residual(p),
 				            *velocity = crumb_packer_velocity(p);
-				float *g = malloc((n + 1) * sizeof *g), *owed = calloc(n + 1, sizeof *owed),
+				float *owed = calloc(n + 1, sizeof *owed),
 				      *added = calloc(n + 1, sizeof *added);
-				for (uint64_t step = 0; residual && step < 4; step++) {
-					case_fill(g, n, (enum case_kind)kind, step);
+				for (uint64_t step = 0; residual && step < STEPS; step++) {
+					const float *g = gradient[step];
 					gather(p, &codec[c], g, owed, added);
 					size_t len;
 					uint8_t *frame = case_pack(p, g, CRUMB_F32, &len);
@@ -65,9 +69,9 @@ static void nothing_is_lost(void **state)
 				}
 				free(owed);
 				free(added);
-				free(g);
 				free(p);
 			}
+		}
 }
 
 /* A codec without residual and random rounding is idempotent: packing decoded values changes nothing. */
@@ -139,7 +143,7 @@ static void lengths_are_fixed(void **state)
 			if (!strcmp(info->key[k].name, "coding"))
 				as_said = as_said && codec[c].value[k] == info->key[k].default_value;
 		fixed += as_said;
-		for (size_t l = 0; l < case_lengths && as_said; l++) {
+		for (size_t l = 0; l < case_lengths && as_said; l += slow[c] ? 4 : 1) {
 			const size_t n = case_length[l];
 			float *g = malloc((n + 1) * sizeof *g);
 			size_t first = 0, len;

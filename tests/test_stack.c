@@ -57,7 +57,7 @@ static void *run(void *arg)
 	expect(w, len > 0, "crumb_pack", len);
 	if (len <= 0)
 		return NULL;
-	const size_t size = (size_t)len, most = w->n == SHORT ? CRUMB_MAX_FRAMES : 1;
+	const size_t size = (size_t)len, most = w->n == SHORT && w->dtype == CRUMB_F32 ? CRUMB_MAX_FRAMES : 1;
 	for (size_t f = 0; f < most; f++) {
 		w->span[f] = (crumb_span){w->frame, size};
 		w->weight[f] = 0.5f;

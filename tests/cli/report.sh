@@ -86,10 +86,10 @@ echo '[]' >list
 "$CRUMB" peek --json "$SOURCE/tests/golden/sign.crumb" >peeked
 printf '\377\n' >binary
 cp x.html before
-for case in "nowhere: No such file" "text:1: not a line of JSON" "shred:1: not a line of JSON" "other:1: no line of" \
-	"peeked:1: no line of" "list:1: no line of" "binary: not a text" 'no-error:1: no "error"' 'no-ratio:1: no "ratio"' \
-	'no-epoch:1: no "epoch"' 'huge:1: "bytes" is out of range' 'no-swap:1: no seconds of "swap"' \
-	'other-event:1: there is no event "start"'; do
+for case in "nowhere: No such file" "text:1: not a line of JSON" "shred:1: not a line of JSON" \
+	"other:1: no line of" "peeked:1: no line of" "list:1: no line of" "binary: not a text" \
+	'no-error:1: no "error"' 'no-ratio:1: no "ratio"' 'no-epoch:1: no "epoch"' 'huge:1: "bytes" is out of range' \
+	'no-swap:1: no seconds of "swap"' 'other-event:1: there is no event "start"'; do
 	refused 1 "$case" "$CRUMB" report log "${case%%:*}" $page
 done
 holds "the page of before stays" cmp x.html before

@@ -8,7 +8,5 @@ fi
 find "$SOURCE"/include "$SOURCE"/src "$SOURCE"/exchange "$SOURCE"/nets "$SOURCE"/train "$SOURCE"/cli "$SOURCE"/bench \
 	"$SOURCE"/measure "$SOURCE"/page "$SOURCE"/examples "$SOURCE"/tests -name '*.[ch]' >files
 holds "there are files" test -s files
-while read -r file; do
-	check "$file" clang-format --dry-run -Werror "$file"
-done <files
+check "they are" sh -c 'tr "\n" "\0" <files | xargs -0 clang-format --dry-run -Werror'
 finish
