@@ -1,13 +1,13 @@
 /* bench/codecs: the speed of codecs, of published rules in plain C, and of entropy coders, beside memory's,
  * on one thread.
  *
- *    codecs [--quick] [GRADIENT.npy]...          lines of CSV
+ *    codecs [GRADIENT.npy]...          lines of CSV
  *
  * Measures every codec with every instruction set of this machine, on workload.h's gradients of 4 Ki to 64 Mi
- * elements, and on dumped ones (--quick: the best instruction set, and up to 1 Mi). Columns: the CPU; the
- * source of the elements, and their number; instruction set; subject; and GB/s of f32 as speed.h defines
- * them: pack, pack_safe, unpack, and alternating with these r += g, the sum of g, acc *= s, a copy of g. A
- * coder packs and unpacks symbols of four bits at fixed width, one an element, of the given entropy.
+ * elements, and on dumped ones. Columns: the CPU; the source of the elements, and their number; instruction
+ * set; subject; and GB/s of f32 as speed.h defines them: pack, pack_safe, unpack, and alternating with these
+ * r += g, the sum of g, acc *= s, a copy of g. A coder packs and unpacks symbols of four bits at fixed width,
+ * one an element, of the given entropy.
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/coders.h"
@@ -234,9 +234,9 @@ static double draw(uint8_t *codes, size_t n, const struct source *source)
 	return entropy;
 }
 
-static int measure_coders(struct speed *speed, bool quick)
+static int measure_coders(struct speed *speed)
 {
-	const size_t n = speed->n, most = ISA_CODERS;
+	const size_t n = speed->n;
 	struct coder_subject c = {.n = n, .symbols = isa_coders[0].levels(BLOCKS_MOST)};
 	c.codes = program_memory(blocks_fixed(&c.symbols, n));
 	c.coded = program_memory(blocks_bound(&c.symbols, n));
@@ -245,11 +245,11 @@ static int measure_coders(struct speed *speed, bool quick)
 		char data[64];
 		snprintf(data, sizeof data, "%u symbols of %.2f bits", sources[s].count,
 		         draw(c.codes, n, &sources[s]));
-		for (size_t i = 0; i < most && !status; i++)
+		for (size_t i = 0; i < ISA_CODERS && !status; i++)
 			for (c.kind = BLOCKS_ENTROPY; c.kind <= BLOCKS_HUFFMAN && !status; c.kind++) {
 				double gbps[SPEED_KERNELS];
 				c.coder = &isa_coders[i];
-				if (crumb_set_isa(c.coder->isa) || (quick && i + 1 < most))
+				if (crumb_set_isa(c.coder->isa))
 					continue;
 				c.symbols = c.coder->levels(BLOCKS_MOST);
 				c.symbols.count = sources[s].count;
@@ -268,28 +268,23 @@ static int measure_coders(struct speed *speed, bool quick)
 /* ---- all ---- */
 
 /* Measures everything on n elements, with fewer rounds where each takes longer. */
-static int measure_size(size_t n, const char *data, const float *like, bool quick)
+static int measure_size(size_t n, const char *data, const float *like)
 {
 	struct speed speed;
 	int status = speed_open(&speed, n, like);
 	speed.rounds = n <= 1 << 20 ? speed.rounds : n <= 1 << 24 ? 7 : 5;
-	for (size_t i = 0; !status; i++) {
-		const char *isa = program_isa(i);
-		if (!isa)
-			break;
-		if (!quick || !program_isa(i + 1))
-			status = measure_codecs(&speed, data, isa);
-	}
+	for (size_t i = 0; program_isa(i) && !status; i++)
+		status = measure_codecs(&speed, data, program_isa(i));
 	crumb_set_isa(NULL);
 	if (!status)
 		status = measure_rules(&speed, data);
 	if (!status && n == 1 << 20)
-		status = measure_coders(&speed, quick);
+		status = measure_coders(&speed);
 	speed_close(&speed);
 	return status;
 }
 
-static int measure_file(const char *path, bool quick)
+static int measure_file(const char *path)
 {
 	struct npy npy = {.n = 0};
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
@@ -297,7 +292,7 @@ static int measure_file(const char *path, bool quick)
 	if (!status && (npy.dtype != CRUMB_F32 || !npy.n))
 		status = program_fail("%s: not a gradient in f4", path);
 	if (!status)
-		status = measure_size(npy.n, name, npy.data, quick);
+		status = measure_size(npy.n, name, npy.data);
 	free(npy.file.data);
 	return status;
 }
@@ -305,13 +300,12 @@ static int measure_file(const char *path, bool quick)
 int main(int argc, char **argv)
 {
 	static const size_t sizes[] = {1 << 12, 1 << 14, 1 << 16, 1 << 20, 1 << 24, 1 << 26};
-	const bool quick = argc > 1 && !strcmp(argv[1], "--quick");
 	int status = STATUS_OK;
 	puts("cpu,data,n,isa,what,pack_gbps,pack_safe_gbps,unpack_gbps,floor_gbps,read_gbps,scale_gbps,"
 	     "copy_gbps");
-	for (size_t i = 0; i < (quick ? 4 : sizeof sizes / sizeof *sizes) && !status; i++)
-		status = measure_size(sizes[i], "made up", NULL, quick);
-	for (int i = 1 + quick; i < argc && !status; i++)
-		status = measure_file(argv[i], quick);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++)
+		status = measure_size(sizes[i], "made up", NULL);
+	for (int i = 1; i < argc && !status; i++)
+		status = measure_file(argv[i]);
 	return program_finish(status);
 }

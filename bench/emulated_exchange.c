@@ -19,10 +19,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "bench/ring.h"
 #include "bench/training.h"
-#include "exchange/plan.h"
 #include "exchange/policy.h"
 #include "exchange/seconds.h"
-#include "exchange/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +30,6 @@ enum { WARM = 30, WARM_RING = 1, MOST_STEPS = 1000 };
 static const double WARM_SECONDS = 20;
 
 struct bench {
-	struct crumb_exchange_net *net;
 	struct training training;
 	double mbit, delay_us;
 	size_t steps;
@@ -41,12 +38,6 @@ struct bench {
 struct seconds {
 	double exchange[MOST_STEPS], step[MOST_STEPS];
 };
-
-static void die(const struct bench *b, const char *why)
-{
-	fprintf(stderr, "exchange: rank %u: %s\n", b->net->rank, why);
-	crumb_mpi_abort(b->net, 1);
-}
 
 /* Returns the bytes that have left this machine's eth0, headers included; 0 without one. */
 static double interface_bytes(void)
@@ -91,21 +82,14 @@ static void setting_open(struct bench *b, struct setting *s, const char *text)
 	const bool exact = s->down && !strcmp(s->down, "exact");
 	if (!plan || !s->down || crumb_policy_parse(&up, s->up, NULL) ||
 	    (!exact && crumb_policy_parse(&down, s->down, NULL)))
-		die(b, "a setting is \"ring\" or \"PLAN UP DOWN\"");
-	const size_t cuts =
-	        crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, plan->longest, NULL);
-	s->slice = calloc(cuts, sizeof *s->slice);
-	if (!s->slice)
-		die(b, "out of memory");
-	crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, plan->longest, s->slice);
-	struct crumb_exchange_config config = training_config(&b->training, b->net);
-	config.slices = s->slice;
-	config.slice_count = cuts;
+		training_die(&b->training, "a setting is \"ring\" or \"PLAN UP DOWN\"");
+	struct crumb_exchange_config config = training_config(&b->training);
+	config.slices = s->slice = training_cut(&b->training, plan, &config.slice_count);
 	config.plan = plan;
 	config.policy = &up;
 	config.down = exact ? NULL : &down;
 	if (crumb_exchange_start(&s->x, &config, why, sizeof why) < 0)
-		die(b, why);
+		training_die(&b->training, why);
 }
 
 static void setting_close(struct setting *s)
@@ -118,17 +102,13 @@ static void setting_close(struct setting *s)
 
 static void exchange(struct bench *b, struct setting *s)
 {
-	const float *const grads[] = {b->training.grad};
-	float share[64];
+	struct training *t = &b->training;
+	const float *const grads[] = {t->grad};
 
-	if (!s->x) {
-		ring_mean(b->training.grad, b->training.model.parameters);
-		return;
-	}
-	for (unsigned r = 0; r < b->net->ranks; r++)
-		share[r] = 1.0f / (float)b->net->ranks;
-	if (crumb_exchange_step(s->x, grads, share, b->training.mean) < 0)
-		die(b, crumb_exchange_why(s->x));
+	if (!s->x)
+		ring_mean(t->grad, t->model.parameters);
+	else if (crumb_exchange_step(s->x, grads, t->share, t->mean) < 0)
+		training_die(t, crumb_exchange_why(s->x));
 }
 
 /* Waits for all ranks before the exchange, so that another rank's computation is not measured. */
@@ -137,8 +117,7 @@ static void step(struct bench *b, struct setting *s, size_t number, double *exch
 {
 	ring_barrier();
 	const double begin = crumb_seconds();
-	if (training_compute(&b->training, b->net, number, NULL) < 0)
-		die(b, worker_why(b->training.worker));
+	training_compute(&b->training, number, NULL);
 	ring_barrier();
 	const double computed = crumb_seconds();
 	exchange(b, s);
@@ -150,7 +129,7 @@ static void step(struct bench *b, struct setting *s, size_t number, double *exch
 
 static void run(struct bench *b, const char *text, struct seconds *seconds)
 {
-	const double ranks = b->net->ranks, bytes = 4.0 * (double)b->training.model.parameters;
+	const double ranks = b->training.net->ranks, bytes = 4.0 * (double)b->training.model.parameters;
 	const double byte_seconds = b->mbit > 0 ? 8e-6 / b->mbit : 0;
 	const double closed = 2 * (ranks - 1) * (bytes / ranks * byte_seconds + 1e-6 * b->delay_us);
 	struct exchange_stats stats = {0};
@@ -174,11 +153,11 @@ static void run(struct bench *b, const char *text, struct seconds *seconds)
 	if (s.x)
 		crumb_exchange_read_stats(s.x, &stats);
 	const double own = s.x ? (double)stats.link_out / (double)b->steps : 2 * (ranks - 1) / ranks * bytes;
-	if (b->net->rank == 0) {
+	if (b->training.net->rank == 0) {
 		const double steps = (double)b->steps;
 		printf("%s,%zu,%u,%g,%g,%s,\"%s\",\"%s\",%zu,%.6f,%.6f,%.6f,%.0f,%.0f,%.6f,%.6f,%.6f\n",
-		       b->training.model.model->name, b->training.model.parameters, b->net->ranks, b->mbit,
-		       b->delay_us * 1e-3, s.plan, s.up, s.down, b->steps,
+		       b->training.model.model->name, b->training.model.parameters, b->training.net->ranks,
+		       b->mbit, b->delay_us * 1e-3, s.plan, s.up, s.down, b->steps,
 		       crumb_seconds_median(seconds->exchange, b->steps),
 		       crumb_seconds_median(seconds->step, b->steps), closed, own, out,
 		       (stats.check_seconds + stats.pack_seconds) / steps, stats.swap_seconds / steps,
@@ -198,7 +177,7 @@ static void transfer(const struct bench *b, size_t bytes)
 		best = took < best ? took : best;
 		trip = empty < trip ? empty : trip;
 	}
-	if (b->net->rank == 0)
+	if (b->training.net->rank == 0)
 		printf("%.1f Mbit/s, %.3f ms\n", 8e-6 * (double)bytes / (best - trip / 2), 1e3 * trip);
 }
 
@@ -206,28 +185,23 @@ int main(int argc, char **argv)
 {
 	static struct bench b;
 	static struct seconds seconds;
-	char why[512];
 
-	if (crumb_mpi_open(&b.net, 60, why, sizeof why) < 0) {
-		fprintf(stderr, "exchange: %s\n", why);
-		return 1;
-	}
-	b.net->timeout = 300;
+	training_join(&b.training, "exchange");
 	if (argc == 3 && !strcmp(argv[1], "transfer")) {
 		transfer(&b, (size_t)atol(argv[2]));
 	} else {
-		if (argc < 6 || atol(argv[4]) < 1 || atol(argv[4]) > MOST_STEPS || b.net->ranks > 64)
-			die(&b,
-			    "usage: exchange MODEL MBIT DELAY_US STEPS SETTING... | exchange transfer BYTES");
+		if (argc < 6 || atol(argv[4]) < 1 || atol(argv[4]) > MOST_STEPS)
+			training_die(
+			        &b.training,
+			        "usage: exchange MODEL MBIT DELAY_US STEPS SETTING... | exchange transfer BYTES");
 		b.mbit = atof(argv[2]);
 		b.delay_us = atof(argv[3]);
 		b.steps = (size_t)atol(argv[4]);
-		if (training_open(&b.training, argv[1], why, sizeof why) < 0)
-			die(&b, why);
+		training_open(&b.training, argv[1]);
 		for (int i = 5; i < argc; i++)
 			run(&b, argv[i], &seconds);
 		training_close(&b.training);
 	}
-	crumb_mpi_close(&b.net);
+	training_leave(&b.training);
 	return 0;
 }

@@ -15,21 +15,17 @@
  * SPDX-License-Identifier: MIT */
 #include "bench/ring.h"
 #include "bench/training.h"
-#include "exchange/plan.h"
 #include "exchange/policy.h"
 #include "exchange/seconds.h"
-#include "exchange/transport.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { WARM = 10, MOST_STEPS = 1000, MOST_RANKS = 64, WAYS = 2 };
+enum { WARM = 10, MOST_STEPS = 1000, WAYS = 2 };
 
 struct bench {
-	struct crumb_exchange_net *net;
 	struct training training;
-	float share[MOST_RANKS];
 	const char *mbit, *delay_us;
 	size_t steps;
 };
@@ -42,12 +38,6 @@ struct way {
 	double step[MOST_STEPS], wait[MOST_STEPS];
 };
 
-static void die(const struct bench *b, const char *why)
-{
-	fprintf(stderr, "overlapped: rank %u: %s\n", b->net->rank, why);
-	crumb_mpi_abort(b->net, 1);
-}
-
 static void final(void *arg, size_t at) { crumb_exchange_final(arg, 0, at); }
 
 static void take(struct bench *b, struct way *way, size_t number, double *step, double *wait)
@@ -57,13 +47,12 @@ static void take(struct bench *b, struct way *way, size_t number, double *step, 
 
 	ring_barrier();
 	const double begin = crumb_seconds();
-	if (way->overlaps && crumb_exchange_begin(way->x, grads, b->share, way->mean) < 0)
-		die(b, crumb_exchange_why(way->x));
-	if (training_compute(&b->training, b->net, number, way->overlaps ? &watch : NULL) < 0)
-		die(b, worker_why(b->training.worker));
+	if (way->overlaps && crumb_exchange_begin(way->x, grads, b->training.share, way->mean) < 0)
+		training_die(&b->training, crumb_exchange_why(way->x));
+	training_compute(&b->training, number, way->overlaps ? &watch : NULL);
 	const double computed = crumb_seconds();
-	if (crumb_exchange_step(way->x, grads, b->share, way->mean) < 0)
-		die(b, crumb_exchange_why(way->x));
+	if (crumb_exchange_step(way->x, grads, b->training.share, way->mean) < 0)
+		training_die(&b->training, crumb_exchange_why(way->x));
 	const double end = crumb_seconds();
 	*step = ring_most(end - begin);
 	*wait = ring_most(end - computed);
@@ -79,15 +68,10 @@ static struct crumb_slice *open_ways(struct bench *b, const char *plan_name, con
 	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	if (!plan || !plan->mean || !up_text || crumb_policy_parse(&up, up_text, NULL))
-		die(b, "a setting is \"PLAN UP\"");
-	const size_t cuts = crumb_slices_cut(net->slice, net->slice_count, plan->longest, NULL);
-	struct crumb_slice *slice = calloc(cuts, sizeof *slice);
-	if (!slice)
-		die(b, "out of memory");
-	crumb_slices_cut(net->slice, net->slice_count, plan->longest, slice);
-	struct crumb_exchange_config config = training_config(&b->training, b->net);
+		training_die(&b->training, "a setting is \"PLAN UP\"");
+	struct crumb_exchange_config config = training_config(&b->training);
+	struct crumb_slice *slice = training_cut(&b->training, plan, &config.slice_count);
 	config.slices = slice;
-	config.slice_count = cuts;
 	config.plan = plan;
 	config.policy = &up;
 	for (int w = 0; w < WAYS; w++) {
@@ -95,9 +79,9 @@ static struct crumb_slice *open_ways(struct bench *b, const char *plan_name, con
 		config.overlap = way[w].overlaps;
 		way[w].mean = calloc(net->parameters, sizeof *way[w].mean);
 		if (!way[w].mean)
-			die(b, "out of memory");
+			training_die(&b->training, "out of memory");
 		if (crumb_exchange_start(&way[w].x, &config, why, sizeof why) < 0)
-			die(b, why);
+			training_die(&b->training, why);
 	}
 	return slice;
 }
@@ -118,7 +102,7 @@ static void run(struct bench *b, const char *setting, struct way way[WAYS])
 			take(b, next, i, &next->step[at], &next->wait[at]);
 		}
 		if (memcmp(way[0].mean, way[1].mean, b->training.model.parameters * sizeof(float)) != 0)
-			die(b, "the means differ");
+			training_die(&b->training, "the means differ");
 		training_move(&b->training, way[0].mean, 0.01);
 	}
 	for (int w = 0; w < WAYS; w++) {
@@ -127,11 +111,11 @@ static void run(struct bench *b, const char *setting, struct way way[WAYS])
 		free(way[w].mean);
 		crumb_exchange_close(way[w].x);
 	}
-	if (b->net->rank == 0)
+	if (b->training.net->rank == 0)
 		printf("%s,%zu,%u,%s,%g,%s,\"%s\",%zu,%.6f,%.6f,%.6f,%.6f,%.3f\n",
-		       b->training.model.model->name, b->training.model.parameters, b->net->ranks, b->mbit,
-		       atof(b->delay_us) * 1e-3, plan, up, b->steps, before[0], before[1], way[0].wait[0],
-		       way[1].wait[0], (before[0] - before[1]) / way[0].wait[0]);
+		       b->training.model.model->name, b->training.model.parameters, b->training.net->ranks,
+		       b->mbit, atof(b->delay_us) * 1e-3, plan, up, b->steps, before[0], before[1],
+		       way[0].wait[0], way[1].wait[0], (before[0] - before[1]) / way[0].wait[0]);
 	fflush(stdout);
 	free(slice);
 }
@@ -140,25 +124,17 @@ int main(int argc, char **argv)
 {
 	static struct bench b;
 	static struct way way[WAYS];
-	char why[512];
 
-	if (crumb_mpi_open(&b.net, 60, why, sizeof why) < 0) {
-		fprintf(stderr, "overlapped: %s\n", why);
-		return 1;
-	}
-	b.net->timeout = 300;
-	if (argc < 6 || atol(argv[4]) < 1 || atol(argv[4]) > MOST_STEPS || b.net->ranks > MOST_RANKS)
-		die(&b, "usage: overlapped MODEL MBIT DELAY_US STEPS SETTING...");
+	training_join(&b.training, "overlapped");
+	if (argc < 6 || atol(argv[4]) < 1 || atol(argv[4]) > MOST_STEPS)
+		training_die(&b.training, "usage: overlapped MODEL MBIT DELAY_US STEPS SETTING...");
 	b.mbit = argv[2];
 	b.delay_us = argv[3];
 	b.steps = (size_t)atol(argv[4]);
-	for (unsigned r = 0; r < b.net->ranks; r++)
-		b.share[r] = 1.0f / (float)b.net->ranks;
-	if (training_open(&b.training, argv[1], why, sizeof why) < 0)
-		die(&b, why);
+	training_open(&b.training, argv[1]);
 	for (int i = 5; i < argc; i++)
 		run(&b, argv[i], way);
 	training_close(&b.training);
-	crumb_mpi_close(&b.net);
+	training_leave(&b.training);
 	return 0;
 }

@@ -21,16 +21,14 @@
 #include "exchange/auto/probe.h"
 #include "exchange/auto/trial.h"
 #include "exchange/auto/tuner.h"
-#include "exchange/plan.h"
 #include "exchange/seconds.h"
-#include "exchange/transport.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_RANKS = 64, MOST_WAYS = 7 }; /* auto also chooses once */
+enum { TURNS = 3, CHOOSING = 6, STEPS = 8, MOST_WAYS = 7 }; /* auto also chooses once */
 static const double TURN_SECONDS = 3;
 
 /* One way to exchange, with its open exchange; NULL: MPI's all-reduce. */
@@ -44,11 +42,9 @@ struct way {
 };
 
 struct bench {
-	struct crumb_exchange_net *net;
 	struct training training;
 	const char *mbit, *delay_us;
 	size_t number; /* of the next step's samples */
-	float share[MOST_RANKS];
 	struct crumb_slice *part;
 	size_t parts;
 	struct crumb_auto_setting setting;
@@ -57,19 +53,9 @@ struct bench {
 	size_t ways;
 };
 
-static void die(const struct bench *b, const char *why)
-{
-	fprintf(stderr, "predict: rank %u: %s\n", b->net->rank, why);
-	crumb_mpi_abort(b->net, 1);
-}
-
 /* ---- a step --------------------------------------------------------------------------------- */
 
-static void compute(struct bench *b)
-{
-	if (training_compute(&b->training, b->net, b->number++, NULL) < 0)
-		die(b, worker_why(b->training.worker));
-}
+static void compute(struct bench *b) { training_compute(&b->training, b->number++, NULL); }
 
 static void move(struct bench *b, const float *mean) { training_move(&b->training, mean, 0.001); }
 
@@ -89,11 +75,11 @@ static double take_step(struct bench *b, struct way *way, double *computing)
 	compute(b);
 	const double computed = crumb_seconds();
 	if (way->tuner && crumb_tuner_step(way->tuner, grads, why, sizeof why) < 0)
-		die(b, why);
+		training_die(&b->training, why);
 	if (!way->x)
 		ring_mean(b->training.grad, b->training.model.parameters);
-	else if (crumb_exchange_step(way->x, grads, b->share, b->training.mean) < 0)
-		die(b, crumb_exchange_why(way->x));
+	else if (crumb_exchange_step(way->x, grads, b->training.share, b->training.mean) < 0)
+		training_die(&b->training, crumb_exchange_why(way->x));
 	const double exchanged = crumb_seconds();
 	move(b, way->x ? b->training.mean : b->training.grad);
 	const double end = crumb_seconds();
@@ -138,7 +124,7 @@ static void measure_codecs(struct bench *b, struct crumb_auto_measured *mine)
 	        crumb_trial_open(&b->setting, b->training.model.slice, b->training.model.slice_count);
 
 	if (!trial)
-		die(b, "out of memory");
+		training_die(&b->training, "out of memory");
 	for (size_t i = 0; i < MIDDLE; i++) {
 		if (i % TURN == 0)
 			begin(b);
@@ -152,20 +138,20 @@ static void measure_codecs(struct bench *b, struct crumb_auto_measured *mine)
 
 static void measure(struct bench *b)
 {
-	struct crumb_auto_measured mine = {.threads = 1}, all[MOST_RANKS];
-	const struct crumb_exchange_config config = training_config(&b->training, b->net);
+	struct crumb_auto_measured mine = {.threads = 1}, all[TRAINING_RANKS];
+	const struct crumb_exchange_config config = training_config(&b->training);
 	struct crumb_exchange *x;
 	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	if (crumb_exchange_start(&x, &config, why, sizeof why))
-		die(b, why);
+		training_die(&b->training, why);
 	measure_codecs(b, &mine);
-	if (crumb_probe(&mine.link, b->net, CRUMB_PROBE_ALL, NULL,
+	if (crumb_probe(&mine.link, b->training.net, CRUMB_PROBE_ALL, NULL,
 	                4.0 * (double)b->training.model.parameters))
-		die(b, b->net->why);
+		training_die(&b->training, b->training.net->why);
 	if (crumb_exchange_tell(x, &mine, sizeof mine, all))
-		die(b, crumb_exchange_why(x));
-	b->measured = crumb_auto_slowest(all, b->net->ranks);
+		training_die(&b->training, crumb_exchange_why(x));
+	b->measured = crumb_auto_slowest(all, b->training.net->ranks);
 	crumb_exchange_close(x);
 }
 
@@ -189,7 +175,7 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 		choice.menu[k] = (unsigned char)line;
 	crumb_auto_policies(&b->setting, &choice, &up, &down, &exact);
 	const struct plan *plan = crumb_auto_plan(&choice);
-	struct crumb_exchange_config config = training_config(&b->training, b->net);
+	struct crumb_exchange_config config = training_config(&b->training);
 	if (plan->longest) {
 		config.slices = b->part;
 		config.slice_count = b->parts;
@@ -198,7 +184,7 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 	config.policy = &up;
 	config.down = exact ? NULL : &down;
 	if (crumb_exchange_start(&x, &config, why, sizeof why) < 0)
-		die(b, why);
+		training_die(&b->training, why);
 	add(b, &(struct way){.x = x,
 	                     .plan = plan->name,
 	                     .up = crumb_auto_menu(line),
@@ -208,14 +194,14 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 
 static void add_auto(struct bench *b)
 {
-	const struct crumb_exchange_config config = training_config(&b->training, b->net);
+	const struct crumb_exchange_config config = training_config(&b->training);
 	static struct crumb_script script = {.measures = true};
 	static char up[512];
 	struct way *way = add(b, &(struct way){.plan = "auto", .up = up});
 	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	if (crumb_tuner_open(&way->tuner, &way->x, &config, &script, why, sizeof why) < 0)
-		die(b, why);
+		training_die(&b->training, why);
 	double unused;
 	begin(b);
 	for (int i = 0; i < CHOOSING; i++)
@@ -223,7 +209,7 @@ static void add_auto(struct bench *b)
 	const struct crumb_tuned *tuned = crumb_tuner_tell(way->tuner);
 	snprintf(up, sizeof up, "auto: %s %s", tuned->plan, tuned->up);
 	way->down = tuned->down;
-	if (b->net->rank == 0)
+	if (b->training.net->rank == 0)
 		fprintf(stderr, "%s\n", tuned->line);
 }
 
@@ -255,7 +241,7 @@ static double predict(const struct bench *b, const struct way *way)
 	if (way->x)
 		return crumb_auto_predict(&b->setting, m, &way->choice);
 	const struct crumb_load load =
-	        crumb_cost_ring(b->net->ranks, 4.0 * (double)b->training.model.parameters);
+	        crumb_cost_ring(b->training.net->ranks, 4.0 * (double)b->training.model.parameters);
 	return m->compute + load.messages * m->link.latency +
 	       load.bytes / crumb_link_rate(&m->link, load.bytes / load.messages);
 }
@@ -266,7 +252,7 @@ static void print(const struct bench *b, struct way *way)
 	const double predicted = predict(b, way);
 
 	printf("%s,%zu,%u,%s,%s,%.1f,%.3f,%s,\"%s\",\"%s\",%.6f,", b->training.model.model->name,
-	       b->training.model.parameters, b->net->ranks, b->mbit, b->delay_us,
+	       b->training.model.parameters, b->training.net->ranks, b->mbit, b->delay_us,
 	       8e-6 * crumb_link_rate(&m->link, 4.0 * (double)b->training.model.parameters),
 	       1e3 * m->link.latency, way->plan, way->up, way->down, m->compute);
 	if (predicted > 0)
@@ -281,7 +267,7 @@ static void run_all(struct bench *b)
 		for (size_t i = 0; i < b->ways; i++)
 			take_turn(b, &b->way[i]);
 	b->measured.compute = computing(b);
-	for (size_t i = 0; i < b->ways && b->net->rank == 0; i++)
+	for (size_t i = 0; i < b->ways && b->training.net->rank == 0; i++)
 		print(b, &b->way[i]);
 	for (size_t i = 0; i < b->ways; i++) {
 		crumb_tuner_close(b->way[i].tuner);
@@ -291,41 +277,26 @@ static void run_all(struct bench *b)
 
 static void open_all(struct bench *b, char **argv)
 {
-	const size_t longest = crumb_plan_find("shard")->longest;
-	char why[512];
-
-	if (training_open(&b->training, argv[1], why, sizeof why) < 0)
-		die(b, why);
-	b->parts = crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, longest, NULL);
-	b->part = calloc(b->parts, sizeof *b->part);
-	if (!b->part)
-		die(b, "out of memory");
-	crumb_slices_cut(b->training.model.slice, b->training.model.slice_count, longest, b->part);
+	training_open(&b->training, argv[1]);
+	b->part = training_cut(&b->training, crumb_plan_find("shard"), &b->parts);
 	if (crumb_auto_setting(&b->setting, b->training.model.slice, b->training.model.slice_count, b->part,
-	                       b->parts, b->net->ranks, b->net->ranks, NULL))
-		die(b, "out of memory");
-	for (unsigned r = 0; r < b->net->ranks; r++)
-		b->share[r] = 1.0f / (float)b->net->ranks;
+	                       b->parts, b->training.net->ranks, b->training.net->ranks, NULL))
+		training_die(&b->training, "out of memory");
 }
 
 int main(int argc, char **argv)
 {
 	static struct bench b;
-	char why[512];
 
-	if (crumb_mpi_open(&b.net, 60, why, sizeof why) < 0) {
-		fprintf(stderr, "predict: %s\n", why);
-		return 1;
-	}
-	b.net->timeout = 300;
-	if (argc != 4 || b.net->ranks > MOST_RANKS)
-		die(&b, "usage: predict MODEL MBIT DELAY_US");
+	training_join(&b.training, "predict");
+	if (argc != 4)
+		training_die(&b.training, "usage: predict MODEL MBIT DELAY_US");
 	b.mbit = argv[2];
 	b.delay_us = argv[3];
 	open_all(&b, argv);
 	run_all(&b);
 	training_close(&b.training);
 	free(b.part);
-	crumb_mpi_close(&b.net);
+	training_leave(&b.training);
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* The speed of codecs by threads and by length, beside the memory's:
  *
- *    scaling N...          lines of CSV
+ *    scaling          lines of CSV
  *
- * Every codec with the best instruction set on gradients of N elements: workload.h's of the shortest length
+ * Every codec with the best instruction set on gradients of several lengths: workload.h's of the shortest one
  * and repetitions of them, so that all lengths send the same share; with one thread and with two, lengths and
  * threads alternating; wall time, so the machine has to be idle. With two threads a gradient is packed, and
  * unpacked, as eight slices, each a task. A slice that is too long for one thread is shared as in the
@@ -31,7 +31,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { THREADS = 2, SLICES = 8, TURNS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY, LENGTHS = 8 };
+enum { THREADS = 2, SLICES = 8, TURNS = 2, GRADIENTS = 3, ROUNDS = 7, WARM_STEPS = MANY };
+
+static const size_t lengths[] = {1 << 23, 1 << 24, 1 << 25, 1 << 26};
+enum { LENGTHS = sizeof lengths / sizeof *lengths };
 
 enum kernel { PACK, READ, UNPACK, ADD, SHARED, SHARED_MANY, SCALE, TWICE, KERNELS };
 
@@ -302,23 +305,23 @@ static void print(struct scaling *s, const char *spec)
 	}
 }
 
-static int measure_codec(struct scaling *s, size_t count, const char *spec)
+static int measure_codec(struct scaling *s, const char *spec)
 {
 	crumb_codec codec;
 	char text[CRUMB_SPEC_MAX];
 	int64_t result = 0;
 	int status = program_spec(&codec, spec);
-	for (size_t i = 0; i < count && !status; i++)
+	for (size_t i = 0; i < LENGTHS && !status; i++)
 		status = open_codec(&s[i], &codec);
 	for (int round = 0; round < ROUNDS && !status && result >= 0; round++, s->shared->turn++)
-		for (size_t i = 0; i < count && result >= 0; i++)
+		for (size_t i = 0; i < LENGTHS && result >= 0; i++)
 			result = measure_round(&s[i], round);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < LENGTHS; i++)
 		close_codec(&s[i]);
 	if (status || result < 0)
 		return status ? status : program_fail("%s", crumb_strerror((int)result));
 	crumb_print(&codec, text, sizeof text);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < LENGTHS; i++)
 		print(&s[i], text);
 	fflush(stdout);
 	return STATUS_OK;
@@ -334,54 +337,44 @@ static void repeat(float *grad, size_t n, size_t period, size_t seed)
 
 /* ---- all ------------------------------------------------------------------------------------ */
 
-static int measure_lengths(struct arrays *a, const size_t *n, size_t count)
+static int measure_lengths(struct arrays *a)
 {
 	static struct scaling s[LENGTHS];
 	float **const array[] = {&a->grad[0], &a->grad[1], &a->grad[2], &a->residual, &a->acc, &a->scaled};
-	size_t shortest = SIZE_MAX;
 	const char *spec;
 	int status = STATUS_OK;
-	for (size_t i = 0; i < count; i++) {
+	a->longest = lengths[LENGTHS - 1];
+	for (size_t i = 0; i < LENGTHS; i++) {
 		s[i].shared = a;
-		s[i].n = n[i];
-		a->longest = n[i] > a->longest ? n[i] : a->longest;
-		shortest = n[i] < shortest ? n[i] : shortest;
+		s[i].n = lengths[i];
 	}
 	for (size_t i = 0; i < sizeof array / sizeof *array && !status; i++) {
 		*array[i] = program_memory(a->longest * sizeof **array);
 		if (!*array[i])
 			status = STATUS_FAILED;
 		else if (i < GRADIENTS)
-			repeat(*array[i], a->longest, shortest, i);
+			repeat(*array[i], a->longest, lengths[0], i);
 		else
 			memset(*array[i], 0, a->longest * sizeof **array);
 	}
 	for (size_t i = 0; (spec = subject_spec(i)) && !status; i++)
-		status = measure_codec(s, count, spec);
+		status = measure_codec(s, spec);
 	for (size_t i = 0; i < sizeof array / sizeof *array; i++)
 		free(*array[i]);
 	return status;
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
 	struct arrays a = {0};
-	size_t n[LENGTHS];
-	int status = argc > 1 && argc <= 1 + LENGTHS ? STATUS_OK : program_fail("one to %d lengths", LENGTHS);
-	for (int i = 1; i < argc && !status; i++) {
-		const long long length = atoll(argv[i]);
-		if (length < SLICES * CRUMB_RANGE_STEP)
-			status = program_fail("%s: too few elements", argv[i]);
-		else
-			n[i - 1] = (size_t)length;
-	}
+	int status = STATUS_OK;
 	for (unsigned threads = 2; threads <= THREADS && !status; threads++)
 		if (!(a.team[threads] = crumb_team_open(threads)))
 			status = program_fail("no threads");
 	if (!status) {
 		puts("cpu,n,isa,what,threads,pack_gbps,unpack_gbps,shared_gbps,shared_8_gbps,floor_gbps,read_gbps,"
 		     "scale_gbps,twice_gbps");
-		status = measure_lengths(&a, n, (size_t)argc - 1);
+		status = measure_lengths(&a);
 	}
 	for (unsigned threads = 2; threads <= THREADS; threads++)
 		crumb_team_close(a.team[threads]);

@@ -18,25 +18,50 @@ static float *floats(const struct training *t)
 	return x ? memset(x, 0, bytes) : NULL;
 }
 
-int training_open(struct training *t, const char *name, char *why, size_t cap)
+void training_die(const struct training *t, const char *why)
+{
+	fprintf(stderr, "%s: rank %u: %s\n", t->program, t->net->rank, why);
+	crumb_mpi_abort(t->net, 1);
+}
+
+void training_join(struct training *t, const char *program)
+{
+	char why[512];
+
+	t->program = program;
+	if (crumb_mpi_open(&t->net, 60, why, sizeof why) < 0) {
+		fprintf(stderr, "%s: %s\n", program, why);
+		exit(1);
+	}
+	t->net->timeout = 300;
+	if (t->net->ranks > TRAINING_RANKS)
+		training_die(t, "too many ranks");
+	for (unsigned r = 0; r < t->net->ranks; r++)
+		t->share[r] = 1.0f / (float)t->net->ranks;
+}
+
+void training_leave(struct training *t) { crumb_mpi_close(&t->net); }
+
+void training_open(struct training *t, const char *name)
 {
 	const struct model *model = model_find(name);
 	const char *data = !model                       ? ""
 	                   : model->input.width == 1    ? "text"
 	                   : model->input.channels == 3 ? "colour-digits"
 	                                                : "digits";
+	char why[512];
 
-	snprintf(why, cap, "no network %s", name);
-	if (!model || data_open(&t->data, data, model->input.height, why, cap) < 0 ||
-	    net_open(&t->model, model, t->data.shape, why, cap) < 0)
-		return -1;
+	snprintf(why, sizeof why, "no network %s", name);
+	if (!model || data_open(&t->data, data, model->input.height, why, sizeof why) < 0 ||
+	    net_open(&t->model, model, t->data.shape, why, sizeof why) < 0)
+		training_die(t, why);
 	t->worker = worker_open(&t->model, &t->data);
 	t->param = floats(t);
 	t->velocity = floats(t);
 	t->grad = floats(t);
 	t->mean = floats(t);
-	snprintf(why, cap, "out of memory");
-	return t->worker && t->param && t->velocity && t->grad && t->mean ? 0 : -1;
+	if (!t->worker || !t->param || !t->velocity || !t->grad || !t->mean)
+		training_die(t, "out of memory");
 }
 
 void training_close(struct training *t)
@@ -49,13 +74,24 @@ void training_close(struct training *t)
 	free(t->mean);
 }
 
-struct crumb_exchange_config training_config(const struct training *t, struct crumb_exchange_net *net)
+struct crumb_slice *training_cut(const struct training *t, const struct plan *plan, size_t *count)
+{
+	*count = crumb_slices_cut(t->model.slice, t->model.slice_count, plan->longest, NULL);
+	struct crumb_slice *slice = calloc(*count, sizeof *slice);
+
+	if (!slice)
+		training_die(t, "out of memory");
+	crumb_slices_cut(t->model.slice, t->model.slice_count, plan->longest, slice);
+	return slice;
+}
+
+struct crumb_exchange_config training_config(const struct training *t)
 {
 	return (struct crumb_exchange_config){.slices = t->model.slice,
 	                                      .slice_count = t->model.slice_count,
-	                                      .learners = net->ranks,
+	                                      .learners = t->net->ranks,
 	                                      .seed = 1,
-	                                      .net = net};
+	                                      .net = t->net};
 }
 
 void training_begin(struct training *t)
@@ -64,16 +100,17 @@ void training_begin(struct training *t)
 	memset(t->velocity, 0, t->model.parameters * sizeof *t->velocity);
 }
 
-int training_compute(struct training *t, const struct crumb_exchange_net *net, size_t number,
-                     const struct pass_watch *watch)
+void training_compute(struct training *t, size_t number, const struct pass_watch *watch)
 {
 	const size_t batch = t->model.places > 1 ? TRAINING_TEXTS : TRAINING_BATCH;
 	uint32_t index[TRAINING_BATCH];
 	double loss;
 
 	for (size_t i = 0; i < batch; i++)
-		index[i] = (uint32_t)(((number * net->ranks + net->rank) * batch + i) % t->data.train.count);
-	return worker_gradient(t->worker, t->param, index, batch, NULL, t->grad, &loss, watch);
+		index[i] = (uint32_t)(((number * t->net->ranks + t->net->rank) * batch + i) %
+		                      t->data.train.count);
+	if (worker_gradient(t->worker, t->param, index, batch, NULL, t->grad, &loss, watch) < 0)
+		training_die(t, worker_why(t->worker));
 }
 
 void training_move(struct training *t, const float *mean, double rate)
