@@ -17,7 +17,7 @@ case ${1:-} in
 esac
 cd "$(dirname "$0")/.."
 build=${BUILD:-build}
-: >>"$file" # or it cannot be written, before all that time
+: >>"$file" # a file that cannot be written is told before all that time
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work"; [ -s "$file" ] || [ ! -f "$file" ] || rm "$file"' EXIT
 trap 'exit 1' HUP INT TERM

@@ -27,7 +27,7 @@ struct training {
 /* Prints why, and ends all ranks. */
 void training_die(const struct training *t, const char *why);
 
-/* Joins the ranks; ends the program where it cannot. Rank by rank training_leave ends what it began. */
+/* Joins the ranks; ends the program where it cannot. Every rank calls training_leave in the end. */
 void training_join(struct training *t, const char *program);
 void training_leave(struct training *t);
 

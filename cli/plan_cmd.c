@@ -253,7 +253,6 @@ static int check_async(const struct request *r)
 	return STATUS_OK;
 }
 
-/* Refuses a request that lacks an option, and fills in the codecs if none is named. */
 /* Refuses a policy whose rules are for no slice of the network. */
 static int check_rules(const struct request *r, const char *policy)
 {
@@ -270,6 +269,7 @@ static int check_rules(const struct request *r, const char *policy)
 	                                     policy);
 }
 
+/* Refuses a request that lacks an option, and fills in the codecs if none is named. */
 static int complete(struct request *r)
 {
 	const crumb_codec_info *info;
@@ -291,6 +291,8 @@ static int complete(struct request *r)
 	for (size_t i = 0; i < r->ups; i++)
 		if (check_rules(r, r->up_text[i]))
 			return STATUS_USAGE;
+	if (r->down_text && check_rules(r, r->down_text))
+		return STATUS_USAGE;
 	if (r->page && !strcmp(r->page, "-"))
 		return command_usage(&plan_command, "--report wants the name of a file");
 	if (r->speed > 0)

@@ -6,8 +6,10 @@
 #include "nets/model.h"
 #include "page/beside.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 int estimate_compute(double *seconds, const char *model, uint64_t batch)
 {
@@ -24,7 +26,8 @@ int estimate_compute(double *seconds, const char *model, uint64_t batch)
 	FILE *said = tmpfile();
 	pid_t process;
 	snprintf(samples, sizeof samples, "%" PRIu64, batch);
-	bool good = said && !beside_start(&process, words, NULL, said) && !beside_end(process);
+	const int error = said ? beside_start(&process, words, NULL, said) : errno;
+	bool good = !error && !beside_end(process);
 	if (good) {
 		rewind(said);
 		good = fscanf(said, "--batch %*u --compute %lfms", seconds) == 1;
@@ -32,5 +35,7 @@ int estimate_compute(double *seconds, const char *model, uint64_t batch)
 	}
 	if (said)
 		(void)fclose(said);
+	if (error)
+		return program_fail("--compute measure: crumb-train: %s", strerror(error));
 	return good ? STATUS_OK : program_fail("--compute measure: crumb-train cannot time %s here", model);
 }

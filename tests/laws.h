@@ -1,5 +1,4 @@
-/* Shared by test_laws, test_harm and test_adding: the codecs, settings and instruction sets that they loop
- * over, and helpers.
+/* The codecs, settings and instruction sets that test_laws and others loop over, and helpers.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef LAWS_H

@@ -171,7 +171,8 @@ static void parts_answer_as_the_whole(void **state)
 				const int64_t expected = crumb_check(&whole, frame, len);
 				refused += expected < 0;
 				taken += expected >= 0;
-				const size_t count = parts[(size_t)trial % (sizeof parts / sizeof *parts)];
+				const size_t count =
+				        parts[((size_t)trial + c) % (sizeof parts / sizeof *parts)];
 				for (size_t j = 0; j < count; j++)
 					assert_int_equal(crumb_check_part(&found[j], frame, len, j, count),
 					                 0);

@@ -30,7 +30,8 @@ static const struct environment {
                     {FE_TOWARDZERO, 0, 0},
                     {FE_TONEAREST, 0, FLUSH},
                     {FE_TONEAREST, 0, READ_AS_ZERO},
-                    {FE_TONEAREST, TRAPS, 0}};
+                    {FE_TONEAREST, TRAPS, 0},
+                    {FE_DOWNWARD, TRAPS, FLUSH | READ_AS_ZERO}}; /* seven: each gradient meets each */
 enum { ENVIRONMENTS = sizeof environments / sizeof *environments };
 static const struct environment *env; /* the one in use */
 static uint64_t entered;

@@ -177,6 +177,7 @@ done
 refused 2 "--compute takes a speed or a time" $plan --compute 1e308s
 refused 2 "--link takes a number" $plan --link 1e300
 refused 2 "no tensor of lenet is for a rule of lstm=half" $plan -m lenet -c lstm=half
+refused 2 "no tensor of lenet is for a rule of lstm=half" $plan -m lenet -c half --down lstm=half
 refused 2 "^" $plan -c "conv=twobit;fc=nonsense"
 refused 2 "^" $plan --down twobit:x=1
 

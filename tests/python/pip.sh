@@ -35,10 +35,10 @@ holds "from there" grep -q "^$folder/empty/.*/crumb/__init__\.py 38\$" stdout
 check "crumb-report" crumb-report --help
 check "mypy" env -C "$SOURCE/python" mypy --cache-dir "$folder/mypy"
 check "ruff" env -C "$SOURCE/python" ruff check --no-cache . ../tests/python ../examples
-# These two want a GPU, and what suite trainers installs.
-# Of random models other ones than Debian's PyTorch has, and fewer.
+# FIRST, CASES: the seeds of test_hook_property; the suite with Debian's PyTorch has 0 to 15.
 export LIBRARY_RUN=$BUILD/tests/library_run INTERNALS=$BUILD/tests/libpython_internals.so
 export CRUMB_TRAIN=$BUILD/train/crumb-train USE_LIBUV=0 FIRST=16 CASES=4
+# test_gpu.py wants a GPU, test_trainers.py what suite trainers installs.
 for test in "$SOURCE"/tests/python/test_*.py; do
 	case $test in *_gpu.py | *_trainers.py) ;; *) check "$(basename "$test")" python "$test" ;; esac
 done

@@ -16,25 +16,24 @@
 
 static int failed(const struct log *log, char *why, size_t cap)
 {
-	snprintf(why, cap, "%s: %s", log->options->log, errno ? strerror(errno) : "cannot be written");
+	snprintf(why, cap, "%s: %s", log->path, errno ? strerror(errno) : "cannot be written");
 	return -1;
 }
 
 int log_open(struct log *log, const struct options *options, unsigned rank, unsigned ranks, char *why,
              size_t cap)
 {
-	char path[4096];
 	*log = (struct log){.options = options, .rank = rank, .ranks = ranks};
 	if (!options->log)
 		return 0;
 	if (rank == 0)
-		snprintf(path, sizeof path, "%s", options->log);
+		snprintf(log->path, sizeof log->path, "%s", options->log);
 	else
-		snprintf(path, sizeof path, "%s.%u", options->log, rank);
+		snprintf(log->path, sizeof log->path, "%s.%u", options->log, rank);
 	struct stat info;
-	const bool exists = stat(path, &info) == 0, regular = !exists || S_ISREG(info.st_mode);
+	const bool exists = stat(log->path, &info) == 0, regular = !exists || S_ISREG(info.st_mode);
 	errno = 0;
-	log->file = fopen(path, exists && regular ? "r+" : "w");
+	log->file = fopen(log->path, exists && regular ? "r+" : "w");
 	if (!log->file)
 		return failed(log, why, cap);
 	log->command = command_line(options->words);
@@ -73,7 +72,7 @@ int log_begin(struct log *log, char *why, size_t cap)
 {
 	if (!log->file || is_log(log))
 		return cut(log, 0, why, cap);
-	snprintf(why, cap, "%s is a file, and not a log: remove it, or name another", log->options->log);
+	snprintf(why, cap, "%s is a file, and not a log: remove it, or name another", log->path);
 	return -1;
 }
 
@@ -85,7 +84,7 @@ static bool ends_a_line(FILE *file, long end)
 
 static int refuse(const struct log *log, char *why, size_t cap)
 {
-	snprintf(why, cap, "%s is not the log of the run that is to be resumed", log->options->log);
+	snprintf(why, cap, "%s is not the log of the run that is to be resumed", log->path);
 	return -1;
 }
 

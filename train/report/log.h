@@ -68,6 +68,7 @@ struct crumb_tuned; /* tuner.h */
 /* The file, and the fields that all events of one codec's run share. */
 struct log {
 	FILE *file; /* NULL: no log, and all calls succeed */
+	char path[4096];
 	const struct options *options;
 	char *command; /* the command line, as a shell takes it */
 	unsigned rank, ranks;

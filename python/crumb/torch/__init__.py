@@ -49,11 +49,11 @@ def hook(model: Union[torch.nn.Module, str, None] = None, policy: Optional[str] 
     process_group: DDP's; needed only where DDP cannot be found.
     threads: the number of threads that pack and unpack; by default one a CPU, at most four.
     plan: gather, every rank averages all frames, or shard, the rank that owns a part averages it and packs the mean
-        again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank.
+        again (crumb.torch.plan has both in full); by default that with fewer bytes through the busiest rank, or
+        that of a state which was loaded and is of as many ranks.
     down: the policy of means in the plan shard, of codecs without residual: down="block" beside the policy "block"
-        sends a quarter of a float32 all-reduce's bytes on any number of ranks. What the policy leaves raw has no packed
-        mean. Without it means are packed as gradients
-        are if the codec has a residual, or else sent as they are.
+        sends a quarter of a float32 all-reduce's bytes on any number of ranks. Without it means are packed as gradients
+        are if the codec has a residual, or else sent as they are. What the policy leaves raw has no packed mean.
     scaler: a GradScaler; if its scale changes, what is owed is rescaled. Without it call the state's rescale. A state
         that was saved with a scaler can go on without one, and one of a loss that was not scaled with one.
 
