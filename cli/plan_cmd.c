@@ -256,10 +256,8 @@ static int check_async(const struct request *r)
 /* Refuses a policy whose rules are for no slice of the network. */
 static int check_rules(const struct request *r, const char *policy)
 {
-	unsigned kinds = 0;
+	unsigned kinds = crumb_policy_named(policy);
 	bool any = false;
-	for (const char *at = policy; *at;)
-		kinds |= crumb_policy_rule(&at);
 	if (kinds & 1u << CRUMB_FC)
 		kinds |= 1u << CRUMB_KIND_LAST | 1u << CRUMB_EMBEDDING;
 	for (size_t i = 0; i < r->sizes.count; i++)

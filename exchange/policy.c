@@ -148,6 +148,15 @@ unsigned crumb_policy_rule(const char **at)
 	return kinds;
 }
 
+unsigned crumb_policy_named(const char *text)
+{
+	unsigned kinds = 0;
+
+	while (*text)
+		kinds |= crumb_policy_rule(&text);
+	return kinds;
+}
+
 int crumb_policy_parse(struct policy *policy, const char *text, const char **bad)
 {
 	struct policy parsed;

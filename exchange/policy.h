@@ -25,6 +25,9 @@ int crumb_policy_parse(struct policy *policy, const char *text, const char **bad
  * past it, to the next rule or the text's end. text is one that crumb_policy_parse takes. */
 unsigned crumb_policy_rule(const char **at);
 
+/* Returns the kinds that the rules of a policy name; 0 if it is a single SPEC, which is for all. */
+unsigned crumb_policy_named(const char *text);
+
 /* Returns true if the learners of a codec of the policy agree before they pack. */
 bool crumb_policy_agrees(const struct policy *policy);
 

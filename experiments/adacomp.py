@@ -237,7 +237,7 @@ EXPERIMENTS = {
                          "much)", growth, [("cifar10-cnn", 8, local(500, 5000)),
                                            ("cifar10-cnn", 8, adacomp(500, 5000))], 100, "exponential"),
                 at_least("figure 6", "2 epochs: residual by gradient of LS 50/500 is 1.5 times that of AdaComp "
-                         "500/5000, which sends as little", residual_by_gradient,
+                         "500/5000, which sends nearly as little", residual_by_gradient,
                          [(BY_LAYER, 8, local()), (BY_LAYER, 8, adacomp(500, 5000))], 1.5, "wider")],
         differs="The paper compresses the fully connected layer alone for these figures; the rows of 2 and 8 epochs "
                 "compress all layers, and the figure of one layer is of the second convolution. Percentiles are the "

@@ -16,15 +16,6 @@ static unsigned kinds_of(const struct net *net)
 	return kinds;
 }
 
-/* Returns the kinds that the rules of a policy apply to; 0 if it is a single SPEC, which is for all. */
-static unsigned kinds_named(const char *policy)
-{
-	unsigned kinds = 0;
-	while (*policy)
-		kinds |= crumb_policy_rule(&policy);
-	return kinds;
-}
-
 /* Adds last and embedding to the kinds of rules for fc, where no rule of the policy names them. */
 static unsigned with_as_fc(unsigned kinds, unsigned named)
 {
@@ -45,7 +36,7 @@ static void list(unsigned kinds, char *text, size_t cap)
 static int check(const char *option, const char *policy, const struct net *net, bool say, char *why,
                  size_t cap)
 {
-	const unsigned named = kinds_named(policy);
+	const unsigned named = crumb_policy_named(policy);
 	unsigned left = kinds_of(net);
 	char there[96];
 	list(left, there, sizeof there);
