@@ -16,6 +16,6 @@ endif()
 foreach(name same train resume chaos mpich)
 	add_test(NAME mpi_${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/mpi/${name}.sh)
 	set_tests_properties(mpi_${name} PROPERTIES ENVIRONMENT "${mpi_environment}" LABELS mpi SKIP_RETURN_CODE 77
-		TIMEOUT 900 PROCESSORS 2)
+		TIMEOUT 1200)
 endforeach()
 set_property(TEST mpi_train mpi_resume mpi_chaos APPEND PROPERTY LABELS long)

@@ -22,8 +22,6 @@ foreach(test IN LISTS python_tests)
 endforeach()
 if("ddp" IN_LIST python_tests)
 	set_property(TEST python_test_ddp python_test_device python_test_hook_property APPEND PROPERTY LABELS long)
-	set_tests_properties(python_test_hook python_test_hook_life python_test_hook_property python_test_ddp
-		python_test_device python_test_fsdp python_test_outer PROPERTIES PROCESSORS 2) # which start ranks
 endif()
 foreach(script examples others)
 	script_test(python sh ${CMAKE_CURRENT_SOURCE_DIR}/python/${script}.sh)

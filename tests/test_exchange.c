@@ -54,15 +54,16 @@ static struct reference *reference_of(const struct job *job)
 	return ref;
 }
 
-/* Compares on any number of ranks and threads, with equal weights and others, and without a transport. */
+/* Compares on any number of ranks, of 1 to 3 threads, with equal weights and others, and without a transport. */
 static void same_bits_of(struct job job, const char *text, bool defaults)
 {
 	struct reference *ref = reference_of(&job);
 
-	for (job.ranks = 1; job.ranks <= MOST_RANKS; job.ranks++)
-		for (job.threads = 1; job.threads <= 3; job.threads++)
-			if (defaults || (job.ranks == 3 && job.threads == 2))
-				assert_same_bits(&job, ref, text);
+	for (job.ranks = 1; job.ranks <= MOST_RANKS; job.ranks++) {
+		job.threads = 1 + (job.ranks + 1) % 3; /* 3 ranks have 2 */
+		if (defaults || job.ranks == 3)
+			assert_same_bits(&job, ref, text);
+	}
 	reference_close(ref);
 	job.ranks = 2;
 	job.threads = 2;
@@ -75,12 +76,20 @@ static void same_bits_of(struct job job, const char *text, bool defaults)
 	reference_close(ref);
 }
 
+/* A codec's default setting is tried in every plan, the others in the plan that packs most often. */
+static bool is_tried_in(const struct plan *plan, bool defaults)
+{
+	return defaults || !strcmp(plan->name, "shard");
+}
+
 static void same_bits_law(const struct policy *policy, const char *text, bool defaults)
 {
 	struct job job = plain_job;
 
 	job.policy = policy;
 	for (size_t i = 0; (job.plan = crumb_plan_list(i)) && !job.plan->between; i++) {
+		if (!is_tried_in(job.plan, defaults))
+			continue;
 		job.down = NULL;
 		same_bits_of(job, text, defaults);
 		job.down = policy;
@@ -180,9 +189,9 @@ static void nothing_is_lost_law(const struct policy *policy, const char *text, b
 {
 	const struct plan *plan;
 
-	(void)defaults;
 	for (size_t i = 0; (plan = crumb_plan_list(i)) && !plan->between; i++)
-		nothing_is_lost_in(plan, policy, text);
+		if (is_tried_in(plan, defaults))
+			nothing_is_lost_in(plan, policy, text);
 }
 
 static void nothing_is_lost(void **state)

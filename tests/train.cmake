@@ -29,8 +29,11 @@ if(NOT CRUMB_SANITIZE) # where seconds would become minutes
 endif()
 
 add_test(NAME train_cli COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_cli.sh)
-set_tests_properties(train_cli PROPERTIES TIMEOUT 600
+set_tests_properties(train_cli PROPERTIES TIMEOUT 1200
 	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")
+if(CRUMB_SANITIZE) # where seconds are minutes
+	set_property(TEST train_cli PROPERTY LABELS long)
+endif()
 add_test(NAME train_resume COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_resume.sh)
-set_tests_properties(train_resume PROPERTIES TIMEOUT 600 LABELS long
+set_tests_properties(train_resume PROPERTIES TIMEOUT 1200 LABELS long
 	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
-python3 "$SOURCE/tests/small_mnist.py" 600 200 90
-small="$CRUMB_TRAIN --data mnist:small --batch 50 --epochs 2 --learners 7"
+python3 "$SOURCE/tests/small_mnist.py" 300 100 90
+small="$CRUMB_TRAIN --data mnist:small --batch 25 --epochs 2 --learners 7"
 
 # stripped LOG LOG: the first in the file "one", the second in "other", without times.
 stripped() {
@@ -151,9 +151,9 @@ same "its log stays" earlier before
 
 # ---- a batch by learner ----
 check "--batch" $small --learners 5 --log whole
-check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 10 --log each
+check "--learner-batch" $small --batch 70 --learners 5 --learner-batch 5 --log each
 stripped each whole
-same "five times ten are fifty" one other
+same "five times five are twenty-five" one other
 
 # ---- statistics of several mini-batches ----
 for measure in 1 3; do
@@ -175,9 +175,9 @@ done
 
 # ---- what crumb plan wants to know ----
 check "--estimate" $small --learners 5 --estimate
-holds "options for crumb plan" grep -qx -e '--batch 10 --compute [0-9.e-]*ms' stdout
+holds "options for crumb plan" grep -qx -e '--batch 5 --compute [0-9.e-]*ms' stdout
 check "--estimate, 30 steps from one exchange to the next" $small --learners 5 --local-steps 30 --estimate
-holds "what a learner computes meanwhile, an epoch at most" grep -qx -e '--batch 120 --compute [0-9.e+-]*ms' stdout
+holds "what a learner computes meanwhile, an epoch at most" grep -qx -e '--batch 60 --compute [0-9.e+-]*ms' stdout
 
 # ---- auto ----
 carets --codec 'auto|4 shard exact row' 'not understood' 20
@@ -224,7 +224,7 @@ refused 2 'not understood' "$CRUMB_TRAIN" --compression-params '{"type":"2bit","
 
 # ---- data and files that fail ----
 refused 1 'nowhere/train-images-idx3-ubyte' "$CRUMB_TRAIN" --data mnist:nowhere
-refused 1 'fewer samples' "$CRUMB_TRAIN" --data mnist:small --batch 601
+refused 1 'fewer samples' "$CRUMB_TRAIN" --data mnist:small --batch 301
 refused 1 'nowhere/log: No such file' $small --log nowhere/log
 if [ -e /dev/full ]; then
 	refused 1 '/dev/full: No space left' $small --log /dev/full
@@ -252,7 +252,7 @@ assert [e["event"] for e in events] == 3 * ["epoch", "epoch", "done"]
 dense = 4 * 431080 * 12
 for first, second, done in zip(events[0::3], events[1::3], events[2::3]):
     for e in first, second, done:
-        assert (e["model"], e["data"], e["learners"], e["batch"], e["seed"]) == ("lenet", "mnist:small", 7, 50, 1)
+        assert (e["model"], e["data"], e["learners"], e["batch"], e["seed"]) == ("lenet", "mnist:small", 7, 25, 1)
         assert e["codec"] == done["codec"] and e["skipped"] == 0 and 0 <= e["error"] <= 1 and 0 < e["loss"] < 3
         assert set(e["seconds"]) >= {"compute", "pack", "swap", "unpack"} and e["seconds"]["compute"] > 0
         assert set(e["ratio_by_kind"]) == {"conv", "fc", "last", "bias"}
@@ -312,8 +312,8 @@ lenet-relu digits:400 0.02
 mlp digits:100 0.02
 cifar-cnn digits:400 0.05
 cifarnet colour-digits:200 0.02 --augment crop
-resnet20 colour-digits:160 0.01
-resnet32 colour-digits:160 0.01
+resnet20 colour-digits:128 0.01
+resnet32 colour-digits:128 0.01
 bn50-dnn idx:frames 0.05
 char-lstm text:fox 0.004 --optimizer adam
 gpt-mini text:fox 0.004 --optimizer adamw --local-steps 2
@@ -337,7 +337,7 @@ losses() { grep '"event": "epoch"' log | grep -o '"loss": [^,]*' | cut -d ' ' -f
 # shellcheck disable=SC2086 # lists
 check "each piece from zeros" $fox --learners 1
 zeros=$(losses)
-for learners in 1 3 10; do
+for learners in 1 10; do
 	check "--carry-state, $learners learners" $fox --learners $learners --carry-state
 	carried="${carried:-} $(losses)"
 done
@@ -346,7 +346,7 @@ import math, sys
 a, b = map(float, sys.argv[1].split())
 epochs = list(map(float, sys.argv[2].split()))
 close = lambda x, y: math.isclose(x, y, rel_tol=2e-6)
-assert close(a, b) and len(epochs) == 6, epochs
+assert close(a, b) and len(epochs) == 4, epochs
 for first, second in zip(epochs[::2], epochs[1::2]):
     assert close(first, epochs[0]) and close(second, epochs[1]), epochs
     assert not close(first, a) and not close(second, first), (epochs, a)' "$zeros" "$carried"
@@ -380,7 +380,7 @@ for name in "down", "log":
         kept = e["codec"] not in ("half", "terngrad:clip=0")
         assert e["step"] % 5 == 0 and e["epoch"] == 1 + (e["step"] - 1) // 12, e
         assert (drift < 1e-6) == kept and (kept or 0.9 < slope < 1.1) and 0 < cosine <= 1, e
-        assert e["codec"] != "half" or abs(slope - 1) < 1e-5 and cosine > 0.999999, e
+        assert e["codec"] != "half" or abs(slope - 1) < 1e-4 and cosine > 0.999999, e
 END
 check "say so" python3 read_probes.py
 holds "every five of 24 steps" test "$(cat down log | grep -c '"probe"')" = 20
@@ -395,7 +395,7 @@ for name in $("$CRUMB_TRAIN" --help | sed -n 's/^Codecs: \(.*\) (.*/\1/p'); do
 	*) set -- "$@" --codec "$name" ;;
 	esac
 done
-check "every codec" $small --learners 4 --lr 0.01 "$@"
+check "every codec" $small --learners 2 --lr 0.01 "$@"
 holds "raw, and more" test $# -ge 20
 holds "a row each" test "$(($(wc -l <stdout) - 2))" = $(($# / 2))
 sed '1,2d' stdout | while read -r codec error rest; do echo "$codec $error"; done >errors
@@ -507,7 +507,7 @@ assert last["event"] == "epoch" and (last["steps"], last["skipped"]) == (0, 12),
 assert last["loss"] is None, last'
 
 # ---- digits: they are learned, and a codec that sends nothing shows ----
-check "digits" "$CRUMB_TRAIN" --epochs 1 --codec raw --codec twobit:threshold=1e6
-holds "raw learns" sh -c "grep '^raw' stdout | awk '{exit !(\$2 < 15)}'"
+check "digits" "$CRUMB_TRAIN" --data digits:4000 --lr 0.04 --epochs 1 --codec raw --codec twobit:threshold=1e6
+holds "raw learns" sh -c "grep '^raw' stdout | awk '{exit !(\$2 < 30)}'"
 holds "nothing sent is nothing learned" sh -c "grep '^twobit' stdout | awk '{exit !(\$2 > 70)}'"
 finish

@@ -6,14 +6,14 @@ without_times() { python3 "$SOURCE/tests/without_times.py" "$1"; }
 same_checkpoint() { python3 "$SOURCE/tests/same_checkpoint.py" "$1" "$2"; }
 python3 "$SOURCE/tests/small_mnist.py" 300 100 200
 # One codec with a residual, one that is random; two threads.
-set -- --data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine --weight-decay 1e-4 --threads 2 \
+set -- --data mnist:small --batch 50 --epochs 20 --learners 3 --schedule cosine --weight-decay 1e-4 --threads 2 \
 	--optimizer adam --lr 0.002 --average 0.9 \
 	--codec 'conv=adacomp:bin=50;fc,last=terngrad;bias=raw'
 
 check "in one go" "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
-holds "the two newest stay" test "$(ls whole | xargs)" = "epoch0000039-rank0 epoch0000040-rank0"
+holds "the two newest stay" test "$(ls whole | xargs)" = "epoch0000019-rank0 epoch0000020-rank0"
 without_times whole.log >want
-holds "a log of all epochs and the end" test "$(wc -l <want)" = 41
+holds "a log of all epochs and the end" test "$(wc -l <want)" = 21
 
 # Another log is another file; one that is not the run's stays as it is.
 "$CRUMB_TRAIN" "$@" --epochs 1 --checkpoint logged --log first.log >/dev/null 2>&1
@@ -67,7 +67,7 @@ holds "$killed were killed" test $killed -eq 20
 check "to the end" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
 without_times parts.log >got
 same "the same log" got want
-check "the same weights, moments and packers" same_checkpoint parts/epoch0000040-rank0 whole/epoch0000040-rank0
+check "the same weights, moments and packers" same_checkpoint parts/epoch0000020-rank0 whole/epoch0000020-rank0
 check "another end to it" "$CRUMB_TRAIN" "$@" --checkpoint parts --resume --log parts.log
 without_times parts.log >got
 same "changes nothing" got want
@@ -146,7 +146,7 @@ outer="--optimizer adam --lr 0.002 --local-steps 4 --plan shard --down twobit:th
 	check "outer steps of 3" "$CRUMB_TRAIN" "$@" $outer --learners 3 --checkpoint steps --epochs 2
 	check "of 5" "$CRUMB_TRAIN" "$@" $outer --learners 5 --checkpoint steps --epochs 3 --resume
 }
-set -- --data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine --weight-decay 1e-4 --threads 2 \
+set -- --data mnist:small --batch 50 --epochs 20 --learners 3 --schedule cosine --weight-decay 1e-4 --threads 2 \
 	--optimizer adam --lr 0.002 --average 0.9 \
 	--codec 'conv=adacomp:bin=50;fc,last=terngrad;bias=raw'
 
@@ -172,13 +172,13 @@ refused 2 '--checkpoint wants one --codec' "$CRUMB_TRAIN" --codec raw --codec ha
 refused 1 'then "--measure 1", now "--measure 2"' "$CRUMB_TRAIN" --data digits:40 --batch 20 --learners 2 --epochs 2 \
 	--codec alq --checkpoint measured --resume --measure 2
 refused 1 'whole holds checkpoints' "$CRUMB_TRAIN" "$@" --checkpoint whole --log whole.log
-without_times whole.log | head -n 41 >got
+without_times whole.log | head -n 21 >got
 same "the log stays" got want
 # Both sides as they may be typed, and the two runs not in full.
 while read -r option value was; do
 	now="--$option $value"
 	[ "$value" = yes ] && now="--$option" value=
-	refused 1 "whole/epoch0000040-rank0 is of another run: then \"$was\", now \"$now\"" \
+	refused 1 "whole/epoch0000020-rank0 is of another run: then \"$was\", now \"$now\"" \
 		"$CRUMB_TRAIN" "$@" "--$option" $value --checkpoint whole --resume
 	holds "in one line below the codec" test "$(grep -vc 'no slice of' stderr)" = 2
 done <<END
@@ -195,10 +195,10 @@ flat yes no --flat
 decay-first yes no --decay-first
 END
 refused 1 'then "--codec conv=adacomp:bin=50;fc,last=terngrad;bias=raw", now "--codec raw"' "$CRUMB_TRAIN" \
-	--data mnist:small --batch 50 --epochs 40 --learners 3 --schedule cosine --weight-decay 1e-4 --optimizer adam \
+	--data mnist:small --batch 50 --epochs 20 --learners 3 --schedule cosine --weight-decay 1e-4 --optimizer adam \
 	--lr 0.002 --average 0.9 --codec raw --checkpoint whole --resume
-refused 1 'whole has come to epoch 40: --epochs 39 is before it' \
-	"$CRUMB_TRAIN" "$@" --epochs 39 --checkpoint whole --resume
+refused 1 'whole has come to epoch 20: --epochs 19 is before it' \
+	"$CRUMB_TRAIN" "$@" --epochs 19 --checkpoint whole --resume
 head -1 whole.log >short
 refused 1 'short is not the log of the run' "$CRUMB_TRAIN" "$@" --checkpoint whole --resume --log short
 
@@ -212,16 +212,16 @@ END
 for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' 'data[200] ^= 1' 'del data[20:]' \
 	'del data[3:]' 'del data[:]' 'data[-2000000] ^= 64'; do
 	rm -rf damaged && cp -r whole damaged
-	python3 damage.py epoch0000040-rank0 "$damage"
+	python3 damage.py epoch0000020-rank0 "$damage"
 	check "$damage" "$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
-	holds "says so in one line" test "$(grep -c 'epoch0000040-rank0: a damaged .* epoch 39 is used$' stderr)" = 1
-	check "comes to the same" same_checkpoint damaged/epoch0000040-rank0 whole/epoch0000040-rank0
-	python3 damage.py epoch0000040-rank0 "$damage"
-	python3 damage.py epoch0000039-rank0 'data[1000] ^= 1'
-	refused 1 'epoch0000040-rank0: a damaged checkpoint; damaged/epoch0000039-rank0: a damaged checkpoint' \
+	holds "says so in one line" test "$(grep -c 'epoch0000020-rank0: a damaged .* epoch 19 is used$' stderr)" = 1
+	check "comes to the same" same_checkpoint damaged/epoch0000020-rank0 whole/epoch0000020-rank0
+	python3 damage.py epoch0000020-rank0 "$damage"
+	python3 damage.py epoch0000019-rank0 'data[1000] ^= 1'
+	refused 1 'epoch0000020-rank0: a damaged checkpoint; damaged/epoch0000019-rank0: a damaged checkpoint' \
 		"$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
-	rm damaged/epoch0000039-rank0
-	refused 1 'damaged/epoch0000040-rank0: a damaged checkpoint; there is no other' \
+	rm damaged/epoch0000019-rank0
+	refused 1 'damaged/epoch0000020-rank0: a damaged checkpoint; there is no other' \
 		"$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
 done
 refused 1 'nowhere/x: No such file' "$CRUMB_TRAIN" "$@" --checkpoint nowhere/x

@@ -117,37 +117,39 @@ written "a comparison" "$CRUMB" report compared $page
 refused 1 "different things" "$CRUMB" report compared log $page
 sed 's/"error": [^,]*/"error": "0"/' compared >wrong
 refused 1 'wrong:1: no "error"' "$CRUMB" report wrong $page
-cluster="-m lenet --compute 1000img/s -c half -c twobit"
-"$CRUMB" plan $cluster --link 1G --link 100M --nodes 2 --nodes 8 --json >plan
+cluster="-m lenet --compute 1000img/s --link 1G --nodes 8 -c half"
+"$CRUMB" plan $cluster -c twobit --link 100M --nodes 2 --json >plan
 written "plans" "$CRUMB" report plan $page
 for change in 's/"step": [^,]*/"step": 0/' 's/"wire": [^,}]*/"wire": null/' 's/"codec"/"cadec"/'; do
 	sed "$change" plan >wrong
 	refused 1 "wrong:1: " "$CRUMB" report wrong $page
 done
-for other in "--ranks 2" "--batch 64" "--latency 1ms"; do
-	"$CRUMB" plan $cluster --link 1G --nodes 8 --json $other >others
-	refused 1 'others:1: "' "$CRUMB" report plan others $page
-done
-"$CRUMB" plan -m lenet --compute 10ms -c half --link 1G --nodes 2 --json >others
+# other FIELD VALUE MESSAGE: another plan differs in a field.
+other() {
+	sed "s/\"$1\": [^,]*/\"$1\": $2/" plan >others
+	refused 1 "others:1: $3" "$CRUMB" report plan others $page
+}
+other ranks 2 '"ranks"'
+other batch 64 '"batch"'
+other latency 1e-3 '"latency"'
+other step 3 'plain all-reduce takes another time'
+sed 's/"compute": [^,]*/"compute": 0.01/' plan >others
 refused 1 "others:1: lenet computes for another time" "$CRUMB" report plan others $page
-"$CRUMB" plan $cluster --gpus 4 --link 1G --nodes 2 --json >some
-"$CRUMB" plan $cluster --gpus 4 --link 1G --nodes 2 --inside 100M --json >others
-refused 1 "others:1: plain all-reduce takes another time" "$CRUMB" report some others $page
 ln -s nowhere astray
 refused 1 "astray: a link to a file that does not exist" "$CRUMB" report log -o astray
-"$CRUMB" plan $cluster --link 1G --nodes 8 >wanted
+"$CRUMB" plan $cluster >wanted
 rm -f x.html
-check "crumb plan --report" "$CRUMB" plan $cluster --link 1G --nodes 8 --report x.html
+check "crumb plan --report" "$CRUMB" plan $cluster --report x.html
 holds "prints as many lines as without" test "$(wc -l <stdout)" = "$(wc -l <wanted)"
 holds "marks where codecs break even" grep -q 'breaks even at' x.html
-holds "lists what was asked about" test "$(grep -o '<tr><td>' x.html | wc -l)" = 3
+holds "lists what was asked about" test "$(grep -o '<tr><td>' x.html | wc -l)" = 2
 refused_page() { # TEXT COMMAND...: it fails, and says why; its answer is printed.
 	text=$1
 	shift
 	if "$@" >stdout 2>stderr; then fail "$*: no failure"; else holds "$*: $text" grep -q "$text" stderr; fi
 	holds "$*: the answer" test -s stdout
 }
-refused_page "nowhere/x.html: No such file" "$CRUMB" plan $cluster --link 1G --nodes 8 --report nowhere/x.html
+refused_page "nowhere/x.html: No such file" "$CRUMB" plan $cluster --report nowhere/x.html
 
 # ---- crumb-train: a page that goes on with the log ----
 [ -n "${CRUMB_TRAIN:-}" ] || finish

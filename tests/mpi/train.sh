@@ -8,7 +8,7 @@ fi
 
 # ---- the same numbers ----
 for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.001" "gather --measure 2"; do
-	options="--data digits:1000 --epochs 1 --learners 5 --batch 100 --codec adacomp --codec terngrad:shared=1"
+	options="--data digits:500 --epochs 1 --learners 5 --batch 50 --codec adacomp --codec terngrad:shared=1"
 	options="$options --plan $plan --log log"
 	check "$plan, alone" "$CRUMB_TRAIN" $options
 	python3 "$SOURCE/tests/mpi/log_numbers.py" log >one
@@ -32,7 +32,7 @@ check "messages of five pieces" ranks 2 "$CRUMB_TRAIN" $options
 python3 "$SOURCE/tests/mpi/log_numbers.py" log >many
 same "the same numbers" one many
 # ---- plan async: in lock step as plan server, and after a restart; otherwise all of the work, by ranks that agree ----
-options="--data digits:1000 --learners 4 --batch 100 --codec adacomp --log log"
+options="--data digits:500 --learners 4 --batch 50 --codec adacomp --log log"
 cat >async.py <<'END'
 import json, sys
 events = [json.loads(line) for line in open(sys.argv[1])]
@@ -73,7 +73,7 @@ python3 "$SOURCE/tests/mpi/log_numbers.py" log >many
 same "--carry-state: 3 ranks as one" one many
 
 # ---- nodes: the same numbers on all ranks, and with raw those of any plan, to rounding ----
-options="--data digits:1000 --epochs 1 --learners 4 --batch 100 --codec raw --codec twobit --log log"
+options="--data digits:500 --epochs 1 --learners 4 --batch 50 --codec raw --codec twobit --log log"
 losses() { python3 -c 'import json, sys
 for event in map(json.loads, open(sys.argv[1])):
     if event["event"] == "epoch" and event["codec"].startswith(sys.argv[2]):
@@ -182,7 +182,7 @@ fails KILL
 holds "mpirun says who died" sh -c "tr '\n' ' ' <stderr | grep -q 'rank 2.*signal 9'" # on two lines of Open MPI 5's
 
 # ---- plan async goes on without a worker that is stopped, and refuses it when it wakes up ----
-set -- --data digits:1000 --batch 40 --learners 5 --codec adacomp --plan async --staleness 2 --momentum 0
+set -- --data digits:500 --batch 20 --learners 5 --codec adacomp --plan async --staleness 2 --momentum 0
 set -- "$@" --timeout 2 --checkpoint left
 rm -f log*
 ranks 5 "$CRUMB_TRAIN" --epochs 1000 "$@" --epochs 4 --log log >stdout 2>stderr &
