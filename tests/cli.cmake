@@ -36,7 +36,7 @@ endfunction()
 
 file(GLOB cli_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*.sh)
 list(REMOVE_ITEM cli_scripts ${CMAKE_CURRENT_SOURCE_DIR}/cli/check.sh)
-if(CRUMB_SANITIZE) # what it makes slow has no speed to report; completion is bash's work, pages are Python's
+if(CRUMB_SANITIZE) # bench and plan time codecs, which are too slow then; report is mostly Python's, completion bash's
 	list(FILTER cli_scripts EXCLUDE REGEX "/(bench|completion|plan|report)\\.sh$")
 endif()
 foreach(script IN LISTS cli_scripts)

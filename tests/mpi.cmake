@@ -19,3 +19,4 @@ foreach(name same train resume chaos mpich)
 		TIMEOUT 1200)
 endforeach()
 set_property(TEST mpi_train mpi_resume mpi_chaos APPEND PROPERTY LABELS long)
+set_tests_properties(mpi_chaos PROPERTIES RUN_SERIAL ON) # short deadlines

@@ -21,6 +21,7 @@ foreach(test IN LISTS python_tests)
 	script_test(python ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/python/test_${test}.py)
 endforeach()
 if("ddp" IN_LIST python_tests)
+	set_tests_properties(python_test_hook_life PROPERTIES RUN_SERIAL ON) # a short deadline
 	set_property(TEST python_test_ddp python_test_device python_test_hook_property APPEND PROPERTY LABELS long)
 endif()
 foreach(script examples others)

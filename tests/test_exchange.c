@@ -54,7 +54,8 @@ static struct reference *reference_of(const struct job *job)
 	return ref;
 }
 
-/* Compares on any number of ranks, of 1 to 3 threads, with equal weights and others, and without a transport. */
+/* Compares on any number of ranks, of 1 to 3 threads, with equal weights and others, and without a transport.
+ */
 static void same_bits_of(struct job job, const char *text, bool defaults)
 {
 	struct reference *ref = reference_of(&job);
@@ -76,10 +77,14 @@ static void same_bits_of(struct job job, const char *text, bool defaults)
 	reference_close(ref);
 }
 
-/* A codec's default setting is tried in every plan, the others in the plan that packs most often. */
+/* A codec's default setting is tried in every plan that does not know nodes, the others in shard alone, where
+ * all ranks pack means. */
 static bool is_tried_in(const struct plan *plan, bool defaults)
 {
-	return defaults || !strcmp(plan->name, "shard");
+	const struct plan *shard = crumb_plan_find("shard");
+
+	assert_non_null(shard);
+	return defaults || plan == shard;
 }
 
 static void same_bits_law(const struct policy *policy, const char *text, bool defaults)

@@ -337,7 +337,7 @@ losses() { grep '"event": "epoch"' log | grep -o '"loss": [^,]*' | cut -d ' ' -f
 # shellcheck disable=SC2086 # lists
 check "each piece from zeros" $fox --learners 1
 zeros=$(losses)
-for learners in 1 10; do
+for learners in 1 3; do
 	check "--carry-state, $learners learners" $fox --learners $learners --carry-state
 	carried="${carried:-} $(losses)"
 done

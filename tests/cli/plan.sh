@@ -124,7 +124,7 @@ holds "sends nothing" test "$(field wire)" = 0
 holds "but its GPUs do: 3 times 102 MB at 1 GB/s" grep -q '"inside": 0.306684' stdout
 
 # ---- the table ----
-# Codecs are measured here and now, so the link is one that none is slower than, on any machine and under any sanitizer.
+# Codecs are measured here and now, so the link is one that none is slower than, on any machine.
 check "yes" $CRUMB plan -m alexnet --nodes 4 --link 10M --compute 256img/s -c twobit
 holds "a row each" test "$(grep -c '^raw  *all-reduce \|^twobit  *gather ' stdout)" = 2
 holds "it helps" grep -q '^twobit in plan [a-z]*: [0-9.]* times the speed' stdout

@@ -1,4 +1,4 @@
-# crumb plan: what it refuses, and a computation that crumb-train measures for it. SPDX-License-Identifier: MIT
+# crumb plan: what it refuses, a table, and a computation that crumb-train measures for it. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 
 plan="$CRUMB plan -m alexnet --nodes 4 --link 1G --compute 256img/s"
@@ -42,6 +42,11 @@ refused 2 "no tensor of lenet is for a rule of lstm=half" $plan -m lenet -c lstm
 refused 2 "no tensor of lenet is for a rule of lstm=half" $plan -m lenet -c half --down lstm=half
 refused 2 "^" $plan -c "conv=twobit;fc=nonsense"
 refused 2 "^" $plan --down twobit:x=1
+
+# ---- a table: one codec, for a sanitizer's sake ----
+check "nodes of ranks" $CRUMB plan -m lenet --nodes 4 --ranks 2 --link 1G --compute 1s -c half --plan tiers --plan async
+holds "tiers" grep -q '^half  *tiers  ' stdout
+holds "async" grep -q '^half  *async  ' stdout
 
 # ---- computation, measured ----
 mkdir -p bin

@@ -131,6 +131,7 @@ other() {
 }
 other ranks 2 '"ranks"'
 other batch 64 '"batch"'
+other gpus 4 '"gpus"'
 other latency 1e-3 '"latency"'
 other step 3 'plain all-reduce takes another time'
 sed 's/"compute": [^,]*/"compute": 0.01/' plan >others

@@ -63,11 +63,11 @@ def try_command(command, lines, columns, limit, **variables):
     check(b"\r" not in done.stderr and b"\33" not in done.stderr, f"{what}: {done.stderr} in a file")
 
 
-bench = [CRUMB, "bench", "-n", "1000", "-c", "raw", "-c", "twobit:threshold=0.001234567890123"]
+bench = [CRUMB, "bench", "-n", "1000", "-c", "raw", "-c", "twobit:threshold=0.0012345679"]
 commands = [(bench, [""])]
 if CRUMB_TRAIN:
     policy = "conv=adacomp:bin=50;fc,last=adacomp:bin=500;bias=raw"
-    train = [CRUMB_TRAIN, "--data", "digits:100", "--epochs", "2", "--threads", "1", "--batch", "25", "--codec", policy]
+    train = [CRUMB_TRAIN, "--data", "digits:200", "--epochs", "2", "--threads", "1", "--batch", "25", "--codec", policy]
     commands.append((train, [re.escape(policy), "  epoch 1/2 .*", "  epoch 2/2 .*", ""]))
 for command, lines in commands:
     for columns in 8, 30, 80, 300:

@@ -12,7 +12,7 @@ OMPI_MCA_rmaps_base_oversubscribe=1                         # Open MPI 4
 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe        # Open MPI 5
 export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM OMPI_MCA_rmaps_base_oversubscribe
 export PRTE_MCA_rmaps_default_mapping_policy
-# Not bound to a core, which another test may be using.
+# Ranks are not bound to cores, which another test may be using; Open MPI 4, then 5.
 OMPI_MCA_hwloc_base_binding_policy=none
 PRTE_MCA_hwloc_default_binding_policy=none
 export OMPI_MCA_hwloc_base_binding_policy PRTE_MCA_hwloc_default_binding_policy

@@ -154,9 +154,9 @@ strike() {
 		tr '\0' '\n' <"/proc/$process/environ" | grep -qx OMPI_COMM_WORLD_RANK=2 && kill -"$1" "$process"
 	done
 }
-# until_said FILE PATTERN
+# until_said FILE PATTERN: or the job has ended.
 until_said() {
-	until grep -qs "$2" "$1"; do
+	until grep -qs "$2" "$1" || ! kill -0 $job; do
 		sleep 0.1
 	done
 }
@@ -182,7 +182,7 @@ fails KILL
 holds "mpirun says who died" sh -c "tr '\n' ' ' <stderr | grep -q 'rank 2.*signal 9'" # on two lines of Open MPI 5's
 
 # ---- plan async goes on without a worker that is stopped, and refuses it when it wakes up ----
-set -- --data digits:500 --batch 20 --learners 5 --codec adacomp --plan async --staleness 2 --momentum 0
+set -- --data digits:1000 --batch 40 --learners 5 --codec adacomp --plan async --staleness 2 --momentum 0
 set -- "$@" --timeout 2 --checkpoint left
 rm -f log*
 ranks 5 "$CRUMB_TRAIN" --epochs 1000 "$@" --epochs 4 --log log >stdout 2>stderr &
