@@ -31,7 +31,7 @@ function(script_test label interpreter script)
 	get_filename_component(name ${script} NAME_WE)
 	add_test(NAME ${label}_${name} COMMAND ${interpreter} ${script})
 	set_tests_properties(${label}_${name} PROPERTIES ENVIRONMENT "${script_environment}" LABELS ${label}
-		SKIP_RETURN_CODE 77 TIMEOUT 1200)
+		SKIP_RETURN_CODE 77)
 endfunction()
 
 file(GLOB cli_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/cli/*.sh)

@@ -15,8 +15,7 @@ if(CRUMB_MPI)
 endif()
 foreach(name same train resume chaos mpich)
 	add_test(NAME mpi_${name} COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/mpi/${name}.sh)
-	set_tests_properties(mpi_${name} PROPERTIES ENVIRONMENT "${mpi_environment}" LABELS mpi SKIP_RETURN_CODE 77
-		TIMEOUT 1200)
+	set_tests_properties(mpi_${name} PROPERTIES ENVIRONMENT "${mpi_environment}" LABELS mpi SKIP_RETURN_CODE 77)
 endforeach()
 set_property(TEST mpi_train mpi_resume mpi_chaos APPEND PROPERTY LABELS long)
 set_tests_properties(mpi_chaos PROPERTIES RUN_SERIAL ON) # short deadlines

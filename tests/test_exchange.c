@@ -54,8 +54,7 @@ static struct reference *reference_of(const struct job *job)
 	return ref;
 }
 
-/* Compares on any number of ranks, of 1 to 3 threads, with equal weights and others, and without a transport.
- */
+/* Compares on any number of ranks, with equal weights and others, and without a transport. */
 static void same_bits_of(struct job job, const char *text, bool defaults)
 {
 	struct reference *ref = reference_of(&job);

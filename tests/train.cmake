@@ -24,16 +24,16 @@ if(NOT CRUMB_SANITIZE) # where seconds would become minutes
 	add_test(NAME experiments COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/experiments.sh)
 	set(experiments_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train> CONTROL=$<TARGET_FILE:control_train>
 		SOURCE=${PROJECT_SOURCE_DIR})
-	set_tests_properties(experiments PROPERTIES TIMEOUT 1200 PROCESSORS 2 LABELS long
+	set_tests_properties(experiments PROPERTIES PROCESSORS 2 LABELS long
 		ENVIRONMENT "${experiments_environment}")
 endif()
 
 add_test(NAME train_cli COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_cli.sh)
-set_tests_properties(train_cli PROPERTIES TIMEOUT 1200
+set_tests_properties(train_cli PROPERTIES
 	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")
 if(CRUMB_SANITIZE) # where seconds are minutes
 	set_property(TEST train_cli PROPERTY LABELS long)
 endif()
 add_test(NAME train_resume COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/train_resume.sh)
-set_tests_properties(train_resume PROPERTIES TIMEOUT 1200 LABELS long
+set_tests_properties(train_resume PROPERTIES LABELS long
 	ENVIRONMENT "CRUMB_TRAIN=$<TARGET_FILE:crumb-train>;SOURCE=${PROJECT_SOURCE_DIR}")
