@@ -46,6 +46,9 @@ script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/compare_rows.py)
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/npy_headers.py)
 script_test(cli python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/terminal.py)
+if(CRUMB_SANITIZE) # hundreds of processes, which start slowly then
+	set_property(TEST cli_roundtrip cli_compare_rows cli_terminal APPEND PROPERTY LABELS long)
+endif()
 
 if(NOT CRUMB_SANITIZE) # sanitizers add symbols of their own, and the rest does not depend on them
 	file(GLOB house_scripts CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/house/*.sh)

@@ -146,14 +146,11 @@ static void another_model_is_refused(void **state)
 	(void)state;
 	for (size_t i = 0; crumb_list(i); i++) {
 		const struct policy policy = parse_policy(crumb_list(i)->name);
-		for (unsigned ranks = 2; ranks <= MOST_RANKS; ranks++)
-			for (unsigned odd = 0; odd < ranks; odd++) {
-				struct job job = plain_job;
-				job.policy = &policy;
-				job.ranks = ranks;
-				job.odd_rank = odd;
-				assert_refused(&job, CRUMB_EFRAME, 0, 0);
-			}
+		struct job job = plain_job;
+		job.policy = &policy;
+		job.ranks = 3;
+		for (job.odd_rank = 0; job.odd_rank < job.ranks; job.odd_rank++)
+			assert_refused(&job, CRUMB_EFRAME, 0, 0);
 	}
 }
 
@@ -286,7 +283,7 @@ static void damage_in(const struct plan *plan, const struct policy *policy, cons
 		for (size_t at = 0; at < (!strcmp(text, "raw") ? 200 : 20); at++)
 			lie(plan, policy, text,
 			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << at % 8)});
-		for (size_t k = 0; k < 20; k++) {
+		for (size_t k = 0; k < 10; k++) {
 			const size_t at = (size_t)crumb_exchange_seed(3, swap, k);
 			lie(plan, policy, text,
 			    (struct liar){.lie = swap, .at = at, .flip = (uint8_t)(1u << k % 8)});

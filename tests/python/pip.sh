@@ -1,6 +1,6 @@
-# The Python package as pip builds it, in a virtual environment that stays in $VENV: with the newest PyTorch and NumPy,
-# its tests in $SOURCE/tests/python, mypy and ruff. The source distribution makes a wheel, which auditwheel accepts and
-# which works without a network. Whether PyTorch is built for CUDA is up to the index that pip is configured with.
+# The Python package as pip builds it, in a virtual environment that stays in $VENV: with the newest PyTorch and
+# NumPy, its tests in $SOURCE/tests/python, mypy and ruff. The wheel is the source distribution's; auditwheel accepts
+# it, and it works without a network. Whether PyTorch is built for CUDA is up to the index that pip is configured with.
 # $BUILD: a folder that CMake has built. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 unset PYTHONPATH CRUMB_LIBRARY
@@ -14,19 +14,20 @@ must() {
 
 [ -x "$VENV/bin/python" ] || must "a virtual environment" python3 -m venv "$VENV"
 PATH=$VENV/bin:$PATH
-must "pip install torch==$TORCH" pip install "torch==$TORCH"
-must "pip install ./python" pip install "$SOURCE/python[dev]"
+must "pip install torch==$TORCH" pip install "torch==$TORCH" build
+must "a source distribution" python -m build --sdist --outdir "$folder" "$SOURCE/python"
+must "a wheel of it" env CMAKE_BUILD_PARALLEL_LEVEL=2 \
+	pip wheel --no-deps --wheel-dir "$folder" crumb_gradients-*.tar.gz
+wheel=$(echo "$folder"/crumb_gradients-*.whl)
+must "pip install" pip install --no-deps --force-reinstall "$wheel" # another one of this version may be there
+must "and what its extra, dev, names" pip install "$wheel[dev]"
 check "python -m crumb" python -m crumb
 holds "the installed package" grep -q "^package: crumb-gradients .* in $VENV/.*/crumb\$" stdout
 holds "has a library of its version" grep -q "^library: \([0-9.]*\), $VENV/.*/crumb/libcrumb\.so\.0\$" stdout
 holds "with PyTorch $TORCH" grep -q "^torch: $TORCH" stdout
 holds "and a hook" grep -q '^hook for DistributedDataParallel: can be used$' stdout
 
-check "a source distribution" python -m build --sdist --outdir "$folder" "$SOURCE/python"
-# Debug compiles faster; the package above is as it is released.
-check "a wheel of it" pip wheel --no-deps --config-settings=cmake.build-type=Debug --wheel-dir "$folder" \
-	crumb_gradients-*.tar.gz
-check "auditwheel" auditwheel repair --wheel-dir "$folder/repaired" crumb_gradients-*.whl
+check "auditwheel" auditwheel repair --wheel-dir "$folder/repaired" "$wheel"
 holds "for all Pythons and many Linuxes" ls repaired/crumb_gradients-*-py3-none-*manylinux*.whl
 check "an empty environment" python -m venv empty
 check "the wheel, without a network" empty/bin/pip install --no-index repaired/*.whl
@@ -40,9 +41,22 @@ check "ruff" env -C "$SOURCE/python" ruff check --no-cache . ../tests/python ../
 # FIRST, CASES: the seeds of test_hook_property; the suite with Debian's PyTorch has 0 to 15.
 export LIBRARY_RUN=$BUILD/tests/library_run INTERNALS=$BUILD/tests/libpython_internals.so
 export CRUMB_TRAIN=$BUILD/train/crumb-train USE_LIBUV=0 FIRST=16 CASES=4
-# test_gpu.py wants a GPU, test_trainers.py what suite trainers installs.
-for test in "$SOURCE"/tests/python/test_*.py; do
-	case $test in *_gpu.py | *_trainers.py) ;; *) check "$(basename "$test")" python "$test" ;; esac
+export PYTHON=python FSDP2=yes
+# Two at a time, and last, alone, test_hook_life.py, which has a short deadline. test_gpu.py wants a GPU,
+# test_trainers.py what suite trainers installs.
+ls "$SOURCE"/tests/python/test_*.py "$SOURCE/tests/python/examples.sh" |
+	grep -v '/test_\(gpu\|trainers\|hook_life\)\.py$' >beside
+echo "$SOURCE/tests/python/test_hook_life.py" >alone
+cat >run_test <<'END'
+name=$(basename "$1") program=sh
+case $name in *.py) program=python ;; esac
+"$program" "$1" >"$name.stdout" 2>"$name.stderr"
+echo $? >"$name.status"
+END
+xargs -d '\n' -n 1 -P 2 sh run_test <beside
+xargs -d '\n' -n 1 sh run_test <alone
+for status in *.py.status *.sh.status; do
+	name=${status%.status}
+	check "$name" sh -c 'cat "$1.stdout"; cat "$1.stderr" >&2; exit "$(cat "$1.status")"' sh "$name"
 done
-check "tests/python/examples.sh" env PYTHON=python FSDP2=yes sh "$SOURCE/tests/python/examples.sh"
 finish
