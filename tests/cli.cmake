@@ -46,7 +46,7 @@ script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/roundtrip.py)
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/compare_rows.py)
 script_test(cli ${script_python} ${CMAKE_CURRENT_SOURCE_DIR}/cli/npy_headers.py)
 script_test(cli python3 ${CMAKE_CURRENT_SOURCE_DIR}/cli/terminal.py)
-if(CRUMB_SANITIZE) # hundreds of processes, which start slowly then
+if(CRUMB_SANITIZE) # each starts hundreds of processes, and one with sanitizers starts slowly
 	set_property(TEST cli_roundtrip cli_compare_rows cli_terminal APPEND PROPERTY LABELS long)
 endif()
 

@@ -29,5 +29,5 @@ foreach(script examples others)
 endforeach()
 if("ddp" IN_LIST python_tests) # suite pip runs these with another PyTorch, too
 	set_property(TEST python_test_hook_life python_test_hook_property python_test_ddp python_test_device
-		python_test_outer python_test_fsdp python_examples APPEND PROPERTY LABELS torch)
+		python_test_outer python_examples APPEND PROPERTY LABELS torch)
 endif()

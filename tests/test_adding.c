@@ -126,7 +126,7 @@ static void frames_add_together(void **state)
 static void ranges_make_up_the_whole(void **state)
 {
 	(void)state;
-	static const size_t length[] = {0, 1, 640, 1000, 31003, 150003};
+	static const size_t length[] = {0, 1, 640, 1000, 31003, 400003};
 	enum { FRAMES = 3, RANGES = 4 };
 	static const float weight[FRAMES] = {0.3f, -0.125f, 7}, bad[FRAMES] = {1, 1, NAN};
 	uint64_t chance = 1;
@@ -143,6 +143,8 @@ static void ranges_make_up_the_whole(void **state)
 		for (size_t c = 0; c < codecs; c++) {
 			if (slow[c] && l != 3)
 				continue;
+			if (n > 100000 && !strstr(name(&codec[c]), "coding="))
+				continue; /* that length is for blocks, which are decoded several at once */
 			crumb_packer *p = case_packer(&codec[c], n, 1);
 			crumb_span frame[FRAMES];
 			crumb_checked checked[FRAMES];

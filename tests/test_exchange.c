@@ -241,9 +241,9 @@ static void means_above_the_limit_end_nothing(void **state)
 
 /* ---- randomness ----------------------------------------------------------------------------- */
 
-/* Returns the variance of the mean over learners with the same gradient, summed over its elements. */
-enum { MANY = 16 };
+enum { MANY = 16 }; /* learners */
 
+/* Returns the variance of the mean over learners with the same gradient, summed over its elements. */
 static double variance(const struct policy *policy, size_t learners)
 {
 	enum { DRAWS = 30 };

@@ -1,6 +1,7 @@
 # The Python package as pip builds it, in a virtual environment that stays in $VENV: with the newest PyTorch and
 # NumPy, its tests in $SOURCE/tests/python, mypy and ruff. The wheel is the source distribution's; auditwheel accepts
-# it, and it works without a network. Whether PyTorch is built for CUDA is up to the index that pip is configured with.
+# it, and it works without a network; suite trainers installs ./python itself. Whether PyTorch is built for CUDA is up
+# to the index that pip is configured with.
 # $BUILD: a folder that CMake has built. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/cli/check.sh"
 unset PYTHONPATH CRUMB_LIBRARY
@@ -38,10 +39,8 @@ holds "from there" grep -q "^$folder/empty/.*/crumb/__init__\.py 38\$" stdout
 check "crumb-report" crumb-report --help
 check "mypy" env -C "$SOURCE/python" mypy --cache-dir "$folder/mypy"
 check "ruff" env -C "$SOURCE/python" ruff check --no-cache . ../tests/python ../examples
-# FIRST, CASES: the seeds of test_hook_property; the suite with Debian's PyTorch has 0 to 15.
 export LIBRARY_RUN=$BUILD/tests/library_run INTERNALS=$BUILD/tests/libpython_internals.so
-export CRUMB_TRAIN=$BUILD/train/crumb-train USE_LIBUV=0 FIRST=16 CASES=4
-export PYTHON=python FSDP2=yes
+export CRUMB_TRAIN=$BUILD/train/crumb-train USE_LIBUV=0 PYTHON=python FSDP2=yes
 # Two at a time, and last, alone, test_hook_life.py, which has a short deadline. test_gpu.py wants a GPU,
 # test_trainers.py what suite trainers installs.
 ls "$SOURCE"/tests/python/test_*.py "$SOURCE/tests/python/examples.sh" |
@@ -55,8 +54,8 @@ echo $? >"$name.status"
 END
 xargs -d '\n' -n 1 -P 2 sh run_test <beside
 xargs -d '\n' -n 1 sh run_test <alone
-for status in *.py.status *.sh.status; do
-	name=${status%.status}
+sed 's,.*/,,' beside alone >names
+while read -r name; do
 	check "$name" sh -c 'cat "$1.stdout"; cat "$1.stderr" >&2; exit "$(cat "$1.status")"' sh "$name"
-done
+done <names
 finish

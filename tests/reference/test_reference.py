@@ -22,7 +22,7 @@ from crumb_ref_encode import encode, encode_sum, seal, terngrad_scalers
 from crumb_ref_levels import EVEN, POWERS, TABLE, bits_of, levels_of, write_codes
 from crumb_ref_numbers import ceil_div, fl, uniforms
 
-FRAMES, DAMAGED, LEVELS = 10000, 8000, 2000
+FRAMES, DAMAGED, LEVELS = 20000, 15000, 4000
 GREATEST = 2.0**120
 
 
