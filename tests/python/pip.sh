@@ -15,13 +15,13 @@ must() {
 
 [ -x "$VENV/bin/python" ] || must "a virtual environment" python3 -m venv "$VENV"
 PATH=$VENV/bin:$PATH
-must "pip install torch==$TORCH" pip install "torch==$TORCH" build
+must "pip install torch==$TORCH" pip install --no-compile "torch==$TORCH" build # most modules are never imported
 must "a source distribution" python -m build --sdist --outdir "$folder" "$SOURCE/python"
 must "a wheel of it" env CMAKE_BUILD_PARALLEL_LEVEL=2 \
 	pip wheel --no-deps --wheel-dir "$folder" crumb_gradients-*.tar.gz
 wheel=$(echo "$folder"/crumb_gradients-*.whl)
 must "pip install" pip install --no-deps --force-reinstall "$wheel" # another one of this version may be there
-must "and what its extra, dev, names" pip install "$wheel[dev]"
+must "and what its extra, dev, names" pip install --no-compile "$wheel[dev]"
 check "python -m crumb" python -m crumb
 holds "the installed package" grep -q "^package: crumb-gradients .* in $VENV/.*/crumb\$" stdout
 holds "has a library of its version" grep -q "^library: \([0-9.]*\), $VENV/.*/crumb/libcrumb\.so\.0\$" stdout

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: MIT
 """
 import datetime
+import importlib.util
 import os
 import sys
 import tempfile
@@ -11,6 +12,9 @@ import traceback
 import torch
 import torch.distributed as dist
 import torch.multiprocessing as mp
+
+if importlib.util.find_spec("torch._dynamo"):  # DistributedDataParallel imports it: once here is not once a rank
+    import torch._dynamo
 
 
 def _rank(rank, ranks, folder, checks, backend, options):
