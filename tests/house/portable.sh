@@ -44,9 +44,11 @@ check "without extensions, and with the warnings of a strict project" "$CC" -fsy
 	-Wall -Wextra -Wconversion -Werror -Iinclude -Isrc src/*.c src/*/*.c
 case $(uname -m) in
 x86_64)
-	embedded "on SSE2" -DV16_SSE2
-	! grep -q ' pclmulqdq .* avx2 .* bmi2 ' /proc/cpuinfo ||
+	if grep -q ' pclmulqdq .* avx2 .* bmi2 ' /proc/cpuinfo; then
 		embedded "on AVX2" -march=x86-64-v3 -mpclmul -DV16_AVX2
+	else
+		embedded "on SSE2" -DV16_SSE2
+	fi
 	;;
 aarch64) embedded "on NEON" -march=armv8-a+crc -DV16_NEON ;;
 esac

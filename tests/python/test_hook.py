@@ -399,11 +399,9 @@ def kinds(rank, ranks):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     run((1, [the_plan_is_that_of_fewer_bytes, an_infinity_in_a_plain_slot_stays_one]),
-        (3, [owners_pack_the_means_again]),
         (2, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
              a_finite_unusable_element_is_averaged_plainly, frames_that_would_be_too_long_are_not_sent,
-             a_state_goes_on_where_it_was, one_agreement_a_bucket, kinds, refusals, defaults_change_nothing,
-             what_befalls_an_owner_befalls_all]),
-        (4, [means_are_those_of_packers_by_hand, what_is_not_finite_passes_and_nothing_moves,
-             frames_that_would_be_too_long_are_not_sent, a_slot_that_is_packed_no_more_sends_its_residual,
-             a_state_goes_on_where_it_was]))
+             one_agreement_a_bucket, kinds, refusals, defaults_change_nothing, what_befalls_an_owner_befalls_all]),
+        (3, [owners_pack_the_means_again, means_are_those_of_packers_by_hand, a_state_goes_on_where_it_was]),
+        (4, [what_is_not_finite_passes_and_nothing_moves, frames_that_would_be_too_long_are_not_sent,
+             a_slot_that_is_packed_no_more_sends_its_residual]))
