@@ -18,8 +18,10 @@ int __wrap_crumb_unpack_add_all(const crumb_span *frames, const float *weight, s
 
 static int flip(const crumb_checked *frame, float weight, float *acc, size_t n, size_t first, size_t end)
 {
-	static uint64_t frames;
-	struct random random = {__atomic_add_fetch(&frames, 1, __ATOMIC_RELAXED) << 32};
+	const unsigned char *payload = frame->payload;
+	struct random random = {first};
+	for (size_t i = 0; i < frame->size; i++) /* FNV-1a */
+		random.counter = (random.counter ^ payload[i]) * UINT64_C(1099511628211);
 	float *decoded = calloc(n, sizeof *decoded);
 	const int error =
 	        decoded ? __real_crumb_add_range(frame, &weight, 1, decoded, n, first, end) : CRUMB_EINVAL;

@@ -46,6 +46,7 @@ case $(uname -m) in
 x86_64)
 	if grep -q ' pclmulqdq .* avx2 .* bmi2 ' /proc/cpuinfo; then
 		embedded "on AVX2" -march=x86-64-v3 -mpclmul -DV16_AVX2
+		check "SSE2 compiles" "$CC" -fsyntax-only -DV16_SSE2 -Iinclude -Isrc src/*.c src/*/*.c
 	else
 		embedded "on SSE2" -DV16_SSE2
 	fi
