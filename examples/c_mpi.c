@@ -16,7 +16,7 @@
 #include <crumb_exchange_mpi.h>
 #endif
 
-enum { N = 1000, BATCH = 64, STEPS = 400 };
+enum { N = 1000, BATCH = 16, STEPS = 400 };
 
 static float gauss(void)
 {

@@ -30,4 +30,7 @@ endforeach()
 if("ddp" IN_LIST python_tests) # suite pip runs these with another PyTorch, too
 	set_property(TEST python_test_hook_life python_test_hook_property python_test_ddp python_test_device
 		python_test_outer python_examples APPEND PROPERTY LABELS torch)
+	if(TARGET crumb-train)
+		set_property(TEST python_test_step APPEND PROPERTY LABELS torch)
+	endif()
 endif()

@@ -23,7 +23,7 @@ static const struct shape image = {CHANNELS, SIDE, SIDE};
 static const uint8_t *pixels(void)
 {
 	static uint8_t pixel[CHANNELS * SIDE * SIDE];
-	for (int i = 0; i < CHANNELS * SIDE * SIDE; i++)
+	for (int i = 0; !pixel[CHANNELS * SIDE * SIDE - 1] && i < CHANNELS * SIDE * SIDE; i++)
 		pixel[i] = (uint8_t)(1 + (i * 7 + i / 100 * 31) % 251);
 	return pixel;
 }

@@ -24,7 +24,7 @@ if(NOT CRUMB_SANITIZE) # where seconds would become minutes
 	add_test(NAME experiments COMMAND sh ${CMAKE_CURRENT_SOURCE_DIR}/experiments.sh)
 	set(experiments_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train> CONTROL=$<TARGET_FILE:control_train>
 		SOURCE=${PROJECT_SOURCE_DIR})
-	set_tests_properties(experiments PROPERTIES PROCESSORS 2 LABELS long
+	set_tests_properties(experiments PROPERTIES LABELS long COST 100 # the longest is the first to begin
 		ENVIRONMENT "${experiments_environment}")
 endif()
 

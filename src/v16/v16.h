@@ -43,7 +43,7 @@
 /* Elements whose f32 are summed in order, and whose random numbers have one generator (doc/FORMAT.md, 3). */
 enum { SUM_BLOCK = 4096 };
 
-/* Inlining is forced, but not under a sanitizer: with its checks around each value files would compile for
+/* Inlining is forced, but not where a sanitizer checks each of sixteen scalars: files would compile for
  * minutes. */
 #ifdef V16_CALLS
 #define V16_INLINE

@@ -1,9 +1,9 @@
-# Kills, stops or gives a NaN to a rank at a random step, or holds up the server of plan async, $CHAOS_RUNS times (20):
+# Kills, stops or gives a NaN to a rank at a random step, or holds up the server of plan async, $CHAOS_RUNS times (12):
 # no job may hang, none may compute anything wrong (each rank compares its parameters after every step with those of one
 # process alone), and messages must be true. $CHAOS_SEED makes other runs. SPDX-License-Identifier: MIT
 . "$SOURCE/tests/mpi/mpirun.sh"
 
-runs=${CHAOS_RUNS:-20}
+runs=${CHAOS_RUNS:-12}
 # shellcheck disable=SC2016 # awk's own dollars
 awk -v runs="$runs" -v seed="${CHAOS_SEED:-1}" '
 function pick(list, parts) { return parts[1 + int(rand() * split(list, parts, " "))] }

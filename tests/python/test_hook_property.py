@@ -24,7 +24,7 @@ from crumb.torch import plan
 from ranks import owed_by, run
 
 FIRST, CASES = 0, 16  # the first seed, and how many there are
-STEPS, RANKS = 50, 5
+STEPS, RANKS = 30, 5
 OWING = ("adacomp:bin=50", "topk:fraction=0.05", "sign", "twobit:threshold=0.5", "strom:threshold=1", "local:bin=40",
          "onebit", "seide", "topk:fraction=0.2,value=exact", "adacomp:bin=500,coding=entropy")
 OTHERS = "raw", "half", "terngrad", "terngrad:shared=1", "qsgd", "alq"
