@@ -19,7 +19,8 @@ enum { CHANNELS = 3, SIDE = 10, DRAWS = 3000 };
 
 static const struct shape image = {CHANNELS, SIDE, SIDE};
 
-/* Returns an image in which every pixel is unique and none is black. */
+/* Returns an image in which no pixel is black, so that the last one tells whether it is drawn, and a channel
+ * has none twice. */
 static const uint8_t *pixels(void)
 {
 	static uint8_t pixel[CHANNELS * SIDE * SIDE];

@@ -317,7 +317,7 @@ bn50-dnn idx:frames 0.05
 char-lstm text:fox 0.004 --optimizer adam
 gpt-mini text:fox 0.004 --optimizer adamw --local-steps 2
 END
-# The other two have these networks' layers, but more of them.
+# The other two are made of the same kinds of layers.
 holds "and that is all" test "$("$CRUMB_TRAIN" --help | sed -n '/^Networks:/,/^$/p' | grep -c '^  ')" = 11
 check "gpt-small" "$CRUMB_TRAIN" --model gpt-small --data text --batch 1 --learners 1 --estimate
 check "resnet32" "$CRUMB_TRAIN" --model resnet32 --data colour-digits:40 --batch 1 --learners 1 --estimate

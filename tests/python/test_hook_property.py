@@ -201,7 +201,7 @@ class Training:
 
     def train(self):
         for number in range(STEPS - 10):
-            if number == 25 and self.case.anew:
+            if number == (STEPS - 10) // 2 and self.case.anew:
                 self.start()
             self.step(range(self.case.ranks))
         steps = [10 - rank if self.case.uneven else 10 for rank in range(self.case.ranks)]
