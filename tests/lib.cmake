@@ -21,7 +21,7 @@ add_custom_target(library_tests DEPENDS ${library_tests})
 set_tests_properties(${library_tests} PROPERTIES LABELS library)
 if(NOT CRUMB_SANITIZE)
 	set_property(TEST test_stack APPEND PROPERTY LABELS long)
-else() # where these take a minute each
+else() # where these take a minute or two each
 	set_property(TEST test_isas test_blocks test_entropy test_limits test_traps APPEND PROPERTY
 		LABELS long)
 endif()
