@@ -1,10 +1,12 @@
 /* Makes a crumb-train with which every assertion about codecs must fail: linked with
- * --wrap=crumb_unpack_add_all and --wrap=crumb_add_range, so that compressed frames arrive with wrong signs
- * on one element of twenty. Raw frames, the baseline, arrive unchanged.
+ * --wrap=crumb_unpack_add_all and --wrap=crumb_add_range, so that compressed frames arrive as nothing
+ * (CRUMB_CONTROL=nothing), or with wrong signs on one element of twenty (CRUMB_CONTROL=flip). Raw frames, the
+ * baseline, arrive unchanged.
  *
  * SPDX-License-Identifier: MIT */
 #include <crumb_parallel.h>
 #include <stdlib.h>
+#include <string.h>
 #include <crumb.h>
 #include "train/data/random.h"
 
@@ -34,13 +36,16 @@ static int flip(const crumb_checked *frame, float weight, float *acc, size_t n, 
 int __wrap_crumb_add_range(const crumb_checked *frames, const float *weight, size_t count, float *acc,
                            size_t n, size_t first, size_t end)
 {
+	const char *control = getenv("CRUMB_CONTROL");
 	crumb_codec raw;
 	int error = crumb_parse(&raw, "raw", NULL) < 0 ? CRUMB_EINVAL : 0;
 	for (size_t i = 0; i < count && !error; i++)
 		if (frames[i].id == raw.id)
 			error = __real_crumb_add_range(&frames[i], &weight[i], 1, acc, n, first, end);
-		else
+		else if (control && strcmp(control, "flip") == 0)
 			error = flip(&frames[i], weight[i], acc, n, first, end);
+		else if (!control || strcmp(control, "nothing") != 0)
+			abort();
 	return error;
 }
 
