@@ -53,7 +53,7 @@ def quick_of(setting):
 
 
 # ---- figures ----
-FIG4, FIG4_SLOW = "cifar10-cnn, 40 epochs", "cifar10-cnn, 40 epochs, a quarter of the rate"
+FIG4, FIG4_SLOW = "cifar10-cnn, 20 epochs", "cifar10-cnn, 20 epochs, half the rate"
 AT_200 = [adacomp(500, 500), local(100, 100), "topk:fraction=0.005"]
 AT_2000 = [adacomp(5000, 5000), local(1000, 1000), "topk:fraction=0.0005"]
 FIG5 = "cifar10-cnn, 60 epochs, by layer"
@@ -194,7 +194,7 @@ EXPERIMENTS = {
                 for task in (FIG4, FIG4_SLOW) for codec in AT_200] +
                [near("figure 4", "cifar10-cnn", 8, codec, "close to the baseline below 250x", quick=False)
                 for codec in (ADACOMP, adacomp(500, 5000), local(), "topk:fraction=0.01")] +
-               [above("figure 4", "40 epochs: AdaComp, bins of 5000 (2000 times there), errs up to 4 points more",
+               [above("figure 4", "20 epochs: AdaComp, bins of 5000 (2000 times there), errs up to 4 points more",
                       FIG4, 8, adacomp(5000, 5000), -MARGIN, 4, "18 -> 22 %"),
                 above("figure 4", "8 epochs: AdaComp, bins of 5000 (2000 times there), errs up to 4 points more",
                       "cifar10-cnn", 8, adacomp(5000, 5000), -MARGIN, 4, "18 -> 22 %"),

@@ -144,8 +144,8 @@ def claims_of(paper):
     """A row a claim of the paper, and what was not run."""
     table_of_claims = claim_table([line for name in paper.experiments for line in longest_claims(name)], ["other runs"])
     waiting = sum(len(it.claims) - len(judged_claims(name)[1]) for name, it in paper.experiments.items())
-    left = f"\n{wrapped(f'Rows not run; {waiting} claims wait for some: {missing_of(paper)}.')}\n" if waiting else ""
-    return table_of_claims + left
+    left = wrapped(f"Rows not run; claims that wait for some: {waiting}. {missing_of(paper)}.")
+    return f"{table_of_claims}\n{left}\n" if waiting else table_of_claims
 
 
 def missing_of(paper):

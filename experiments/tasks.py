@@ -53,9 +53,6 @@ TASKS = {
     "cifar10-cnn": Task(cifar(), QUICK_CIFAR),
     "cifar10-cnn, 20 epochs": Task(cifar(epochs=20), QUICK_CIFAR),
     "cifar10-cnn, 20 epochs, half the rate": Task(cifar(epochs=20).replace("--lr 0.02", "--lr 0.01"), QUICK_CIFAR),
-    "cifar10-cnn, 40 epochs": Task(cifar(epochs=40), QUICK_CIFAR, hours=2),
-    "cifar10-cnn, 40 epochs, a quarter of the rate": Task(cifar(epochs=40).replace("--lr 0.02", "--lr 0.005"),
-                                                          QUICK_CIFAR, hours=2),
     "cifar10-cnn, 60 epochs, by layer": Task(cifar(epochs=60) + " --probe 1950", QUICK_CIFAR + " --probe 10",
                                              layers=True, hours=3),
     "cifar10-cnn, 140 epochs": Task(cifar(epochs=140), QUICK_CIFAR, paper=True, hours=4),
@@ -92,8 +89,6 @@ TASKS = {
     "speech-dnn, 13 epochs": Task(speech_dnn(13, 0.05), QUICK_MNIST),
     "speech-dnn, 13 epochs, half the rate": Task(speech_dnn(13, 0.025), QUICK_MNIST),
     "char-lstm, 45 epochs": Task(char_lstm(10, 45), QUICK_MNIST, paper=True, hours=12),
-    "cifar10-resnet20, drops": Task(resnet20(128, 41, 0.1).replace("cosine", "step:every=20,factor=0.1") + " --flat",
-                                    QUICK_CIFAR, hours=5),
     "cifarnet, TernGrad's rate": Task(CIFARNET.format(128, 40), QUICK_MNIST, hours=4),
     "cifarnet, TernGrad's rate, a batch of 2048": Task(CIFARNET.format(2048, 40), QUICK_MNIST, hours=4),
     "demo": Task("--model lenet --data digits --epochs 5 --schedule cosine", QUICK_MNIST),
@@ -141,7 +136,7 @@ for batch in BATCHES:
 
 def unscheduled(task):
     """Returns a task's name without what it says of length, rate and batch."""
-    words = r"\d+ epochs?|short|half the rate|a quarter of the rate|a batch of \d+|drops|TernGrad's"
+    words = r"\d+ epochs?|short|half the rate|a batch of \d+|drops|TernGrad's"
     return re.sub(f", ({words})", "", task)
 
 
