@@ -60,15 +60,15 @@ TEXT = ("The order of ALQ, AMQ, QSGDinf and NUQSGD by variance is the paper's, w
         "is shown nor ALQ's gain over the best that does not adapt, 1.3 to 2.5 points; after 40 epochs that gain is "
         "0.55 points. After 40 epochs with two drops of the rate, with one seed each, ALQ is 0.2 points behind raw, "
         "AMQ 0.5, QSGDinf 0.8 and TRN 1.9: the paper's order, at smaller distances than the 0.9, 1.2, 2.3 and 2.7 of "
-        "its ResNet-32. ALQ-N, the paper's best with 0.3, is 0.6 behind, and NUQSGD 41, not 8.5; ALQ-N, AMQ and ALQ "
-        "are too close for one seed to tell them apart; AMQ-N has not run so long. Levels that are fitted at steps 0 "
-        "and 100 alone lose 0.6 points and have 1.03 times the noise of those that are fitted again every 2,000 "
-        "steps: what ALQ gains in noise over QSGDinf hardly needs that. The variance of coordinates falls by a fifth "
-        "in two epochs. In the 40 epochs, where the paper's variance jumps, it stays within 1.26-fold and moves at "
-        "the drops 0.9 and 1.2 times as much as in the median epoch (one seed). Fitted to the paper's normal law "
-        "instead, ALQ has 2.4 times the noise in the 40 epochs, more than AMQ, and loses 0.7 points; on gradients of "
-        "LeNet it has more noise than AMQ, and on most of them than QSGDinf: the paper's order fails there "
-        "([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
+        "its ResNet-32. ALQ-N, the paper's best with 0.3, is 0.6 behind, as AMQ-N is (1.3 in the paper), and NUQSGD "
+        "41, not 8.5; ALQ, AMQ and their normalized forms are too close for one seed to tell them apart. Levels that "
+        "are fitted at steps 0 and 100 alone lose 0.6 points and have 1.03 times the noise of those that are fitted "
+        "again every 2,000 steps: what ALQ gains in noise over QSGDinf hardly needs that. The variance of "
+        "coordinates falls by a fifth in two epochs. In the 40 epochs, where the paper's variance jumps, it stays "
+        "within 1.26-fold and moves at the drops 0.9 and 1.2 times as much as in the median epoch (one seed). Fitted "
+        "to the paper's normal law instead, ALQ has 2.4 times the noise in the 40 epochs, more than AMQ, and loses "
+        "0.7 points; on gradients of LeNet it has more noise than AMQ, and on most of them than QSGDinf: the paper's "
+        "order fails there ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
 
 EXPERIMENTS = {
     "alq-table": Experiment(
