@@ -40,7 +40,7 @@ int catalogue_add_policy(struct catalogue *catalogue, const struct policy *polic
 {
 	int status = STATUS_OK;
 	for (size_t i = 0; i < sizes->count && !status; i++) {
-		const struct crumb_slice *slice = &sizes->tensor[i].slice;
+		const struct crumb_slice *slice = &sizes->tensor[i];
 		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
 		status = add(catalogue, &codec);
 	}
@@ -59,7 +59,7 @@ struct crumb_cost_frames catalogue_weigh(const struct catalogue *catalogue, cons
 {
 	struct crumb_cost_frames frames = {0};
 	for (size_t i = 0; i < sizes->count; i++) {
-		const struct crumb_slice *slice = &sizes->tensor[i].slice;
+		const struct crumb_slice *slice = &sizes->tensor[i];
 		const crumb_codec codec = crumb_policy_choose(policy, slice->kind, slice->n);
 		add_frame(&frames, find(catalogue, &codec), slice->n);
 	}
@@ -72,7 +72,7 @@ struct crumb_cost_frames catalogue_weigh_exact(const struct catalogue *catalogue
 	const double sum_bits = ceil(log2(2 * (double)ranks + 1));
 	struct crumb_cost_frames frames = {0};
 	for (size_t i = 0; i < sizes->count; i++) {
-		const struct crumb_slice *slice = &sizes->tensor[i].slice;
+		const struct crumb_slice *slice = &sizes->tensor[i];
 		const crumb_codec codec = crumb_policy_choose(up, slice->kind, slice->n);
 		const struct price *price = find(catalogue, &codec);
 		if (!price->sums || ranks > CRUMB_MAX_FRAMES) {

@@ -14,15 +14,12 @@ const char *const plan_names[PLANS] = {"gather", "shard", "server", "tiers", "ti
 static bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes, uint64_t ranks)
 {
 	const size_t longest = crumb_plan_find(plan_names[SHARD])->longest;
-	struct crumb_slice whole[SIZES_MOST];
-	for (size_t i = 0; i < sizes->count; i++)
-		whole[i] = sizes->tensor[i].slice;
-	const size_t count = crumb_slices_cut(whole, sizes->count, longest, NULL);
+	const size_t count = crumb_slices_cut(sizes->tensor, sizes->count, longest, NULL);
 	struct crumb_slice *part = calloc(count + 1, sizeof *part);
 	share[GATHER] = share[TIERS] = share[ASYNC] = 0;
 	share[SERVER] = 1;
 	if (part) {
-		crumb_slices_cut(whole, sizes->count, longest, part);
+		crumb_slices_cut(sizes->tensor, sizes->count, longest, part);
 		share[SHARD] = crumb_slices_share(part, count, (size_t)(nodes * ranks));
 		share[TIERS_SHARD] = crumb_slices_share(part, count, (size_t)nodes);
 	}

@@ -261,7 +261,7 @@ static int check_rules(const struct request *r, const char *policy)
 	if (kinds & 1u << CRUMB_FC)
 		kinds |= 1u << CRUMB_KIND_LAST | 1u << CRUMB_EMBEDDING;
 	for (size_t i = 0; i < r->sizes.count; i++)
-		any = any || kinds >> r->sizes.tensor[i].slice.kind & 1;
+		any = any || kinds >> r->sizes.tensor[i].kind & 1;
 	return any || !kinds ? STATUS_OK
 	                     : command_usage(&plan_command, "no tensor of %s is for a rule of %s", r->model,
 	                                     policy);

@@ -10,7 +10,6 @@
 
 /* Weights [units][run], none if run is 0, and then a bias or a normalisation. */
 struct published_layer {
-	const char *name;
 	enum crumb_kind kind;
 	int units, run;
 	enum { THEN_BIAS, THEN_NORM, THEN_NOTHING } then; /* [units]; scale [units] and shift [units] */

@@ -7,17 +7,12 @@
 #include "exchange/exchange.h"
 #include <stddef.h>
 
-enum { SIZES_MOST = 192, SIZES_NAME = 32 };
+enum { SIZES_MOST = 192 };
 
-/* One tensor of the gradient; slice.at counts from the network's first element. */
-struct sizes_tensor {
-	char name[SIZES_NAME]; /* "conv1" of a layer, "conv1.bias" of its bias */
-	struct crumb_slice slice;
-};
-
+/* The tensors of a gradient in order of at, which counts from the network's first element. */
 struct sizes {
 	size_t parameters, count;
-	struct sizes_tensor tensor[SIZES_MOST]; /* in order of at */
+	struct crumb_slice tensor[SIZES_MOST];
 };
 
 /* Returns the i-th network's name, NULL past the last; *brief describes it. */

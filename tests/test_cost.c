@@ -359,8 +359,8 @@ static double gradient_bytes(const char *network, double body)
 {
 	struct sizes sizes;
 	assert_int_equal(sizes_find(&sizes, network), 0);
-	const size_t last = sizes.tensor[sizes.count - 2].slice.n + sizes.tensor[sizes.count - 1].slice.n;
-	assert_int_equal(sizes.tensor[sizes.count - 2].slice.kind, CRUMB_KIND_LAST);
+	const size_t last = sizes.tensor[sizes.count - 2].n + sizes.tensor[sizes.count - 1].n;
+	assert_int_equal(sizes.tensor[sizes.count - 2].kind, CRUMB_KIND_LAST);
 	return 4.0 * (double)last + body / 8 * (double)(sizes.parameters - last);
 }
 

@@ -39,7 +39,7 @@ static void fill(float *grad, const struct sizes *sizes)
 	uint64_t state = 1;
 
 	for (size_t t = 0; t < sizes->count; t++) {
-		const struct crumb_slice *slice = &sizes->tensor[t].slice;
+		const struct crumb_slice *slice = &sizes->tensor[t];
 		for (size_t i = 0; i < slice->n; i++) {
 			state = state * 6364136223846793005u + 1442695040888963407u;
 			const int a = (int)(state >> 33 & 0xffff), b = (int)(state >> 48),
@@ -167,17 +167,14 @@ static void one_step(struct result *result, struct crumb_exchange_net *net, cons
                      const struct policy *up, const struct policy *down, const struct plan *plan,
                      double compute)
 {
-	struct crumb_slice whole[SIZES_MOST];
-	for (size_t t = 0; t < sizes->count; t++)
-		whole[t] = sizes->tensor[t].slice;
-	const size_t slices = crumb_slices_cut(whole, sizes->count, plan->longest, NULL);
+	const size_t slices = crumb_slices_cut(sizes->tensor, sizes->count, plan->longest, NULL);
 	struct crumb_slice *slice = calloc(slices, sizeof *slice);
 	float *share = calloc(net->ranks, sizeof *share);
 	float *grad = SMPI_SHARED_MALLOC(sizes->parameters * sizeof *grad),
 	      *mean = SMPI_SHARED_MALLOC(sizes->parameters * sizeof *mean);
 	if (!slice || !share || !grad || !mean)
 		fail("not enough memory");
-	crumb_slices_cut(whole, sizes->count, plan->longest, slice);
+	crumb_slices_cut(sizes->tensor, sizes->count, plan->longest, slice);
 	for (unsigned r = 0; r < net->ranks; r++)
 		share[r] = 1.0f / (float)net->ranks;
 	if (net->rank == 0)
