@@ -487,7 +487,9 @@ holds "the same gradients" diff -r apart together
 check "a folder that is there" $small --epochs 1 --dump-gradients dump
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
 refused 1 'nowhere/dump: No such file' $small --dump-gradients nowhere/dump
-refused 1 'dumped/step0000001-flat.npy: Not a directory' $small --dump-gradients dumped
+cp apart.log kept
+refused 1 'dumped: Not a directory' $small --dump-gradients dumped --log kept
+same "a run that cannot begin leaves the log that is there" apart.log kept
 if [ -e /dev/full ]; then
 	mkdir full && ln -s /dev/full full/step0000012-slice04-fc.npy
 	refused 1 'full/step0000012-slice04-fc.npy: No space left' $small --dump-gradients full

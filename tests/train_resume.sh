@@ -224,7 +224,16 @@ for damage in 'data[100000] ^= 1' 'del data[-1:]' 'data += b"x"' 'data[0] ^= 1' 
 	refused 1 'damaged/epoch0000020-rank0: a damaged checkpoint; there is no other' \
 		"$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
 done
+rm -rf damaged && cp -r whole damaged && cp whole/epoch0000019-rank0 damaged/epoch0000020-rank0
+check "the file of another epoch" "$CRUMB_TRAIN" "$@" --checkpoint damaged --resume
+holds "says so" grep -q 'epoch 20: the file of rank 0 is of epoch 19; the one of epoch 19 is used$' stderr
+check "comes to the same" same_checkpoint damaged/epoch0000020-rank0 whole/epoch0000020-rank0
 refused 1 'nowhere/x: No such file' "$CRUMB_TRAIN" "$@" --checkpoint nowhere/x
+for run in first resumed; do
+	refused 1 'every step of epoch 2 was skipped' "$CRUMB_TRAIN" --data digits:200 --batch 20 --epochs 3 --lr 1 \
+		--checkpoint diverged --resume
+	holds "$run: the epoch is not kept" test "$(ls diverged)" = epoch0000001-rank0
+done
 refused 1 'moments: Not a directory' "$CRUMB_TRAIN" "$@" --checkpoint moments
 if [ -e /dev/full ]; then
 	mkdir full && ln -s /dev/full full/rank0.tmp

@@ -105,8 +105,6 @@ static int compare(const struct options *o, const struct data *data, const struc
 		result = live_page_open(&page, o, rank, why, cap);
 		if (result == 0 && o->dump_gradients)
 			result = dump_open(o->dump_gradients, why, cap);
-		if (result == 0 && !o->checkpoint) /* train_resume begins or resumes the others */
-			result = log_begin(&log, why, cap);
 		if (result == 0)
 			result = train_all(&setting, run, &done, why, cap);
 		char late[512];

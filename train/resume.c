@@ -190,13 +190,20 @@ static int read_layout(const struct train *t, uint32_t rank, size_t epoch, struc
 {
 	char run[RUN_MAX];
 	const struct checkpoint checkpoint = checkpoint_of(t, rank, run);
-	struct checkpoint_block block = {.data = layout, .size = sizeof *layout};
-	const int result = checkpoint_read(&checkpoint, epoch, &block, 1, why, cap);
+	struct past past;
+	struct checkpoint_block block[] = {{.data = layout, .size = sizeof *layout},
+	                                   {.data = &past, .size = sizeof past}};
+	const int result = checkpoint_read(&checkpoint, epoch, block, 2, why, cap);
 	if (result == 0 && (layout->rank != rank || rank >= layout->ranks || layout->learners == 0 ||
 	                    layout->learners > UINT32_MAX || layout->debtors > layout->learners ||
 	                    layout->first_debtor > layout->learners - layout->debtors)) {
 		snprintf(why, cap, "%s: epoch %zu: the file of rank %u is not that rank's",
 		         t->setting->options->checkpoint, epoch, rank);
+		return CHECKPOINT_DAMAGED;
+	}
+	if (result == 0 && past.run.epoch != epoch) {
+		snprintf(why, cap, "%s: epoch %zu: the file of rank %u is of epoch %zu",
+		         t->setting->options->checkpoint, epoch, rank, past.run.epoch);
 		return CHECKPOINT_DAMAGED;
 	}
 	return result;
@@ -389,7 +396,7 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 	struct holding now;
 	size_t epoch;
 	if (!o->checkpoint)
-		return 0;
+		return t->setting->log->begun ? 0 : log_begin(t->setting->log, why, cap);
 	if (checkpoint_find(&checkpoint, SIZE_MAX, &epoch, why, cap) < 0 ||
 	    checkpoint_try(&checkpoint, why, cap) < 0)
 		return -1;

@@ -10,7 +10,8 @@
  * reason in why. */
 int train_save(struct train *t, const struct report *run, char *why, size_t cap);
 
-/* Restores the newest checkpoint if the options say so, and *run. Errors as above. */
+/* Restores the newest checkpoint if the options say so, and *run; begins the log, or resumes it. Errors as
+ * above. */
 int train_resume(struct train *t, struct report *run, char *why, size_t cap);
 
 #endif

@@ -528,17 +528,20 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 		epoch.bytes = run->bytes;
 		epoch.down_bytes = run->down_bytes;
 		progress_epoch(&t->progress, &epoch);
-		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0 || train_save(t, run, why, cap) < 0)
+		if (log_epoch(s->log, t->codec, &epoch, why, cap) < 0)
 			return -1;
 		if (s->page)
 			live_page_update(s->page);
-		if (epoch.stats.steps == 0) {
+		if (epoch.stats.steps ==
+		    0) { /* without a checkpoint, which a resumed run would take for a success */
 			snprintf(why, cap,
 			         "%s: every step of epoch %zu was skipped, as no gradient was finite; "
 			         "try a smaller --lr",
 			         t->codec, e);
 			return -1;
 		}
+		if (train_save(t, run, why, cap) < 0)
+			return -1;
 	}
 	return log_done(s->log, t->codec, run, why, cap);
 }

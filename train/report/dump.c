@@ -17,7 +17,13 @@ static int failed(const char *path, char *why, size_t cap)
 
 int dump_open(const char *folder, char *why, size_t cap)
 {
-	return mkdir(folder, 0777) < 0 && errno != EEXIST ? failed(folder, why, cap) : 0;
+	struct stat info;
+	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+		return failed(folder, why, cap);
+	if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
+		return 0;
+	errno = ENOTDIR;
+	return failed(folder, why, cap);
 }
 
 /* Writes a file, and removes one that could not be written whole. */

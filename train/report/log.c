@@ -26,11 +26,10 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 	*log = (struct log){.options = options, .rank = rank, .ranks = ranks};
 	if (!options->log)
 		return 0;
-	if (rank == 0)
-		snprintf(log->path, sizeof log->path, "%s", options->log);
-	else
-		snprintf(log->path, sizeof log->path, "%s.%u", options->log, rank);
 	struct stat info;
+	snprintf(log->path, sizeof log->path, "%s", options->log);
+	if (rank > 0 && (stat(log->path, &info) < 0 || S_ISREG(info.st_mode))) /* not /dev/null.1 */
+		snprintf(log->path, sizeof log->path, "%s.%u", options->log, rank);
 	const bool exists = stat(log->path, &info) == 0, regular = !exists || S_ISREG(info.st_mode);
 	errno = 0;
 	log->file = fopen(log->path, exists && regular ? "r+" : "w");
