@@ -120,6 +120,9 @@ static int read_arguments(struct request *request, int argc, char **argv)
 	for (int id; (id = command_option(&pack_command, argc, argv, &value)) != OPTION_END;) {
 		switch (id) {
 		case 'c':
+			if (request->spec)
+				return command_usage(&pack_command, "one --codec, and not %s and %s",
+				                     request->spec, value);
 			request->spec = value;
 			break;
 		case 'o':

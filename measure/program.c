@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@ void program_begin(void)
 		if (fcntl(fd, F_GETFD) < 0)
 			(void)open("/dev/null",
 			           fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* takes the lowest free */
+	signal(SIGXFSZ, SIG_IGN); /* then a write beyond the limit fails with EFBIG */
 }
 
 void program_print(FILE *to, const char *text)

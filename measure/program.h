@@ -11,7 +11,8 @@
 enum { STATUS_OK = 0, STATUS_FAILED = 1, STATUS_USAGE = 2 };
 
 /* Closes off standard streams that were not open when the program began: their descriptors lead nowhere, so
- * that no file takes their place, and using them is an error. Call it first. */
+ * that no file takes their place, and using them is an error. A write beyond the limit on a file's size
+ * becomes an error, too. Call it first. */
 void program_begin(void);
 
 /* Prints text with a '?' for each control character: a file's name may have some that a terminal obeys. */

@@ -46,6 +46,7 @@ refused 2 "it takes one gradient, not 0" "$CRUMB" pack -c raw -o out
 refused 2 "it takes one gradient, not 2" "$CRUMB" pack -c raw -o out a b
 refused 2 "-c SPEC is missing" "$CRUMB" pack -o out in.npy
 refused 2 "-o OUT is missing" "$CRUMB" pack -c raw in.npy
+refused 2 "one --codec, and not raw and block" "$CRUMB" pack -c raw -c block -o out in.npy
 refused 2 "-z is no option here" "$CRUMB" pack in.npy -z -o out
 refused 2 "--nonsense is no option here" "$CRUMB" pack in.npy --nonsense
 refused 2 "--json=1: it takes no value" "$CRUMB" peek frame --json=1
