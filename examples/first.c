@@ -4,6 +4,7 @@
 #include <crumb.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { N = 1000000, STEPS = 10 };
 
@@ -35,7 +36,10 @@ int main(int argc, char **argv)
 		const int64_t length = crumb_pack(packer, gradient, N, CRUMB_F32, 0, frame, room);
 		if (length < 0)
 			return fprintf(stderr, "first: %s\n", crumb_strerror((int)length)), 1;
-		crumb_unpack_add(frame, (size_t)length, 1, mean, N); /* as every worker does */
+		memset(mean, 0, sizeof mean);
+		/* Every worker adds the frames of all of N workers, with the weight 1/N; here is one. */
+		if (crumb_unpack_add(frame, (size_t)length, 1, mean, N) < 0)
+			return fprintf(stderr, "first: damaged frame\n"), 1;
 		bytes += length;
 	}
 	printf("%lld bytes of gradients became %lld: %.1f times fewer\n", 4LL * N * STEPS, bytes,

@@ -7,11 +7,11 @@
  * Four verbs. crumb_parse, crumb_pack, crumb_unpack_add, crumb_peek. The rest is convenience. What threads
  * need to share one long frame is in crumb_parallel.h.
  *
- * Errors are negative values of enum crumb_error; whatever returns one has changed nothing. A NULL argument
- * is CRUMB_EINVAL where an error can be returned; functions that return a size, a count or a pointer answer 0
- * or NULL.
+ * Errors are negative values of enum crumb_error; a call that returns one has changed no packer and no
+ * accumulator. A NULL argument is CRUMB_EINVAL where an error can be returned; functions that return a size,
+ * a count or a pointer answer 0 or NULL.
  *
- * Every call computes in the default floating-point environment and leaves the caller's as it was, but for
+ * Every call computes in the default floating-point environment and leaves the caller's as it was, except
  * the flags of exceptions that have occurred (x86 and 64-bit ARM). A caller may trap exceptions, round
  * otherwise or flush subnormal numbers: the bytes are the same. On other machines the calling thread has to
  * round to nearest and to keep subnormal numbers.
@@ -122,7 +122,7 @@ typedef struct crumb_key_info {
 enum crumb_codec_flags {
 	CRUMB_CODEC_RESIDUAL = 1, /* the packer keeps what was not sent */
 	CRUMB_CODEC_RANDOM = 2,   /* at the default rounding the frame depends on the packer's seed and step;
-	                             its mean is the gradient, or the clipped gradient */
+	                             its expectation is the gradient, or the clipped one */
 	CRUMB_CODEC_FIXED = 4,    /* at the default coding the length of a frame depends on n and run only */
 	CRUMB_CODEC_AGREES = 8,   /* some settings want crumb_measure and crumb_agree */
 	CRUMB_CODEC_MOMENTUM = 16 /* packers have momentum, and the optimizer then has none */
@@ -186,7 +186,7 @@ CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
  * NeurIPS 2017 section 3.1), and some codecs always do (alq, amq). crumb_agree_count returns how many floats
  * are due before the next crumb_pack, 0 when none; crumb_measure writes this learner's to stat; crumb_agree
  * takes those of all learners, learner after learner, in the same order everywhere. A learner may measure
- * several gradients, and measures the one that it packs last; all their floats are shared, and learners is
+ * several gradients, the one that it packs after all others; all their floats are shared, and learners is
  * then the number of gradients. crumb_pack answers CRUMB_EAGREE while floats are due. Both return 0, or
  * CRUMB_EINVAL if no floats are due, or CRUMB_ENONFINITE. crumb_measure also returns CRUMB_ELENGTH,
  * crumb_agree CRUMB_EINVAL before crumb_measure. An error changes nothing. */
@@ -212,8 +212,8 @@ CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, e
                              unsigned flags, void *dst, size_t cap);
 
 /* acc[i] += weight * decoded[i]: plain decoding is this on zeros, averaging N workers is N calls with 1/N.
- * src: a frame and whatever follows it, len bytes in all. Trusts nothing, and checks all of the frame before
- * it touches acc. Returns the length of the frame. */
+ * src: a frame and whatever follows it, len bytes in all. weight: finite, else CRUMB_EINVAL; a frame of
+ * another n is CRUMB_ELENGTH. Checks the whole frame before it touches acc. Returns its length. */
 CRUMB_API int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n);
 
 typedef struct crumb_span {

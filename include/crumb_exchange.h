@@ -11,9 +11,9 @@
  * meaning, and why a line that says more. Pointers are not NULL unless said.
  *
  * crumb_exchange_open and crumb_exchange_mean are collective: every rank calls them, in the same order; a
- * rank that fails tells the others, and all of them return its error. A rank that does not call waits for
- * nobody, and the others wait for it up to the timeout; then they return CRUMB_EPEER; so it is over MPI, too,
- * when a rank has closed its exchange, while among threads the others' means then fail at once.
+ * rank that fails tells the others, and all of them return its error. The others wait for a rank that
+ * does not call, up to the timeout (0, the default: for ever), and then return CRUMB_EPEER. After a rank has
+ * closed its exchange they wait likewise over MPI; among threads their means fail at once.
  *
  * If a rank ends or aborts in the middle of crumb_exchange_mean, frames on their way are lost. The others
  * return CRUMB_EPEER (or the launcher ends them, as mpirun does); this is final. The program goes on from the
@@ -93,9 +93,9 @@ CRUMB_API int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb
                                   const struct crumb_exchange_slice *slices, size_t count,
                                   const struct crumb_exchange_options *options, char *why, size_t cap);
 
-/* Averages the gradients of all ranks: mean[i] is what arrives of (sum of grad[i]) / ranks. What a codec does
- * not send stays in its residual and is added to the next gradient. grad, mean: as many floats as all slices
- * have; mean may be grad. A mean that a plan packs again is limited to 2^120 in magnitude.
+/* Averages the gradients of all ranks: mean[i] is the mean over ranks of the decoded grad[i]. What a codec
+ * does not send stays in its residual and is added to the next gradient. grad, mean: as many floats as all
+ * slices have; mean may be grad. A mean that a plan packs again is limited to 2^120 in magnitude.
  *
  * CRUMB_ENONFINITE: a gradient of some rank has a NaN, an infinity or a magnitude above 2^120. All ranks
  * return it, residuals are unchanged, a mean that is grad is, too (without overlap); skip the step. Every
@@ -120,11 +120,12 @@ CRUMB_API int crumb_exchange_mean(struct crumb_exchange *exchange, const float *
 CRUMB_API int crumb_exchange_ready(struct crumb_exchange *exchange, const float *grad, float *mean,
                                    size_t first);
 
-/* Returns the line that says what the last error of mean or load was, with step and rank; "" if none was. */
+/* Returns a line that says why the last call of mean, ready or load failed; "" if a mean has succeeded since.
+ * The exchange owns it, until its next call. */
 CRUMB_API const char *crumb_exchange_why(const struct crumb_exchange *exchange);
 
 struct crumb_exchange_stats {    /* since crumb_exchange_open */
-	uint64_t steps, skipped; /* calls of crumb_exchange_mean that succeeded, and not finite ones */
+	uint64_t steps, skipped; /* calls of crumb_exchange_mean that returned 0, and CRUMB_ENONFINITE */
 	uint64_t dense_bytes, frame_bytes; /* this rank's gradients in f32, and the frames made of them;
 	                                    * with tiers a node's first rank makes them, and owes, for all */
 	uint64_t down_bytes; /* frames of means that came down; 0 with plan gather; with tiers-shard

@@ -25,8 +25,8 @@ class Key:
 
 @dataclass(frozen=True)
 class CodecInfo:
-    """An entry of the library's codec table. residual: its packers have a residual. random: frames depend on seed and
-    step. fixed: a frame's length depends only on the number of elements. agrees: some settings need shared statistics,
+    """An entry of the library's codec table. residual: its packers have a residual. random, fixed: as crumb.h's
+    CRUMB_CODEC_RANDOM and _FIXED, of the codec's default settings. agrees: some settings need shared statistics,
     Packer.measure and Packer.agree before Packer.pack. momentum: packers have momentum; the optimizer then has none."""
 
     id: int

@@ -97,7 +97,7 @@ class Packer:
     def measure(self, gradient: Any, dtype: Optional[str] = None) -> "array[float]":
         """Returns this learner's shared statistics, agree_count floats. Every learner passes those of all to agree.
 
-        Raises NonFinite if there are any, and an element is NaN, infinite or of magnitude above 2^120."""
+        Raises NonFinite if statistics are due and an element is NaN, infinite or of magnitude above 2^120."""
         with elements(gradient, dtype) as (address, n, kind):
             self._check_length(n)
             stat = array("f", bytes(4 * self.agree_count))
@@ -109,7 +109,8 @@ class Packer:
         """Takes all learners' shared statistics, which allows the next pack.
 
         stats: each learner's agree_count floats, in the same order on all learners. A learner may measure several
-            gradients, last the one that it packs; stats then has an entry for each. Raises Error for other lengths."""
+            gradients, last the one that it packs; stats then has an entry for each. Raises Error for other lengths
+            and before measure, NonFinite for a NaN or an infinity."""
         everything = array("f", (x for stat in stats for x in stat))
         if len(everything) != len(stats) * self.agree_count:
             check(EINVAL, f"{len(everything)} floats of {len(stats)} learners, {self.agree_count} of each are due")
