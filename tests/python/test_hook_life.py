@@ -549,12 +549,32 @@ def a_state_that_one_rank_loads_is_refused(rank, ranks):
         assert "a state of 2 ranks" in said, said
 
 
-def a_compiled_model_is_registered(rank, ranks):
-    class Compiled(torch.nn.Module):
-        def __init__(self, inside):
-            super().__init__()
-            self._orig_mod = inside
+class Compiled(torch.nn.Module):
+    """Stands for torch.compile's module."""
 
+    def __init__(self, inside):
+        super().__init__()
+        self._orig_mod = inside
+
+    def forward(self, *gradients):
+        return self._orig_mod(*gradients)
+
+
+def a_state_goes_on_with_the_compiled_model(rank, ranks):
+    ddp, state = hooked("fc,last=topk", (400, 10))
+    step(ddp, gradient(0, rank))
+    saved = state.state_dict()
+    want = step(ddp, gradient(1, rank))
+    model = Compiled(Weights((400, 10)))
+    ddp = DistributedDataParallel(model)
+    state, hook = crumb.torch.hook("fc,last=topk")
+    state.load_state_dict(saved)
+    ddp.register_comm_hook(state, hook)
+    ddp(gradient(1, rank)).backward()
+    assert torch.equal(model._orig_mod.w[0].grad, want)
+
+
+def a_compiled_model_is_registered(rank, ranks):
     ddp = DistributedDataParallel(Weights((400, 10)))
     state, hook = crumb.torch.hook("fc,last=half")
     crumb.torch.register(torch.compile(ddp) if hasattr(torch, "compile") else Compiled(ddp), state, hook, None)
@@ -607,6 +627,7 @@ if __name__ == "__main__":
              a_state_is_of_one_memory_format, a_state_brings_its_plan,
              pytorchs_distributed_checkpoint_keeps_what_is_owed,
              a_loaded_state_is_rescaled, a_state_that_one_rank_loads_is_refused, a_compiled_model_is_registered,
+             a_state_goes_on_with_the_compiled_model,
              lazy_modules_and_lazy_states, a_wrong_policy_on_one_rank_keeps_nobody_waiting,
              a_rank_that_fails_and_lives_on_tells_the_others, a_silent_peer_is_waited_for_as_the_group_says]),
         (4, [four_ranks_take_as_much_memory_as_the_document_says, the_group_is_ddps,

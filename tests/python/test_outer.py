@@ -45,6 +45,17 @@ def ranks_begin_alike_and_meet(rank, ranks):
         assert all_have(model) and outer.state.stats()["steps"] == 1, policy
 
 
+def frozen_layers_are_alike_too(rank, ranks):
+    torch.manual_seed(rank)
+    model = torch.nn.Sequential(torch.nn.Linear(30, 40), torch.nn.Linear(40, 5))
+    model[0].requires_grad_(False)
+    model[0].weight.data = model[0].weight.data.t().contiguous().t()
+    outer = crumb.torch.Outer(model, torch.optim.SGD(model[1].parameters(), lr=0.1), "raw", every=3)
+    assert all_have(model)
+    train(model, outer, rank, 0, 3)
+    assert all_have(model)
+
+
 def the_outer_step_is_torchs_nesterov(rank, ranks):
     model, outer = made(rank, "raw", 4)
     oracle = torch.nn.Parameter(weights(model))
@@ -168,7 +179,7 @@ def a_wrong_state_is_refused_whole(rank, ranks):
 
 
 if __name__ == "__main__":
-    run((3, [ranks_begin_alike_and_meet, the_outer_step_is_torchs_nesterov, moves_arrive_or_are_owed,
-             a_resumed_run_is_the_unbroken_one, a_move_that_is_not_finite_is_taken_back, wrong_arguments_are_named,
-             a_scaler_may_step_the_inner_optimizer, a_wrong_state_is_refused_whole,
+    run((3, [ranks_begin_alike_and_meet, frozen_layers_are_alike_too, the_outer_step_is_torchs_nesterov,
+             moves_arrive_or_are_owed, a_resumed_run_is_the_unbroken_one, a_move_that_is_not_finite_is_taken_back,
+             wrong_arguments_are_named, a_scaler_may_step_the_inner_optimizer, a_wrong_state_is_refused_whole,
              others_than_its_parameters_are_refused]))

@@ -26,8 +26,8 @@ class Outer:
     is kept for the next exchange.
 
     model: its parameters that are trained are float32, on one device, and stay the same ones. On making an Outer all
-        ranks take the weights of the group's first one; buffers, such as batch normalisation's statistics, stay each
-        rank's own.
+        ranks take the weights of the group's first one, also those that are frozen; buffers, such as batch
+        normalisation's statistics, stay each rank's own.
     inner: the optimizer of those parameters, for the steps between; a learning rate schedule goes to it, and so does a
         GradScaler: scaler.step(inner), and outer.exchange() after every `every` of these, which the caller counts.
     policy: as of crumb.torch.hook. lr, momentum: of the outer SGD. process_group: any; by default, all ranks.
@@ -64,6 +64,10 @@ class Outer:
                                  f"{theirs.tolist()} on rank {rank}")
         dist.broadcast(self._weights, dist.distributed_c10d.get_global_rank(group, 0), group=group)
         self._set(self._weights)
+        for frozen in (parameter for parameter in model.parameters() if not parameter.requires_grad):
+            whole = frozen.detach().contiguous()
+            dist.broadcast(whole, dist.distributed_c10d.get_global_rank(group, 0), group=group)
+            frozen.data.copy_(whole)
         self._velocity = torch.zeros_like(self._weights)
 
     def _flat(self) -> torch.Tensor:

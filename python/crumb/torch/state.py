@@ -65,6 +65,11 @@ def _run(parameter):
     return parameter.numel() // len(parameter) if parameter.dim() > 1 and len(parameter) else 0
 
 
+def _plain(name):
+    """Returns a parameter's name without torch.compile's prefixes: a compiled model's state is the plain one's."""
+    return name.replace("_orig_mod.", "")
+
+
 def _saved(packer):
     return torch.frombuffer(bytearray(packer.to_bytes()), dtype=torch.uint8)
 
@@ -169,11 +174,11 @@ class State:
     def _meet(self, parameter):
         """Finds the model and the group of one of DDP's parameters. All ranks compare what they were told."""
         model, group = self._owner.find(parameter)
-        kinds = kinds_of(model)
-        named = list(model.named_parameters())
+        kinds = {_plain(name): kind for name, kind in kinds_of(model).items()}
+        named = [(_plain(name), parameter) for name, parameter in model.named_parameters()]
         self._sizes = {name: parameter.numel() for name, parameter in named}
         self._strides = {name: parameter.stride() for name, parameter in named if not parameter.is_contiguous()}
-        self._ignored = set(getattr(model, "_ddp_params_and_buffers_to_ignore", ()))
+        self._ignored = set(map(_plain, getattr(model, "_ddp_params_and_buffers_to_ignore", ())))
         self._wire = Wire(group)
         self._plan, self._parameters = self._divide(named, kinds)
         text = f"policy {self._said_policy}, seed {self._seed}, plan {self._plan}"
