@@ -71,23 +71,11 @@ static const struct published_layer resnet50[] = {
 
 /* Radford et al. 2019, the smallest; the head is tied to the token embedding. In a block a norm, attention
  * and its projection, a norm, and two fully connected layers. */
-#define BLOCK(n) NORM(n), FC(3 * (n), n), FC(n, n), NORM(n), FC(4 * (n), n), FC(n, 4 * (n))
+#define FOUR(block) block, block, block, block
+#define BLOCK(n)    NORM(n), FC(3 * (n), n), FC(n, n), NORM(n), FC(4 * (n), n), FC(n, 4 * (n))
 static const struct published_layer gpt2[] = {
-        EMBEDDING(50257, 768),
-        EMBEDDING(1024, 768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        BLOCK(768),
-        NORM(768),
+        EMBEDDING(50257, 768), EMBEDDING(1024, 768), FOUR(BLOCK(768)),
+        FOUR(BLOCK(768)),      FOUR(BLOCK(768)),     NORM(768),
 };
 
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])

@@ -25,7 +25,11 @@ for plan in gather shard server "shard --local-steps 4 --optimizer adamw --lr 0.
 	python3 "$SOURCE/tests/mpi/log_numbers.py" log >many
 	same "$plan: overlap changes nothing" one many
 done
-options="--model mlp --data digits:64 --epochs 1 --learners 2 --batch 64 --codec raw --log log"
+options="--model mlp --data digits:64 --epochs 1 --learners 2 --batch 64 --codec raw"
+ln -s /dev/null nothing
+check "a device is the log of all ranks" ranks 2 "$CRUMB_TRAIN" $options --log nothing
+holds "no file is made beside it" test ! -e nothing.1
+options="$options --log log"
 check "messages of five pieces, alone" "$CRUMB_TRAIN" $options
 python3 "$SOURCE/tests/mpi/log_numbers.py" log >one
 check "messages of five pieces" ranks 2 "$CRUMB_TRAIN" $options

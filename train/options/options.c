@@ -135,7 +135,7 @@ static const struct option table[] = {
          "it",
          NULL, COUNT, FIELD(threads), 1, 1024},
         {"log", "FILE.jsonl",
-         "an event an epoch and one a codec; replaces a log that is there, but with --resume; rank R: FILE.jsonl.R",
+         "an event an epoch and one a codec; replaces an earlier log unless --resume; rank R: FILE.jsonl.R",
          NULL, FILE_NAME, FIELD(log), 0, 0},
         {"report", "PAGE.html", "a page of the log, written anew after each epoch (crumb report)", NULL,
          FILE_NAME, FIELD(page), 0, 0},

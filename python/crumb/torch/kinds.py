@@ -23,9 +23,14 @@ def _kind(module, name, parameter):
     return kind
 
 
+def plain(name: str) -> str:
+    """Returns a parameter's name without torch.compile's prefixes: a compiled model's state is the plain one's."""
+    return name.replace("_orig_mod.", "")
+
+
 def kinds_of(model: nn.Module) -> Dict[str, str]:
-    """Returns the kind of every parameter, by name. last: the conv or fc weights that were registered last. Weights
-    that an embedding shares with another module, such as a language model's head, are an embedding, and not last."""
+    """Returns the kind of every parameter, by plain name. last: the conv or fc weights that were registered last.
+    Weights that an embedding shares with another module, such as a language model's head, are an embedding."""
     kinds: Dict[Tensor, str] = {}
     head = None
     for module in model.modules():
@@ -37,4 +42,4 @@ def kinds_of(model: nn.Module) -> Dict[str, str]:
                 kinds[parameter] = kind
     if head is not None and kinds[head] in ("conv", "fc"):
         kinds[head] = "last"
-    return {name: kinds[parameter] for name, parameter in model.named_parameters()}
+    return {plain(name): kinds[parameter] for name, parameter in model.named_parameters()}

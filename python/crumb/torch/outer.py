@@ -62,11 +62,12 @@ class Outer:
             if not torch.equal(theirs, everyone[0]):
                 raise ValueError(f"crumb: every, lr and momentum are {everyone[0].tolist()} on rank 0 of the group and "
                                  f"{theirs.tolist()} on rank {rank}")
-        dist.broadcast(self._weights, dist.distributed_c10d.get_global_rank(group, 0), group=group)
+        first = dist.distributed_c10d.get_global_rank(group, 0)
+        dist.broadcast(self._weights, first, group=group)
         self._set(self._weights)
         for frozen in (parameter for parameter in model.parameters() if not parameter.requires_grad):
             whole = frozen.detach().contiguous()
-            dist.broadcast(whole, dist.distributed_c10d.get_global_rank(group, 0), group=group)
+            dist.broadcast(whole, first, group=group)
             frozen.data.copy_(whole)
         self._velocity = torch.zeros_like(self._weights)
 

@@ -15,7 +15,7 @@ from crumb.torch.advice import advice
 from crumb.torch.bucket import Bucket, SharedBucket
 from crumb.torch.checkpoint import compare, left_of, states_of
 from crumb.torch.device import stage
-from crumb.torch.kinds import kinds_of
+from crumb.torch.kinds import kinds_of, plain
 from crumb.torch.lane import Lane
 from crumb.torch.message import FAILED, NONFINITE, PACKED
 from crumb.torch.owner import Owner
@@ -63,11 +63,6 @@ class _Job:
 def _run(parameter):
     """Returns the elements of one output unit, or 0."""
     return parameter.numel() // len(parameter) if parameter.dim() > 1 and len(parameter) else 0
-
-
-def _plain(name):
-    """Returns a parameter's name without torch.compile's prefixes: a compiled model's state is the plain one's."""
-    return name.replace("_orig_mod.", "")
 
 
 def _saved(packer):
@@ -174,11 +169,11 @@ class State:
     def _meet(self, parameter):
         """Finds the model and the group of one of DDP's parameters. All ranks compare what they were told."""
         model, group = self._owner.find(parameter)
-        kinds = {_plain(name): kind for name, kind in kinds_of(model).items()}
-        named = [(_plain(name), parameter) for name, parameter in model.named_parameters()]
+        kinds = kinds_of(model)
+        named = [(plain(name), parameter) for name, parameter in model.named_parameters()]
         self._sizes = {name: parameter.numel() for name, parameter in named}
         self._strides = {name: parameter.stride() for name, parameter in named if not parameter.is_contiguous()}
-        self._ignored = set(map(_plain, getattr(model, "_ddp_params_and_buffers_to_ignore", ())))
+        self._ignored = set(map(plain, getattr(model, "_ddp_params_and_buffers_to_ignore", ())))
         self._wire = Wire(group)
         self._plan, self._parameters = self._divide(named, kinds)
         text = f"policy {self._said_policy}, seed {self._seed}, plan {self._plan}"
