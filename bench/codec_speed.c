@@ -11,13 +11,13 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "bench/coders.h"
-#include "measure/program.h"
 #include "bench/gathered.h"
-#include "measure/npy.h"
 #include "bench/rules.h"
-#include "measure/speed.h"
 #include "bench/subjects.h"
 #include "coding/blocks.h"
+#include "measure/speed.h"
+#include "program/npy.h"
+#include "program/program.h"
 
 #include <math.h>
 #include <stdio.h>

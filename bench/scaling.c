@@ -22,8 +22,8 @@
 #include "exchange/seconds.h"
 #include "exchange/team.h"
 #include "measure/baseline.h"
-#include "measure/program.h"
 #include "measure/workload.h"
+#include "program/program.h"
 
 #include <crumb_parallel.h>
 #include <math.h>

@@ -2,9 +2,9 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
-#include "measure/json.h"
 #include "measure/speed.h"
-#include "measure/status_line.h"
+#include "program/json.h"
+#include "program/status_line.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/catalogue.h"
 #include "cli/command.h"
-#include "measure/status_line.h"
+#include "program/status_line.h"
 
 #include <math.h>
 #include <stdio.h>

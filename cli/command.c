@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
-#include "measure/nearest.h"
+#include "program/nearest.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -4,7 +4,7 @@
 #ifndef COMMAND_H
 #define COMMAND_H
 
-#include "measure/program.h"
+#include "program/program.h"
 #include <stdint.h>
 
 /* One row of a command's table; --help is printed from it. */

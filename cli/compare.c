@@ -4,10 +4,10 @@
 #include "cli/command.h"
 #include "exchange/policy.h"
 #include "exchange/seconds.h"
-#include "measure/json.h"
 #include "measure/learner.h"
-#include "measure/npy.h"
 #include "measure/timing.h"
+#include "program/json.h"
+#include "program/npy.h"
 
 #include <getopt.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
-#include "measure/json.h"
+#include "program/json.h"
 
 #include <getopt.h>
 #include <stdbool.h>

@@ -7,11 +7,13 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
-#include "cli/state_lock.h"
-#include "measure/file.h"
 #include "measure/learner.h"
-#include "measure/npy.h"
+#include "program/file.h"
+#include "program/file_lock.h"
+#include "program/npy.h"
+#include "program/status_line.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -164,6 +166,20 @@ static int read_arguments(struct request *request, int argc, char **argv)
 	return program_spec(&request->codec, request->spec);
 }
 
+/* Takes the state's lock, and says so if it has to wait for it. */
+static int lock_state(struct file_lock *lock, const char *state)
+{
+	if (!file_lock_take(lock, state, false))
+		return STATUS_OK;
+	int failed = -1;
+	if (errno == EWOULDBLOCK) {
+		status_line("waiting for another process with this state");
+		failed = file_lock_take(lock, state, true);
+		status_line_clear();
+	}
+	return failed ? program_fail("%s.lock: %s", state, strerror(errno)) : STATUS_OK;
+}
+
 static int run(int argc, char **argv)
 {
 	struct request request = {.seed = 0};
@@ -173,12 +189,12 @@ static int run(int argc, char **argv)
 	struct npy grad;
 	if (npy_read(&grad, request.in, request.bf16))
 		return STATUS_FAILED;
-	struct state_lock lock = {0};
+	struct file_lock lock = {0};
 	if (request.state)
-		status = state_lock_take(&lock, request.state);
+		status = lock_state(&lock, request.state);
 	if (!status)
 		status = pack(&request, &grad);
-	state_lock_release(&lock);
+	file_lock_release(&lock);
 	free(grad.file.data);
 	return status;
 }

@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
-#include "measure/file.h"
-#include "measure/json.h"
+#include "program/file.h"
+#include "program/json.h"
 
 #include <getopt.h>
 #include <inttypes.h>

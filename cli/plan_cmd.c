@@ -5,7 +5,7 @@
 #include "cli/plan_estimate.h"
 #include "cli/plan_page.h"
 #include "cli/plan_print.h"
-#include "measure/nearest.h"
+#include "program/nearest.h"
 
 #include <getopt.h>
 #include <inttypes.h>

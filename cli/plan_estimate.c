@@ -4,7 +4,7 @@
 #include "cli/plan_estimate.h"
 #include "cli/command.h"
 #include "nets/model.h"
-#include "page/beside.h"
+#include "program/beside.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/plan_page.h"
 #include "cli/plan_print.h"
-#include "measure/program.h"
-#include "page/report_page.h"
+#include "program/program.h"
+#include "program/report_page.h"
 
 #include <errno.h>
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/plan_print.h"
-#include "measure/json.h"
+#include "program/json.h"
 
 #include <inttypes.h>
 #include <math.h>

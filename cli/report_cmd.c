@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
-#include "page/report_page.h"
+#include "program/report_page.h"
 
 #include <getopt.h>
 #include <stdlib.h>

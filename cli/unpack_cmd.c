@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "cli/command.h"
-#include "measure/file.h"
-#include "measure/npy.h"
+#include "program/file.h"
+#include "program/npy.h"
 
 #include <getopt.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/learner.h"
-#include "measure/program.h"
+#include "program/program.h"
 
 #include <stdlib.h>
 

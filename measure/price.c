@@ -2,10 +2,10 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/price.h"
-#include "measure/program.h"
 #include "measure/learner.h"
 #include "measure/timing.h"
 #include "measure/workload.h"
+#include "program/program.h"
 
 #include "exchange/seconds.h"
 #include <stdlib.h>

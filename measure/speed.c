@@ -2,11 +2,11 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "measure/speed.h"
-#include "measure/program.h"
 #include "measure/baseline.h"
 #include "measure/learner.h"
 #include "measure/timing.h"
 #include "measure/workload.h"
+#include "program/program.h"
 
 #include "exchange/seconds.h"
 #include <stdlib.h>

@@ -484,7 +484,9 @@ check "--overlap" $overlapped --dump-gradients together --log together.log --ove
 stripped apart.log together.log
 same "the same numbers" one other
 holds "the same gradients" diff -r apart together
-check "a folder that is there" $small --epochs 1 --dump-gradients dump
+refused 1 'dump holds gradients of a run' $small --epochs 1 --dump-gradients dump
+mkdir there
+check "a folder that is there" $small --epochs 1 --dump-gradients there
 refused 2 'one --codec, not 2' $small --codec raw --codec terngrad --dump-gradients dump
 refused 1 'nowhere/dump: No such file' $small --dump-gradients nowhere/dump
 cp apart.log kept
@@ -507,6 +509,14 @@ failed, last = last, events[-2]
 assert failed["event"] == "failed" and failed["step"] == 24 and "was skipped" in failed["why"], failed
 assert last["event"] == "epoch" and (last["steps"], last["skipped"]) == (0, 12), last
 assert last["loss"] is None, last'
+
+check "one codec diverges" sh -c '"$@"; test $? = 1' diverge "$CRUMB_TRAIN" --data digits:200 --batch 20 \
+	--epochs 2 --lr 1 --codec raw --codec twobit:threshold=0.001 --log log
+holds "says which" grep -q '^crumb-train: raw: every step of epoch 2 was skipped' stderr
+holds "the table has the codec that diverged" grep -q '^raw  *diverged  ' stdout
+holds "and the one after it" grep -q '^twobit:threshold=0.001  *[0-9.]* %  ' stdout
+holds "so has the log" test "$(sed 's/^{"event": "\([a-z]*\)", "codec": "\([a-z]*\).*/\1 \2/' log | xargs)" = \
+	"epoch raw epoch raw failed raw epoch twobit epoch twobit done twobit"
 
 # ---- digits: they are learned, and a codec that sends nothing shows ----
 check "digits" "$CRUMB_TRAIN" --data digits:2000 --batch 50 --lr 0.04 --epochs 1 --codec raw \

@@ -45,7 +45,21 @@ refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --checkpoint mis
 refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log other
 same "which stays" other before
 check "a first log" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log late.log
-[ ! -d /proc/self ] || refused 1 "/proc/self/rank0.try: " "$CRUMB_TRAIN" "$@" --checkpoint /proc/self
+[ ! -d /proc/self ] || refused 1 "/proc/self/rank0.lock: " "$CRUMB_TRAIN" "$@" --checkpoint /proc/self
+
+# Two runs with one folder, or one log.
+cat >locked.py <<'END'
+import fcntl, subprocess, sys
+held = open(sys.argv[1], "a")
+fcntl.flock(held, fcntl.LOCK_EX)
+sys.exit(subprocess.run(sys.argv[2:]).returncode)
+END
+cp second.log before
+refused 1 "logged is in use by a run that goes on" python3 locked.py logged/rank0.lock \
+	"$CRUMB_TRAIN" "$@" --checkpoint logged --resume --log second.log
+refused 1 "second.log: the log of a run that goes on" python3 locked.py second.log \
+	"$CRUMB_TRAIN" "$@" --epochs 3 --checkpoint logged --resume --log second.log
+same "which stays" second.log before
 
 # Killed twenty times, at moments drawn from seed 1; a run that comes to its end before is begun anew.
 python3 -c 'import random

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #include "train/agree.h"
 #include "exchange/transport.h"
-#include "measure/program.h"
+#include "program/program.h"
 #include "train/options/difference.h"
 
 #include <inttypes.h>

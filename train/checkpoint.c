@@ -4,11 +4,11 @@
  * SPDX-License-Identifier: MIT */
 #define _POSIX_C_SOURCE 200809L
 #include "train/checkpoint.h"
+#include "program/file.h"
 #include "train/options/difference.h"
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,18 +92,20 @@ int checkpoint_find(const struct checkpoint *c, size_t before, size_t *newest, c
 
 /* ---- writing ---- */
 
-int checkpoint_try(const struct checkpoint *c, char *why, size_t cap)
+int checkpoint_lock(const struct checkpoint *c, struct file_lock *lock, char *why, size_t cap)
 {
 	struct stream s = {.why = why, .cap = cap};
 	char name[64];
-	snprintf(name, sizeof name, "rank%u.try", c->rank);
+	snprintf(name, sizeof name, "rank%u", c->rank);
 	if (set_path(&s, c->folder, name) < 0)
 		return -1;
-	errno = 0;
-	s.file = fopen(s.path, "wb");
-	if (!s.file || fclose(s.file) || remove(s.path))
-		return failed(&s, NULL);
-	return 0;
+	if (file_lock_take(lock, s.path, false) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		snprintf(why, cap, "%s is in use by a run that goes on", c->folder);
+	else
+		snprintf(why, cap, "%s.lock: %s", s.path, strerror(errno));
+	return -1;
 }
 
 static bool put(struct stream *s, const void *data, size_t size)
@@ -128,18 +130,6 @@ static bool put_all(struct stream *s, const struct checkpoint *c, const struct c
 		well = put_sized(s, block[i].data, block[i].size);
 	const uint32_t sum = s->sum;
 	return well && put(s, &sum, sizeof sum) && fflush(s->file) == 0 && fsync(fileno(s->file)) == 0;
-}
-
-/* Syncs the folder's entries, unless it cannot be opened for reading, or the file system cannot. */
-static int settle(const char *folder)
-{
-	const int fd = open(folder, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
-		return 0;
-	const int error = fsync(fd) < 0 && errno != EINVAL ? errno : 0;
-	close(fd);
-	errno = error;
-	return error ? -1 : 0;
 }
 
 /* Removes files older than this rank's newest one before this epoch: rank 0 all ranks', which have that one,
@@ -184,7 +174,7 @@ int checkpoint_write(const struct checkpoint *c, size_t epoch, const struct chec
 		remove(temporary);
 		return -1;
 	}
-	if (settle(c->folder) < 0)
+	if (file_sync_folder(c->folder) < 0)
 		return failed(&s, NULL);
 	remove_older(&s, c, epoch);
 	return 0;

@@ -10,6 +10,8 @@
 #ifndef CHECKPOINT_H
 #define CHECKPOINT_H
 
+#include "program/file_lock.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -31,8 +33,9 @@ struct checkpoint_block {
 int checkpoint_find(const struct checkpoint *checkpoint, size_t before, size_t *newest, char *why,
                     size_t cap);
 
-/* Makes sure that this rank can make files in the folder. */
-int checkpoint_try(const struct checkpoint *checkpoint, char *why, size_t cap);
+/* Keeps another process with this rank out of the folder until file_lock_release. Fails if one is there, or
+ * if this one cannot make files there. */
+int checkpoint_lock(const struct checkpoint *checkpoint, struct file_lock *lock, char *why, size_t cap);
 int checkpoint_write(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                      size_t blocks, char *why, size_t cap);
 /* Reads the first so many blocks. Also returns CHECKPOINT_DAMAGED, with a line in why, if the file is not as

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: MIT */
 #include "train/idle_rules.h"
 #include "exchange/auto/script.h"
-#include "measure/program.h"
+#include "program/program.h"
 
 #include <string.h>
 

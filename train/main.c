@@ -4,17 +4,17 @@
 #define _POSIX_C_SOURCE 200809L
 #include "exchange/team.h"
 #include "exchange/transport.h"
-#include "measure/program.h"
 #include "nets/net.h"
+#include "program/program.h"
 #include "train/agree.h"
 #include "train/data/data.h"
 #include "train/estimate.h"
+#include "train/idle_rules.h"
 #include "train/options/options.h"
 #include "train/report/dump.h"
 #include "train/report/live_page.h"
 #include "train/report/log.h"
 #include "train/report/table.h"
-#include "train/idle_rules.h"
 #include "train/train.h"
 
 #include <errno.h>
@@ -75,14 +75,24 @@ static size_t share_of_cpus(const struct crumb_exchange_net *ranks)
 	return share > 0 ? share : 1;
 }
 
-/* Runs all codecs one after another. *done: those that finished. */
+/* Runs all codecs one after another, and goes on after one that diverges. *done: those that came to an end.
+ */
 static int train_all(const struct train_setting *setting, struct report *run, size_t *done, char *why,
                      size_t cap)
 {
-	for (*done = 0; *done < setting->options->codec_count; ++*done)
-		if (train_run(setting, *done, &run[*done], why, cap) < 0)
+	int result = 0;
+	for (*done = 0; *done < setting->options->codec_count; ++*done) {
+		const int outcome = train_run(setting, *done, &run[*done], why, cap);
+		if (outcome == 0)
+			continue;
+		if (outcome != TRAIN_DIVERGED)
 			return -1;
-	return 0;
+		if (!setting->ranks || setting->ranks->rank == 0)
+			program_say("crumb-train: %s", why);
+		*why = 0; /* it is said */
+		result = -1;
+	}
+	return result;
 }
 
 static int compare(const struct options *o, const struct data *data, const struct net *net,
@@ -104,7 +114,7 @@ static int compare(const struct options *o, const struct data *data, const struc
 		const struct train_setting setting = {o, data, net, team, ranks, &log, &page};
 		result = live_page_open(&page, o, rank, why, cap);
 		if (result == 0 && o->dump_gradients)
-			result = dump_open(o->dump_gradients, why, cap);
+			result = dump_open(o->dump_gradients, rank == 0 && !o->resume, why, cap);
 		if (result == 0)
 			result = train_all(&setting, run, &done, why, cap);
 		char late[512];
@@ -114,7 +124,7 @@ static int compare(const struct options *o, const struct data *data, const struc
 			result = -1;
 		}
 	}
-	if (done > 0 && rank == 0)
+	if (done > 0 && rank == 0 && !(done == 1 && run->diverged))
 		table_print(stdout, o, run, done);
 	crumb_team_close(team);
 	return result;

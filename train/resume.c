@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/resume.h"
-#include "measure/program.h"
+#include "program/program.h"
 #include "train/agree.h"
 #include "train/checkpoint.h"
 #include "train/data/random.h"
@@ -398,7 +398,7 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 	if (!o->checkpoint)
 		return t->setting->log->begun ? 0 : log_begin(t->setting->log, why, cap);
 	if (checkpoint_find(&checkpoint, SIZE_MAX, &epoch, why, cap) < 0 ||
-	    checkpoint_try(&checkpoint, why, cap) < 0)
+	    checkpoint_lock(&checkpoint, &t->lock, why, cap) < 0)
 		return -1;
 	if (!o->resume && epoch > 0) {
 		snprintf(why, cap, "%s holds checkpoints: go on from them with --resume, or remove them",

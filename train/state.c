@@ -74,6 +74,7 @@ void train_close(struct train *t)
 	free(t->order);
 	free(t->score);
 	free(t->failed);
+	file_lock_release(&t->lock);
 }
 
 static bool allocate(struct train *t)

@@ -4,9 +4,10 @@
 #ifndef STATE_H
 #define STATE_H
 
-#include "train/update/optimizer.h"
+#include "program/file_lock.h"
 #include "train/report/progress.h"
 #include "train/train.h"
+#include "train/update/optimizer.h"
 
 #include <stdbool.h>
 
@@ -60,6 +61,7 @@ struct train {
 	size_t step;       /* since the start of the run */
 	unsigned lost;     /* ranks that have been given up, and are logged */
 	uint64_t moves;    /* of the parameters: steps that were not skipped */
+	struct file_lock lock; /* on this rank's checkpoints */
 	struct progress progress;
 	struct arrival *arrival;   /* NULL: nobody asked, or there are other ranks */
 	struct layer_probe *probe; /* by layer; NULL: nobody asked, or the first learner is not here */

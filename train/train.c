@@ -538,7 +538,8 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 			         "%s: every step of epoch %zu was skipped, as no gradient was finite; "
 			         "try a smaller --lr",
 			         t->codec, e);
-			return -1;
+			run->diverged = true;
+			return TRAIN_DIVERGED;
 		}
 		if (train_save(t, run, why, cap) < 0)
 			return -1;

@@ -116,7 +116,7 @@ END
 numbers() { grep -o '"loss": [^,]*, "error": [^,]*' "$1"; }
 options="--data digits:3000 --epochs 1 --learners 4 --batch 500 --log log"
 check "auto" ranks 2 "$CRUMB_TRAIN" $options --codec auto
-line='^  auto, step 4: [a-z]* [a-z]* [a-z]* .* (down .*), predicted [0-9.]* ms a step, raw '
+line='^  auto, step 4: [a-z]* [a-z]* [a-z]* .* (down .*), predicted [0-9.e+]* ms a step, raw '
 holds "says why" grep -q "$line" stderr
 script=$(python3 choice.py log)
 numbers log >want
@@ -217,6 +217,12 @@ check "fewer, too" ranks 4 "$CRUMB_TRAIN" "$@" --epochs 6 --resume
 # The server's last messages are long, and it goes on to the next codec.
 check "many learners, two codecs" ranks 3 "$CRUMB_TRAIN" --data digits:200 --plan async --learners 60 --batch 60 \
 	--epochs 1 --threads 1 --timeout 20 --codec raw --codec half
+
+# A codec that diverges does so on all ranks, which go on to the next one.
+if ranks 2 "$CRUMB_TRAIN" --data digits:200 --batch 20 --epochs 2 --lr 1 --codec raw \
+	--codec twobit:threshold=0.001 >stdout 2>stderr; then fail "one codec diverges: no failure"; fi
+holds "one table" test "$(grep -c -e '^raw  *diverged  ' -e '^twobit:threshold=0.001  *[0-9.]* %  ' stdout)" = 2
+holds "one message" test "$(grep -c 'raw: every step of epoch 2 was skipped' stderr)" = 1
 
 # Ranks without learners.
 for learners in 1 2; do

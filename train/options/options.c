@@ -4,9 +4,9 @@
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "train/options/options.h"
 #include "exchange/auto/script.h"
-#include "measure/hint.h"
-#include "measure/nearest.h"
-#include "measure/program.h"
+#include "program/hint.h"
+#include "program/nearest.h"
+#include "program/program.h"
 #include "train/data/data.h"
 #include "train/options/refusals.h"
 

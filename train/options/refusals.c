@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: MIT */
 #include "train/options/refusals.h"
 #include "exchange/auto/script.h"
-#include "measure/file.h"
-#include "measure/program.h"
+#include "program/file.h"
+#include "program/program.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/report/dump.h"
-#include "measure/npy_header.h"
+#include "program/npy_header.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,15 +16,28 @@ static int failed(const char *path, char *why, size_t cap)
 	return -1;
 }
 
-int dump_open(const char *folder, char *why, size_t cap)
+/* Returns true if the name is that of a gradient's file. */
+static bool is_gradient(const char *name)
 {
-	struct stat info;
-	if (mkdir(folder, 0777) < 0 && errno != EEXIST)
+	size_t step;
+	int end = 0;
+	return sscanf(name, "step%zu-flat.npy%n", &step, &end) == 1 && end > 0 && name[end] == 0;
+}
+
+int dump_open(const char *folder, bool anew, char *why, size_t cap)
+{
+	bool holds = false;
+	errno = 0;
+	DIR *entries = mkdir(folder, 0777) == 0 || errno == EEXIST ? opendir(folder) : NULL;
+	if (!entries)
 		return failed(folder, why, cap);
-	if (stat(folder, &info) == 0 && S_ISDIR(info.st_mode))
-		return 0;
-	errno = ENOTDIR;
-	return failed(folder, why, cap);
+	for (const struct dirent *entry; anew && !holds && (entry = readdir(entries));)
+		holds = is_gradient(entry->d_name);
+	closedir(entries);
+	if (holds)
+		snprintf(why, cap, "%s holds gradients of a run: remove them, or name another folder",
+		         folder);
+	return holds ? -1 : 0;
 }
 
 /* Writes a file, and removes one that could not be written whole. */

@@ -8,8 +8,11 @@
 
 #include "nets/net.h"
 
-/* Makes the folder if there is none. Both: 0, or -1 with a line in why, which names the file. */
-int dump_open(const char *folder, char *why, size_t cap);
+#include <stdbool.h>
+
+/* Makes the folder if there is none; with `anew` one that holds gradients is refused, which would be mixed
+ * with the run's own. Both: 0, or -1 with a line in why, which names the file. */
+int dump_open(const char *folder, bool anew, char *why, size_t cap);
 int dump_gradient(const char *folder, const struct net *net, const float *grad, size_t step, char *why,
                   size_t cap);
 

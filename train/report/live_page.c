@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: MIT */
 #include "train/report/live_page.h"
-#include "page/report_page.h"
+#include "program/report_page.h"
 
 #include <stdio.h>
 

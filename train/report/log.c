@@ -4,10 +4,12 @@
 #define _POSIX_C_SOURCE 200809L
 #include "train/report/log.h"
 #include "exchange/auto/tuner.h"
-#include "measure/json.h"
+#include "program/file_lock.h"
+#include "program/json.h"
 #include "train/options/command_line.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +32,18 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 	snprintf(log->path, sizeof log->path, "%s", options->log);
 	if (rank > 0 && (stat(log->path, &info) < 0 || S_ISREG(info.st_mode))) /* not /dev/null.1 */
 		snprintf(log->path, sizeof log->path, "%s.%u", options->log, rank);
-	const bool exists = stat(log->path, &info) == 0, regular = !exists || S_ISREG(info.st_mode);
-	errno = 0;
-	log->file = fopen(log->path, exists && regular ? "r+" : "w");
+	const bool regular = stat(log->path, &info) < 0 || S_ISREG(info.st_mode);
+	const int mode = regular ? O_RDWR | O_CREAT | O_CLOEXEC : O_WRONLY | O_CLOEXEC;
+	const int fd = open(log->path, mode, 0666);
+	log->file = fd < 0 ? NULL : fdopen(fd, regular ? "r+" : "w");
 	if (!log->file)
 		return failed(log, why, cap);
+	if (regular && file_lock_open(fd, false) < 0) {
+		snprintf(why, cap, "%s: %s", log->path,
+		         errno == EWOULDBLOCK ? "the log of a run that goes on" : strerror(errno));
+		fclose(log->file);
+		return -1;
+	}
 	log->command = command_line(options->words);
 	if (!log->command) {
 		fclose(log->file);
@@ -298,8 +307,8 @@ void log_failed(struct log *log, const char *codec, size_t step, const char *rea
 	put_head(log, "failed", codec);
 	fprintf(log->file, ", \"step\": %zu", step);
 	json_string_member(log->file, "why", reason);
-	fprintf(log->file, "}\n");
-	fflush(log->file);
+	char late[512]; /* the run's own failure is the one to be told */
+	end_line(log, late, sizeof late);
 }
 
 int log_epoch(struct log *log, const char *codec, const struct report *epoch, char *why, size_t cap)

@@ -4,7 +4,7 @@
 #include "train/report/progress.h"
 
 #include "exchange/seconds.h"
-#include "measure/status_line.h"
+#include "program/status_line.h"
 
 #include <math.h>
 #include <stdio.h>

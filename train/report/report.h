@@ -6,6 +6,8 @@
 
 #include "exchange/exchange.h"
 
+#include <stdbool.h>
+
 struct report {
 	size_t epoch; /* counted from 1; of a run the last one */
 	double loss;  /* mean over the samples of the last epoch's steps, before each step; NaN if all were
@@ -19,6 +21,7 @@ struct report {
 	double compute_seconds; /* of gradients and optimizer */
 	double wait_seconds;    /* that steps waited for the exchange, their gradients being there */
 	double wall_seconds;    /* of everything, tests included */
+	bool diverged;          /* the run: no gradient of the last epoch was finite */
 };
 
 /* Return dense f32 bytes divided by the bytes of whole frames, for one kind and over all; 0 when nothing of

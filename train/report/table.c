@@ -14,11 +14,13 @@ static void put_rule(FILE *to, int width)
 
 static void put_row(FILE *to, int width, const char *codec, const struct report *run)
 {
-	char bytes[32], time[32];
+	char error[32] = "diverged", bytes[32], time[32];
+	if (!run->diverged)
+		snprintf(error, sizeof error, "%.2f %%", 100 * run->error);
 	snprintf(bytes, sizeof bytes, "%.2f MB", (double)run->bytes * 1e-6);
 	snprintf(time, sizeof time, "%.1f s", run->wall_seconds);
-	fprintf(to, "%-*s  %8.2f %%  %12s  %7.1f  %8s\n", width, codec, 100 * run->error, bytes,
-	        report_ratio(&run->stats), time);
+	fprintf(to, "%-*s  %10s  %12s  %7.1f  %8s\n", width, codec, error, bytes, report_ratio(&run->stats),
+	        time);
 }
 
 void table_print(FILE *to, const struct options *options, const struct report *run, size_t rows)

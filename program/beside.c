@@ -1,7 +1,7 @@
 /* The folder of this program, and $PATH.
  *
  * SPDX-License-Identifier: MIT */
-#include "page/beside.h"
+#include "program/beside.h"
 
 #include <errno.h>
 #include <spawn.h>

@@ -1,8 +1,8 @@
 /* Reading whole files, and writing files that appear whole or not at all.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/file.h"
-#include "measure/program.h"
+#include "program/file.h"
+#include "program/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -231,18 +231,15 @@ int output_settle(struct output *output)
 	return close(fd) ? fail(output->path) : STATUS_OK;
 }
 
-/* Also syncs the directory's entry, unless the directory cannot be opened for reading. */
-static int settle_directory(const char *target)
+int file_sync_folder(const char *folder)
 {
-	const char *slash = strrchr(target, '/');
-	char *folder = slash ? strndup(target, slash == target ? 1 : (size_t)(slash - target)) : strdup(".");
-	const int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	free(folder);
+	const int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return 0;
-	const int failed = fsync(fd) && errno != EINVAL; /* EINVAL: the file system cannot sync */
+	const int error = fsync(fd) && errno != EINVAL ? errno : 0; /* EINVAL: the file system cannot sync */
 	close(fd);
-	return failed;
+	errno = error;
+	return error ? -1 : 0;
 }
 
 int output_commit(struct output *output)
@@ -254,7 +251,8 @@ int output_commit(struct output *output)
 	exchange_unfinished(output->temporary, NULL);
 	free(output->temporary);
 	output->temporary = NULL;
-	return settle_directory(output->target) ? fail(output->path) : STATUS_OK;
+	char room[PATH_MAX];
+	return file_sync_folder(folder_of(output->target, room)) ? fail(output->path) : STATUS_OK;
 }
 
 void output_close(struct output *output)

@@ -1,7 +1,7 @@
 /* The header of a .npy file: a magic, a version, a length, and a Python dictionary padded with blanks.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/npy_header.h"
+#include "program/npy_header.h"
 
 #include <stdio.h>
 #include <string.h>

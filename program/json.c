@@ -1,7 +1,7 @@
 /* JSON values, written to a stream.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/json.h"
+#include "program/json.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* NumPy's .npy files: a magic, a version, and a Python dictionary that describes the bytes after it.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/npy.h"
-#include "measure/program.h"
-#include "measure/npy_header.h"
+#include "program/npy.h"
+#include "program/npy_header.h"
+#include "program/program.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef NPY_H
 #define NPY_H
-#include "measure/file.h"
+#include "program/file.h"
 
 #include <crumb.h>
 #include <stdbool.h>

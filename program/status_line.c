@@ -1,7 +1,7 @@
 /* A carriage return, and blanks over what was longer: terminals of every kind know these.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/status_line.h"
+#include "program/status_line.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* The word of a spec or a policy at which parsing ended, and the names that could stand there.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/hint.h"
+#include "program/hint.h"
 #include "exchange/policy.h"
-#include "measure/nearest.h"
+#include "program/nearest.h"
 
 #include <crumb.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /* Messages, exit statuses and memory of programs.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/program.h"
+#include "program/program.h"
 #include "exchange/policy.h"
-#include "measure/hint.h"
-#include "measure/status_line.h"
+#include "program/hint.h"
+#include "program/status_line.h"
 
 #include <errno.h>
 #include <fcntl.h>

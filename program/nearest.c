@@ -1,7 +1,7 @@
 /* Names by their edit distance, in which an exchange of two neighbours is one edit.
  *
  * SPDX-License-Identifier: MIT */
-#include "measure/nearest.h"
+#include "program/nearest.h"
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -27,6 +27,10 @@ bool file_replaceable(const char *path);
 /* Returns true if both paths lead to one file. Neither need exist. */
 bool file_same(const char *a, const char *b);
 
+/* Syncs a folder's entries to the disk, unless it cannot be opened for reading, or the file system cannot.
+ * Returns 0, or -1 with errno. */
+int file_sync_folder(const char *folder);
+
 /* A file under a temporary name beside its own. A path that exists and is no regular file (a pipe, a device)
  * and standard output are written in place. */
 struct output {

@@ -1,8 +1,8 @@
 /* Running crumb-report.
  *
  * SPDX-License-Identifier: MIT */
-#include "page/report_page.h"
-#include "page/beside.h"
+#include "program/report_page.h"
+#include "program/beside.h"
 
 #include <errno.h>
 #include <stdlib.h>
