@@ -86,6 +86,17 @@ class Kinds(unittest.TestCase):
             heads = {kind for kind, _ in by_trainer(name)} & {"embedding", "last"}
             self.assertEqual(heads, {"embedding"} if tied else {"embedding", "last"})
 
+    def test_a_parametrized_weight_is_of_its_layer(self):
+        network = torch.nn.Sequential(torch.nn.Conv1d(2, 3, 1), torch.nn.Embedding(5, 2), torch.nn.LSTMCell(2, 2),
+                                      torch.nn.LayerNorm(4), torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+        before = kinds_of(network)
+        for name in list(before):
+            index, weights = name.split(".")
+            torch.nn.utils.parametrize.register_parametrization(network[int(index)], weights, torch.nn.Identity())
+        after = kinds_of(network)
+        self.assertEqual({name.replace("parametrizations.", "").replace(".original", ""): kind
+                          for name, kind in after.items()}, before)
+
 
 if __name__ == "__main__":
     main()

@@ -5,6 +5,7 @@ from typing import Dict
 
 from torch import Tensor, nn
 from torch.nn.modules import batchnorm, conv
+from torch.nn.utils.parametrize import is_parametrized
 
 _NEWER = [nn.RMSNorm] if hasattr(nn, "RMSNorm") else []  # since PyTorch 2.4
 _KINDS = (
@@ -30,12 +31,16 @@ def plain(name: str) -> str:
 
 def kinds_of(model: nn.Module) -> Dict[str, str]:
     """Returns the kind of every parameter, by plain name. last: the conv or fc weights that were registered last.
-    Weights that an embedding shares with another module, such as a language model's head, are an embedding."""
+    Weights that an embedding shares with another module, such as a language model's head, are an embedding; those
+    of a parametrization, such as weight_norm's, are of the kind of the layer's own."""
     kinds: Dict[Tensor, str] = {}
     head = None
+    parametrized = {weights: (module, name) for module in model.modules() if is_parametrized(module)
+                    for name, weights in module.parametrizations.items()}
     for module in model.modules():
+        layer, whole = parametrized.get(module, (module, None))
         for name, parameter in module.named_parameters(recurse=False):
-            kind = _kind(module, name, parameter)
+            kind = _kind(layer, whole or name, parameter)
             if kind in ("conv", "fc"):
                 head = parameter
             if kind == "embedding" or parameter not in kinds:
