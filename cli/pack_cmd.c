@@ -177,7 +177,7 @@ static int lock_state(struct file_lock *lock, const char *state)
 		failed = file_lock_take(lock, state, true);
 		status_line_clear();
 	}
-	return failed ? program_fail("%s.lock: %s", state, strerror(errno)) : STATUS_OK;
+	return failed ? program_fail("%s cannot be locked: %s", state, strerror(errno)) : STATUS_OK;
 }
 
 static int run(int argc, char **argv)

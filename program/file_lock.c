@@ -11,12 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int file_lock_open(int fd, bool wait)
-{
-	if (!flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB))
-		return 0;
-	return errno == ENOSYS || errno == ENOLCK || errno == EOPNOTSUPP ? 0 : -1;
-}
+int file_lock_open(int fd, bool wait) { return flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB); }
+
+bool file_lock_unknown(int error) { return error == ENOSYS || error == EOPNOTSUPP; }
 
 /* Returns true if the file that is open, and described in *info, still has its name. */
 static bool is_there(const struct file_lock *lock, struct stat *info)

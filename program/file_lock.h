@@ -1,5 +1,4 @@
-/* Locks between processes. The end of a process, whatever ends it, releases its locks. A file system without
- * locks grants all of them.
+/* Locks between processes. The end of a process, whatever ends it, releases its locks.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef FILE_LOCK_H
@@ -22,5 +21,8 @@ void file_lock_release(struct file_lock *lock);
 
 /* Locks an open file itself until it is closed. Returns as file_lock_take does. */
 int file_lock_open(int fd, bool wait);
+
+/* Returns true if the error says that the file system, or this kernel, has no locks. */
+bool file_lock_unknown(int error);
 
 #endif

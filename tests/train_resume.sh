@@ -45,21 +45,27 @@ refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --checkpoint mis
 refused 1 "other is not the log of the run" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log other
 same "which stays" other before
 check "a first log" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint unlogged --resume --log late.log
-[ ! -d /proc/self ] || refused 1 "/proc/self/rank0.lock: " "$CRUMB_TRAIN" "$@" --checkpoint /proc/self
+[ ! -d /proc/self ] || refused 1 "/proc/self: " "$CRUMB_TRAIN" "$@" --checkpoint /proc/self
 
 # Two runs with one folder, or one log.
-cat >locked.py <<'END'
-import fcntl, subprocess, sys
-held = open(sys.argv[1], "a")
-fcntl.flock(held, fcntl.LOCK_EX)
-sys.exit(subprocess.run(sys.argv[2:]).returncode)
-END
-cp second.log before
-refused 1 "logged is in use by a run that goes on" python3 locked.py logged/rank0.lock \
-	"$CRUMB_TRAIN" "$@" --checkpoint logged --resume --log second.log
-refused 1 "second.log: the log of a run that goes on" python3 locked.py second.log \
-	"$CRUMB_TRAIN" "$@" --epochs 3 --checkpoint logged --resume --log second.log
-same "which stays" second.log before
+"$CRUMB_TRAIN" "$@" --epochs 1000000 --checkpoint busy --log busy.log >/dev/null 2>&1 &
+while kill -0 $! && ! grep -q '"event": "epoch"' busy.log 2>/dev/null; do sleep 0.1; done
+refused 1 "busy: another run is writing there" "$CRUMB_TRAIN" "$@" --checkpoint busy --resume --log other
+same "its log stays" other before
+refused 1 "busy.log: another run is writing there" "$CRUMB_TRAIN" "$@" --epochs 1 --log busy.log
+kill $!
+wait $! 2>/dev/null
+holds "a killed run leaves its lock's file" test -e busy/rank0.lock
+mkdir left && mv busy/rank0.lock left
+check "which locks nobody out" "$CRUMB_TRAIN" "$@" --epochs 1 --checkpoint left --log busy.log --dump-gradients dump
+holds "and goes away" test "$(ls left)" = epoch0000001-rank0
+check "gradients are added" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint left --resume --dump-gradients dump
+holds "of a resumed run" test "$(ls dump | sed -n 's/-flat.npy$//p' | xargs)" = "step0000001 step0000006 step0000012"
+if [ "$(id -u)" != 0 ]; then
+	chmod a-w busy
+	refused 1 "busy: Permission denied" "$CRUMB_TRAIN" "$@" --checkpoint busy --resume
+	chmod u+w busy
+fi
 
 # Killed twenty times, at moments drawn from seed 1; a run that comes to its end before is begun anew.
 python3 -c 'import random

@@ -104,6 +104,12 @@ int agree_least(struct crumb_exchange_net *ranks, double *value, char *why, size
 	return result;
 }
 
+int agree_meet(struct crumb_exchange_net *ranks, char *why, size_t cap)
+{
+	double nothing = 0;
+	return agree_least(ranks, &nothing, why, cap);
+}
+
 int agree_most(struct crumb_exchange_net *ranks, double *value, char *why, size_t cap)
 {
 	double opposite = -*value;

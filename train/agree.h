@@ -18,6 +18,9 @@ int agree(const struct options *options, const struct data *data, struct crumb_e
 /* Replaces *value by the least of all ranks. 0, or -1 with a line in why. ranks: NULL is fine. */
 int agree_least(struct crumb_exchange_net *ranks, double *value, char *why, size_t cap);
 
+/* Waits until all ranks have come here, likewise. */
+int agree_meet(struct crumb_exchange_net *ranks, char *why, size_t cap);
+
 /* Replaces *value by the greatest of all ranks, likewise. */
 int agree_most(struct crumb_exchange_net *ranks, double *value, char *why, size_t cap);
 

@@ -82,12 +82,10 @@ static int find_newest(const struct checkpoint *c, size_t before, bool all, size
 
 int checkpoint_find(const struct checkpoint *c, size_t before, size_t *newest, char *why, size_t cap)
 {
-	struct stream s = {.why = why, .cap = cap};
-	snprintf(s.path, sizeof s.path, "%s", c->folder);
-	errno = 0;
-	if ((mkdir(c->folder, 0777) < 0 && errno != EEXIST) || find_newest(c, before, true, newest) < 0)
-		return failed(&s, NULL);
-	return 0;
+	if (find_newest(c, before, true, newest) == 0)
+		return 0;
+	snprintf(why, cap, "%s: %s", c->folder, strerror(errno));
+	return -1;
 }
 
 /* ---- writing ---- */
@@ -96,13 +94,19 @@ int checkpoint_lock(const struct checkpoint *c, struct file_lock *lock, char *wh
 {
 	struct stream s = {.why = why, .cap = cap};
 	char name[64];
+	if (set_path(&s, c->folder, ".") < 0) /* which a file does not have */
+		return -1;
+	if ((mkdir(c->folder, 0777) < 0 && errno != EEXIST) || access(s.path, W_OK | X_OK) < 0) {
+		snprintf(why, cap, "%s: %s", c->folder, strerror(errno));
+		return -1;
+	}
 	snprintf(name, sizeof name, "rank%u", c->rank);
 	if (set_path(&s, c->folder, name) < 0)
 		return -1;
-	if (file_lock_take(lock, s.path, false) == 0)
+	if (file_lock_take(lock, s.path, false) == 0 || file_lock_unknown(errno))
 		return 0;
 	if (errno == EWOULDBLOCK)
-		snprintf(why, cap, "%s is in use by a run that goes on", c->folder);
+		snprintf(why, cap, "%s: another run is writing there", c->folder);
 	else
 		snprintf(why, cap, "%s.lock: %s", s.path, strerror(errno));
 	return -1;

@@ -28,14 +28,14 @@ struct checkpoint_block {
 	bool optional; /* in the file it may be empty; then size is 0 afterwards */
 };
 
-/* Makes the folder if there is none. *newest: the epoch of any rank's newest file below `before`, 0 if there
- * is none. All return 0, or -1 with a line in why, which names the file. */
+/* Makes the folder if there is none, and keeps another process with this rank out of it until
+ * file_lock_release; where locks are unknown, nobody. All return 0, or -1 with a line in why, which names the
+ * file. */
+int checkpoint_lock(const struct checkpoint *checkpoint, struct file_lock *lock, char *why, size_t cap);
+
+/* *newest: the epoch of any rank's newest file below `before`, 0 if there is none. */
 int checkpoint_find(const struct checkpoint *checkpoint, size_t before, size_t *newest, char *why,
                     size_t cap);
-
-/* Keeps another process with this rank out of the folder until file_lock_release. Fails if one is there, or
- * if this one cannot make files there. */
-int checkpoint_lock(const struct checkpoint *checkpoint, struct file_lock *lock, char *why, size_t cap);
 int checkpoint_write(const struct checkpoint *checkpoint, size_t epoch, const struct checkpoint_block *block,
                      size_t blocks, char *why, size_t cap);
 /* Reads the first so many blocks. Also returns CHECKPOINT_DAMAGED, with a line in why, if the file is not as

@@ -75,24 +75,25 @@ static size_t share_of_cpus(const struct crumb_exchange_net *ranks)
 	return share > 0 ? share : 1;
 }
 
-/* Runs all codecs one after another, and goes on after one that diverges. *done: those that came to an end.
- */
+/* Runs all codecs one after another, also after one that diverges. *done: those that came to an end. */
 static int train_all(const struct train_setting *setting, struct report *run, size_t *done, char *why,
                      size_t cap)
 {
-	int result = 0;
 	for (*done = 0; *done < setting->options->codec_count; ++*done) {
-		const int outcome = train_run(setting, *done, &run[*done], why, cap);
-		if (outcome == 0)
-			continue;
-		if (outcome != TRAIN_DIVERGED)
+		if (train_run(setting, *done, &run[*done], why, cap) < 0)
 			return -1;
-		if (!setting->ranks || setting->ranks->rank == 0)
+		if (run[*done].diverged && (!setting->ranks || setting->ranks->rank == 0))
 			program_say("crumb-train: %s", why);
-		*why = 0; /* it is said */
-		result = -1;
 	}
-	return result;
+	return 0;
+}
+
+static bool any_diverged(const struct report *run, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (run[i].diverged)
+			return true;
+	return false;
 }
 
 static int compare(const struct options *o, const struct data *data, const struct net *net,
@@ -124,8 +125,16 @@ static int compare(const struct options *o, const struct data *data, const struc
 			result = -1;
 		}
 	}
-	if (done > 0 && rank == 0 && !(done == 1 && run->diverged))
+	const bool diverged = any_diverged(run, done);
+	if (done > 0 && rank == 0 && !(diverged && o->codec_count == 1)) /* it would say nothing */
 		table_print(stdout, o, run, done);
+	if (diverged && result == 0) {
+		/* Nobody ends the job before all have written their logs. */
+		if (ranks && ranks->losses == 0)
+			agree_meet(ranks, why, cap);
+		*why = 0; /* it is said */
+		result = -1;
+	}
 	crumb_team_close(team);
 	return result;
 }

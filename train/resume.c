@@ -388,6 +388,15 @@ static int go_on(struct train *t, struct holding *now, struct report *run, char 
 	return epoch == 0 || alike ? 0 : tell_heirs(t, &past, &then, &now->layout, why, cap);
 }
 
+/* Begins the log, unless a codec before has, once no rank can be refused what it needs. */
+static int begin_log(const struct train *t, char *why, size_t cap)
+{
+	const struct train_setting *s = t->setting;
+	if (s->log->begun)
+		return 0;
+	return agree_meet(s->ranks, why, cap) < 0 ? -1 : log_begin(s->log, why, cap);
+}
+
 int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 {
 	const struct options *o = t->setting->options;
@@ -396,9 +405,9 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 	struct holding now;
 	size_t epoch;
 	if (!o->checkpoint)
-		return t->setting->log->begun ? 0 : log_begin(t->setting->log, why, cap);
-	if (checkpoint_find(&checkpoint, SIZE_MAX, &epoch, why, cap) < 0 ||
-	    checkpoint_lock(&checkpoint, &t->lock, why, cap) < 0)
+		return begin_log(t, why, cap);
+	if (checkpoint_lock(&checkpoint, &t->lock, why, cap) < 0 ||
+	    checkpoint_find(&checkpoint, SIZE_MAX, &epoch, why, cap) < 0)
 		return -1;
 	if (!o->resume && epoch > 0) {
 		snprintf(why, cap, "%s holds checkpoints: go on from them with --resume, or remove them",
@@ -406,7 +415,7 @@ int train_resume(struct train *t, struct report *run, char *why, size_t cap)
 		return -1;
 	}
 	if (!o->resume)
-		return log_begin(t->setting->log, why, cap);
+		return begin_log(t, why, cap);
 	snprintf(why, cap, "out of memory");
 	const int result = holding_of(&now, t) ? go_on(t, &now, run, why, cap) : -1;
 	holding_close(&now, t);

@@ -539,7 +539,8 @@ static int run_epochs(struct train *t, struct report *run, char *why, size_t cap
 			         "try a smaller --lr",
 			         t->codec, e);
 			run->diverged = true;
-			return TRAIN_DIVERGED;
+			log_failed(s->log, t->codec, t->step, why);
+			return 0;
 		}
 		if (train_save(t, run, why, cap) < 0)
 			return -1;

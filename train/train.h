@@ -28,9 +28,8 @@ struct train_setting {
 /* Trains with the options' codec of this index. Everything but seconds and link is a pure function of the
  * options and the data, for any threads and ranks, except with --codec auto, which measures time, plan async
  * that does not keep lock step, and plan tiers, where it depends on the nodes, too. A rank trains its own
- * learners. 0 and *run, or -1 with a line in why; TRAIN_DIVERGED, with *run up to there, too, if no gradient
- * of an epoch was finite, which all ranks notice alike. */
-enum { TRAIN_DIVERGED = -2 };
+ * learners. 0 and *run, or -1 with a line in why. A run that diverges is 0, *run up to there, and a line in
+ * why, on all ranks alike. */
 int train_run(const struct train_setting *setting, size_t codec, struct report *run, char *why, size_t cap);
 
 #endif

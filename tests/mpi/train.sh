@@ -220,9 +220,10 @@ check "many learners, two codecs" ranks 3 "$CRUMB_TRAIN" --data digits:200 --pla
 
 # A codec that diverges does so on all ranks, which go on to the next one.
 if ranks 2 "$CRUMB_TRAIN" --data digits:200 --batch 20 --epochs 2 --lr 1 --codec raw \
-	--codec twobit:threshold=0.001 >stdout 2>stderr; then fail "one codec diverges: no failure"; fi
+	--codec twobit:threshold=0.001 --log log >stdout 2>stderr; then fail "one codec diverges: no failure"; fi
 holds "one table" test "$(grep -c -e '^raw  *diverged  ' -e '^twobit:threshold=0.001  *[0-9.]* %  ' stdout)" = 2
 holds "one message" test "$(grep -c 'raw: every step of epoch 2 was skipped' stderr)" = 1
+holds "whole logs" test "$(tail -qn1 log log.1 | grep -c '^{"event": "done", "codec": "twobit')" = 2
 
 # Ranks without learners.
 for learners in 1 2; do
@@ -237,6 +238,17 @@ refused_by_ranks() { # TEXT N COMMAND...
 	shift
 	if ranks "$@" >stdout 2>stderr; then fail "$*: no failure"; else holds "$text" grep -qF -e "$text" stderr; fi
 }
+python3 -c 'import fcntl, time
+held = open("log.1", "a")
+fcntl.flock(held, fcntl.LOCK_EX)
+print("held", flush=True)
+time.sleep(300)' >held &
+while kill -0 $! && [ ! -s held ]; do sleep 0.1; done
+cp log before
+refused_by_ranks "log.1: another run is writing there" 2 "$CRUMB_TRAIN" --data digits:200 --log log
+kill $!
+wait $! 2>/dev/null
+same "no rank begins its log if another cannot" log before
 refused_by_ranks "--plan tiers wants a learner on each of 4 ranks" 4 "$CRUMB_TRAIN" --data digits:200 --learners 2 \
 	--plan tiers --node-size 2
 

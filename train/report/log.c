@@ -38,9 +38,9 @@ int log_open(struct log *log, const struct options *options, unsigned rank, unsi
 	log->file = fd < 0 ? NULL : fdopen(fd, regular ? "r+" : "w");
 	if (!log->file)
 		return failed(log, why, cap);
-	if (regular && file_lock_open(fd, false) < 0) {
+	if (regular && file_lock_open(fd, false) < 0 && !file_lock_unknown(errno)) {
 		snprintf(why, cap, "%s: %s", log->path,
-		         errno == EWOULDBLOCK ? "the log of a run that goes on" : strerror(errno));
+		         errno == EWOULDBLOCK ? "another run is writing there" : strerror(errno));
 		fclose(log->file);
 		return -1;
 	}
