@@ -1,7 +1,8 @@
 /* crumb: send less gradient.
  *
  * Three nouns. A *codec* says what to do; it is a small value parsed from text such as "adacomp:bin=500".
- * A *packer* remembers: the residual (what is still owed), the seed and the step of one tensor on one worker.
+ * A *packer* remembers: the residual (what it has not sent yet), the seed and the step of one tensor of one
+ * learner (a worker of data-parallel training).
  * A *frame* is what travels; it describes itself, so a decoder needs no configuration.
  *
  * Four verbs. crumb_parse, crumb_pack, crumb_unpack_add, crumb_peek. The rest is convenience. What threads
@@ -22,7 +23,7 @@
  * The library allocates nothing, prints nothing, starts no thread and reads no environment. No call needs
  * more than CRUMB_STACK bytes of stack. Two threads may use two packers at once, or decode into two
  * accumulators; a packer belongs to one thread at a time. The only state is which instruction set to use, and
- * which prefetching this CPU likes, looked up once.
+ * whether to prefetch on this CPU, looked up once.
  *
  * Little-endian hosts only. The frame format is doc/FORMAT.md; the algorithms are doc/CODECS.md.
  *
@@ -187,9 +188,9 @@ CRUMB_API float *crumb_packer_velocity(crumb_packer *packer);
  * are due before the next crumb_pack, 0 when none; crumb_measure writes this learner's to stat; crumb_agree
  * takes those of all learners, learner after learner, in the same order everywhere. A learner may measure
  * several gradients, the one that it packs after all others; all their floats are shared, and learners is
- * then the number of gradients. crumb_pack answers CRUMB_EAGREE while floats are due. Both return 0, or
- * CRUMB_EINVAL if no floats are due, or CRUMB_ENONFINITE. crumb_measure also returns CRUMB_ELENGTH,
- * crumb_agree CRUMB_EINVAL before crumb_measure. An error changes nothing. */
+ * then the number of gradients. crumb_pack answers CRUMB_EAGREE while floats are due. crumb_measure and
+ * crumb_agree return 0, or CRUMB_EINVAL if no floats are due, or CRUMB_ENONFINITE; crumb_measure also
+ * CRUMB_ELENGTH, crumb_agree CRUMB_EINVAL before crumb_measure. An error changes nothing. */
 CRUMB_API size_t crumb_agree_count(const crumb_packer *packer);
 CRUMB_API int crumb_measure(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
                             float *stat);
@@ -211,7 +212,7 @@ enum crumb_pack_flags { CRUMB_KNOWN_FINITE = 1 }; /* crumb_finite has said so */
 CRUMB_API int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_dtype dtype,
                              unsigned flags, void *dst, size_t cap);
 
-/* acc[i] += weight * decoded[i]: plain decoding is this on zeros, averaging N workers is N calls with 1/N.
+/* acc[i] += weight * decoded[i]: plain decoding is this on zeros, averaging N learners is N calls with 1/N.
  * src: a frame and whatever follows it, len bytes in all. weight: finite, else CRUMB_EINVAL; a frame of
  * another n is CRUMB_ELENGTH. Checks the whole frame before it touches acc. Returns its length. */
 CRUMB_API int64_t crumb_unpack_add(const void *src, size_t len, float weight, float *acc, size_t n);
@@ -221,16 +222,16 @@ typedef struct crumb_span {
 	size_t len;
 } crumb_span;
 
-/* Adds up to CRUMB_MAX_FRAMES frames, frame f with weight[f]. acc holds what crumb_unpack_add on one after
- * another would leave, to the bit, but reads and writes memory once where codes have fixed width. A span is
- * exactly one frame. Checks all frames before it touches acc. Returns 0 or an error. */
+/* Adds up to CRUMB_MAX_FRAMES frames, frame f with weight[f]. acc then holds, to the bit, what
+ * crumb_unpack_add on one after another would leave; where codes have fixed width it is read and written
+ * only once. A span is exactly one frame. Checks all frames before it touches acc. Returns 0 or an error. */
 CRUMB_API int crumb_unpack_add_all(const crumb_span *frames, const float *weight, size_t count, float *acc,
                                    size_t n);
 
 /* Returns the length of the frame whose header is at src, from the header alone: the payload may be missing
  * or damaged, and the codec unknown. crumb_frame_count returns its number of elements. CRUMB_ESHORT if the
- * bytes may be the beginning of a header. A few bytes may stand for many elements: of frames from others,
- * look at the number before crumb_peek and crumb_check, which take the time that so many elements take. */
+ * bytes may be the beginning of a header. A few bytes may stand for many elements: of a frame from others
+ * look at crumb_frame_count before crumb_peek and crumb_check, whose time grows with the number. */
 CRUMB_API int64_t crumb_frame_length(const void *src, size_t len);
 CRUMB_API int64_t crumb_frame_count(const void *src, size_t len);
 
@@ -259,7 +260,7 @@ CRUMB_API int64_t crumb_peek(crumb_frame_info *frame, const void *src, size_t le
 CRUMB_API int64_t crumb_sum(const crumb_span *frames, size_t count, void *dst, size_t cap);
 CRUMB_API size_t crumb_sum_bound(size_t count, size_t n);
 
-/* Returns 0, or CRUMB_ENONFINITE if crumb_pack would refuse the gradient; so that workers can vote before
+/* Returns 0, or CRUMB_ENONFINITE if crumb_pack would refuse the gradient; so that learners can vote before
  * they pack. */
 CRUMB_API int crumb_finite(const void *grad, size_t n, enum crumb_dtype dtype);
 

@@ -47,7 +47,7 @@ struct crumb_exchange_slice {
 	const char *kind;
 };
 
-/* All zeros: raw f32 by plan gather. Texts are not kept. All ranks have the same, but for threads and
+/* All zeros: raw f32 by plan gather. Texts are not kept. All ranks have the same, except threads and
  * timeout. */
 struct crumb_exchange_options {
 	/* "adacomp:bin=500": this codec for weights, raw for bias and batchnorm, and, of "terngrad" alone,
@@ -67,9 +67,9 @@ struct crumb_exchange_options {
 	unsigned node_size; /* for tiers: consecutive ranks of a node; 0: as MPI says, and threads are one
 	                       node */
 	unsigned threads;   /* of this rank, the caller included; 0: as 1 */
-	/* Seconds to wait for another rank, not negative; 0: for ever. Over MPI the wait begins again with
-	 * whatever comes to this rank or goes from it, of long messages 8 MiB; a rank that waits while others
-	 * exchange (in server, tiers and tiers-shard) waits for all of that. */
+	/* Seconds to wait for another rank, not negative; 0: for ever. Over MPI the wait begins again when a
+	 * message, or 8 MiB of a long one, has come to this rank or gone from it; a rank that waits while
+	 * others exchange (in server, tiers and tiers-shard) waits for all of their exchange. */
 	double timeout;
 	int overlap; /* not 0: for crumb_exchange_ready; takes the packers' memory once more; a mean that
 	                is grad is then overwritten even if a gradient is not finite */
@@ -103,7 +103,7 @@ CRUMB_API int crumb_exchange_open(struct crumb_exchange **exchange, struct crumb
  * from the next call on if this rank alone had it (a frame damaged on its way here). */
 CRUMB_API int crumb_exchange_mean(struct crumb_exchange *exchange, const float *grad, float *mean);
 
-/* Begins with a mean whose gradient is still computed, from its end to its beginning, as by backward: says
+/* Begins a mean whose gradient is still being computed, from its end to its beginning, as by backward: says
  * that the elements first, first + 1, ... of grad are final. The exchange averages some slices at a time, the
  * last ones first, in a thread of its own, as soon as all ranks have said that they are final. It is called
  * any number of times, with a smaller first each time. crumb_exchange_mean follows, with the same grad and
@@ -127,12 +127,13 @@ CRUMB_API const char *crumb_exchange_why(const struct crumb_exchange *exchange);
 struct crumb_exchange_stats {    /* since crumb_exchange_open */
 	uint64_t steps, skipped; /* calls of crumb_exchange_mean that returned 0, and CRUMB_ENONFINITE */
 	uint64_t dense_bytes, frame_bytes; /* this rank's gradients in f32, and the frames made of them;
-	                                    * with tiers a node's first rank makes them, and owes, for all */
+	                                    * with tiers a node's first rank makes them for the node, and
+	                                    * has the residuals */
 	uint64_t down_bytes; /* frames of means that came down; 0 with plan gather; with tiers-shard
 	                      * between nodes, to their first ranks */
 	uint64_t sent_bytes, received_bytes; /* all messages to and from other ranks */
 	double check_seconds, pack_seconds, swap_seconds, unpack_seconds; /* wall */
-	double residual_norm; /* Euclidean norm of what this rank's gradients still owe */
+	double residual_norm; /* Euclidean norm of the residuals of this rank's gradients */
 };
 CRUMB_API void crumb_exchange_stats(struct crumb_exchange *exchange, struct crumb_exchange_stats *stats);
 

@@ -7,7 +7,7 @@ from crumb.library import ENONFINITE, lib
 class Error(ValueError):
     """An error of the library, in crumb_strerror's words. code: crumb.h's negative number.
 
-    The packer is as before; unpack_add says what a list of frames leaves."""
+    The call that raises it leaves the packer as it was; unpack_add says what a list of frames leaves."""
 
     def __init__(self, code: int, detail: str = ""):
         super().__init__(lib.crumb_strerror(code).decode() + (": " + detail if detail else ""))

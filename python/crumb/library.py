@@ -120,7 +120,7 @@ def version() -> str:
 
 
 def load_exchange() -> ctypes.CDLL:
-    """Loads the libcrumb_exchange of this version that lies beside libcrumb, and that uses it: the dynamic linker takes
-    a library that has been loaded for another one of its name. Raises ImportError if there is none."""
+    """Loads the libcrumb_exchange of this version that lies beside libcrumb. It uses the libcrumb that is loaded here,
+    as the dynamic linker loads no second library of one soname. Raises ImportError if there is no such file."""
     name = f"libcrumb_exchange.so.{version().rpartition('.')[0]}"
     return _load(os.path.join(os.path.dirname(lib._name), name), "libcrumb_exchange", _EXCHANGE)

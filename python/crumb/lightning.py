@@ -21,8 +21,8 @@ class Compress(Callback):
     Trainer.fit or Fabric.setup wraps in DistributedDataParallel; one callback for one module. Raises TypeError for
     another strategy.
 
-    The Trainer's checkpoints have the hook's state, which all ranks owe together. Fabric saves and loads it where the
-    callback is in the dictionary, as in fabric.save(path, {"model": model, "crumb": compress}).
+    The Trainer's checkpoints have the state of all ranks' hooks. Fabric saves and loads it where the callback is in the
+    dictionary, as in fabric.save(path, {"model": model, "crumb": compress}).
 
     state: the hook's, with stats, rescale and undo_step."""
 

@@ -14,9 +14,9 @@ _ALIGNMENT = 64  # bytes, a cache line; the library accepts less, but is slower 
 
 
 class Packer:
-    """Packs the gradients of one tensor on one worker; keeps its residual, seed and step. Not thread-safe.
+    """Packs the gradients of one tensor of one learner; keeps its residual, seed and step. Not thread-safe.
 
-    codec: a Codec or its spec. n: elements of the gradient. seed: of random rounding; every worker and tensor should
+    codec: a Codec or its spec. n: elements of the gradient. seed: of random rounding; every learner and tensor should
     have its own. run: consecutive elements that belong to one output unit, the columns of 1-bit SGD (seide); 0: no
     columns. Raises Error if the spec is invalid, or n or run is negative or too large."""
 

@@ -44,7 +44,7 @@ class Policy:
             codec, text, kind.encode(), n, bad)))
 
     def keeps_raw(self, kind: str) -> bool:
-        """Returns true if rules say that a kind is raw, rather than that none names it."""
+        """Returns true if a rule makes the kind raw, and false if it is raw because no rule names it."""
         every = ",".join(kind for kind in KINDS if kind not in ("embedding", "last"))  # these two may be as fc
         try:  # the first rule for a kind counts, so that one more changes a kind that no rule names
             return Policy(f"{self._text};{every}=half").codecs[kind].name == "raw"

@@ -18,11 +18,11 @@ from crumb.torch.trainers import AllRanks, register
 class Compress(TrainerCallback):
     """Registers crumb.torch.hook(policy, **options), which follows the Trainer's GradScaler, with the
     DistributedDataParallel that the Trainer wraps its model in. Raises TypeError where it wraps it in something else. A
-    model that the Trainer makes anew, by model_init, has a new hook, which owes nothing.
+    model that the Trainer makes anew, by model_init, has a new hook, whose residuals are 0.
 
-    Each checkpoint's folder gets a file, crumb.pt, with what all ranks owe. Resuming reads it from the folder of that
-    step in the Trainer's output_dir, and warns if there is none. hyperparameter_search has other folders: call it with
-    save_strategy="no".
+    Each checkpoint's folder gets a file, crumb.pt, with the state of all ranks' hooks. Resuming reads it from the
+    folder of that step in the Trainer's output_dir, and warns if there is none. hyperparameter_search has other
+    folders: call it with save_strategy="no".
 
     state: the hook's, with stats, rescale and undo_step."""
 
