@@ -55,7 +55,7 @@ holds "stays" grep -qx mine many.state.lock
 rm many.state.lock
 mkdir many.state.lock
 cp many.state before
-refused 1 "many.state.lock: Is a directory" "$CRUMB" pack -c terngrad --state many.state long.npy -o none
+refused 1 "many.state cannot be locked: Is a directory" "$CRUMB" pack -c terngrad --state many.state long.npy -o none
 holds "the state has not moved" cmp many.state before
 holds "no frame" test ! -e none
 finish

@@ -26,6 +26,7 @@ from torch.nn.parallel import DistributedDataParallel
 import crumb
 import crumb.torch
 from crumb.torch import plan
+from crumb.torch.wire import Wire
 from ranks import gathered, owed_by, refused, run
 
 
@@ -84,6 +85,19 @@ def a_silent_peer_is_waited_for_as_the_group_says(rank, ranks):
         dist.barrier()
 
 
+def a_lost_connection_names_the_rank(rank, ranks):
+    class Closed:
+        def send(self, *_):
+            raise RuntimeError("Connection closed by peer")
+
+        recv = send
+
+    wire = Wire(dist.new_group())
+    wire.group = Closed()
+    for start in wire.send, wire.receive:
+        assert f"rank {1 - rank}" in refused(RuntimeError, lambda: start(torch.zeros(1), 1 - rank, 0))
+
+
 def a_wrong_policy_on_one_rank_keeps_nobody_waiting(rank, ranks):
     if rank == 1:
         refused(ValueError, lambda: crumb.torch.hook("nothing"))
@@ -122,11 +136,11 @@ def what_is_owed_follows_the_scale_of_the_loss(rank, ranks):
     for scaler, given in (Scaler(), True), (Scaler(), False), (None, True):
         ddp, state = hooked("fc,last=adacomp:bin=50", (400, 10), scaler=scaler if given else None, plan="shard")
         if not given:
-            state.follow(Scaler())  # a trainer's, and then another one's
-            state.follow(scaler)
+            state.follow(ddp, Scaler())  # a trainer's, and then another one's
+            state.follow(ddp, scaler)
             pickle.dumps(state)  # without them: no Scaler of here can be pickled
         if given and scaler:
-            state.follow(Scaler())  # it has one
+            state.follow(ddp, Scaler())  # it has one
         scale, put, got = 65536.0, 0, 0
         for i in range(12):
             if i and i % 4 == 0:
@@ -282,6 +296,23 @@ def a_velocity_follows_the_scale_and_other_ranks(rank, ranks):
     now = torch.cat([slot.velocity for slot in state._slots.values()])
     moved = now != 0
     assert moved.any() and torch.allclose(now[moved], 0.9 * mine[moved], atol=1e-5)
+
+
+def a_warmup_goes_on_with_other_ranks(rank, ranks):
+    spec = "fc,last=dgc:fraction=0.01,warmup=8"
+    ddp, state = hooked(spec, (400, 10), plan="gather")
+    for i in range(9):
+        state.reset_stats()
+        step(ddp, gradient(i, rank))
+    ratio = state.stats()["ratio"]
+    states = [None] * ranks
+    dist.all_gather_object(states, state.state_dict())
+    alone = dist.new_group([0]), dist.new_group([1])
+    ddp, state = hooked(spec, (400, 10), plan="gather", group=alone[rank])
+    state.load_state_dict(states)
+    step(ddp, gradient(9, rank))
+    assert state._slots["w.0"].packer.step == 10
+    assert state.stats()["ratio"] > 0.9 * ratio > 9, (state.stats()["ratio"], ratio)
 
 
 def a_mean_above_float16_is_owed(rank, ranks):
@@ -493,6 +524,19 @@ def a_step_that_was_left_is_undone_before_its_state_is_saved(rank, ranks):
     assert torch.equal(owed(state, "w.0"), before[0]) and torch.equal(owed(state, "w.1"), before[1])
 
 
+def a_step_that_failed_is_undone_before_its_state_is_saved(rank, ranks):
+    for way in plan.PLANS:
+        ddp, state = hooked("fc,last=topk:fraction=0.05", (400, 10), (400, 10), plan=way)
+        step(ddp, gradient(1, rank), gradient(2, rank))
+        before = owed_by(state, "w.0", 4000, ranks), owed_by(state, "w.1", 4000, ranks)
+        state._close_step = lambda _: 1 / 0
+        assert "by zero" in refused(RuntimeError, lambda: step(ddp, gradient(3, rank), gradient(4, rank)))
+        refused(RuntimeError, lambda: step(ddp, gradient(5, rank), gradient(6, rank)))
+        state.state_dict()
+        after = owed_by(state, "w.0", 4000, ranks), owed_by(state, "w.1", 4000, ranks)
+        assert all(map(torch.equal, before, after)), way
+
+
 def a_step_that_is_thrown_away_is_taken_back(rank, ranks):
     """A discriminator gets gradients while the generator trains."""
     for way in plan.PLANS:
@@ -604,6 +648,20 @@ def a_policy_says_what_it_cannot_reach(rank, ranks):
     assert len(head) == (rank == 0) and all("last 45 %" in one for one in head), head
 
 
+def complex_parameters_are_averaged_whole(rank, ranks):
+    class Complex(Weights):
+        def forward(self, *gradients):
+            return sum((w * x.conj()).real.sum() for w, x in zip(self.w, gradients))
+
+    for way in plan.PLANS if not torch.__version__.startswith("1.") else ():  # whose DDP takes none over gloo
+        ddp = DistributedDataParallel(Complex((100, 10), (30, 10), dtype=torch.complex64))
+        ddp.register_comm_hook(*crumb.torch.hook("fc,last=half", plan=way))
+        ddp.zero_grad()
+        ddp(*(torch.full(w.shape, (i + rank) * (1 + 2j)) for i, w in enumerate(ddp.module.w))).backward()
+        for i, w in enumerate(ddp.module.w):
+            assert (w.grad == (i + 0.5) * (1 + 2j)).all(), (way, i)
+
+
 def lazy_modules_and_lazy_states(rank, ranks):
     model = torch.nn.Sequential(torch.nn.LazyLinear(8), torch.nn.ReLU(), torch.nn.LazyLinear(4))
     state, hook = crumb.torch.hook(model, "adacomp:bin=50")
@@ -617,12 +675,15 @@ def lazy_modules_and_lazy_states(rank, ranks):
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     run((2, [frozen_parameters_cost_nothing, what_is_owed_follows_the_scale_of_the_loss, a_mean_above_float16_is_owed,
-             a_velocity_follows_the_scale_and_other_ranks,
+             a_velocity_follows_the_scale_and_other_ranks, a_warmup_goes_on_with_other_ranks,
              the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
              a_state_is_pickled_and_copied, sparse_gradients_are_averaged_plainly, no_factor_destroys_what_is_owed,
              the_memory_that_stays_is_told, an_exception_of_the_callers_leaves_nothing_to_wait_for,
              a_policy_says_what_it_cannot_reach,
-             a_step_that_was_left_is_undone_before_its_state_is_saved, a_step_that_is_thrown_away_is_taken_back,
+             a_step_that_was_left_is_undone_before_its_state_is_saved,
+             a_step_that_failed_is_undone_before_its_state_is_saved, complex_parameters_are_averaged_whole,
+             a_lost_connection_names_the_rank,
+             a_step_that_is_thrown_away_is_taken_back,
              a_state_goes_on_with_a_scaler_and_without, what_ddp_does_not_tell_is_refused,
              a_state_is_of_one_memory_format, a_state_brings_its_plan,
              pytorchs_distributed_checkpoint_keeps_what_is_owed,

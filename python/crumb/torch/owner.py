@@ -27,7 +27,7 @@ class Owner:
 
         def note(module, _):
             if isinstance(module, DistributedDataParallel) and not (seen and seen[-1]() is module):
-                seen.append(weakref.ref(module))
+                seen[:] = [*(ref for ref in seen if ref() not in (None, module)), weakref.ref(module)]
         if isinstance(model, DistributedDataParallel):
             self._group_of(model)
             self._watch = lambda: None

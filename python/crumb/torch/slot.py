@@ -63,6 +63,14 @@ class Kept:
         self._step = None
 
 
+    def inherit_steps(self, packer: Packer) -> None:
+        """Takes over from a packer of another rank its steps, which a warm-up counts, and owes nothing."""
+        self.load(packer)
+        for floats in self.owed, self.velocity:
+            if floats is not None:
+                floats.zero_()
+
+
 class Slot(Kept):
     """A part of a parameter.
 

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
 
 from crumb.codec import Codec
 from crumb.policy import Policy, seed_of
@@ -60,9 +61,15 @@ class _Job:
         return result.value()
 
 
+def _floats(parameter):
+    """Returns the number of a parameter's floats as DDP hands them over, two for a complex number, and their width."""
+    parts = 2 if parameter.is_complex() else 1
+    return parts * parameter.numel(), parameter.element_size() // parts
+
+
 def _run(parameter):
-    """Returns the elements of one output unit, or 0."""
-    return parameter.numel() // len(parameter) if parameter.dim() > 1 and len(parameter) else 0
+    """Returns the floats of one output unit, or 0."""
+    return _floats(parameter)[0] // len(parameter) if parameter.dim() > 1 and len(parameter) else 0
 
 
 def _saved(packer):
@@ -94,7 +101,7 @@ class State:
         self._own_scaler = scaler is not None  # else it is a trainer's
         self._down = down
         self._said_policy = f"{policy}, means {down}" if down else str(policy)
-        self._owner = Owner(model, group)
+        self._owner, self._group = Owner(model, group), group
         self._wire: Optional[Wire] = None
         self._wanted, self._plan = plan, ""
         self._parameters: Dict[torch.Tensor, List[Part]] = {}
@@ -113,11 +120,15 @@ class State:
         self._ignored: Set[str] = set()  # names of parameters that DDP does not see
         self._poisoned = False  # the mean of this step is not finite
         self._broken: Optional[BaseException] = None
+        self._last: List[torch.futures.Future] = []  # the results of the last step's jobs
         self._counting = threading.Lock()
         self.reset_stats()
 
-    def follow(self, scaler: Any) -> None:
-        """Takes a trainer's GradScaler, or None, unless the hook was given one; the last trainer's stays."""
+    def follow(self, ddp: DistributedDataParallel, scaler: Any) -> None:
+        """Takes the DDP that a trainer has made, before the first step, and the trainer's GradScaler, or None, unless
+        the hook was given one; the last trainer's stays."""
+        if self._wire is None:
+            self._owner = Owner(ddp, self._group)
         if not self._own_scaler:
             self._scaler = scaler
 
@@ -155,6 +166,7 @@ class State:
         self._sender.submit(self._guarded, self._send, job)
         if job.closes_step:
             self._step += 1
+            self._last = [job.result for job in self._jobs]
             self._jobs, self._seen = [], set()
             self._advise()
         if bucket is None:  # last: a warning may be an exception
@@ -171,7 +183,7 @@ class State:
         model, group = self._owner.find(parameter)
         kinds = kinds_of(model)
         named = [(plain(name), parameter) for name, parameter in model.named_parameters()]
-        self._sizes = {name: parameter.numel() for name, parameter in named}
+        self._sizes = {name: _floats(parameter)[0] for name, parameter in named}
         self._strides = {name: parameter.stride() for name, parameter in named if not parameter.is_contiguous()}
         self._ignored = set(map(plain, getattr(model, "_ddp_params_and_buffers_to_ignore", ())))
         self._wire = Wire(group)
@@ -196,9 +208,8 @@ class State:
 
     def _divide(self, named, kinds):
         """Returns the plan, and every parameter's parts."""
-        tensors = [Tensor(name, kinds[name], *self._codecs(kinds[name], parameter.numel(), parameter.element_size()),
-                          parameter.numel(), parameter.element_size(), _run(parameter), parameter.requires_grad)
-                   for name, parameter in named]
+        tensors = [Tensor(name, kinds[name], *self._codecs(kinds[name], *_floats(parameter)), *_floats(parameter),
+                          _run(parameter), parameter.requires_grad) for name, parameter in named]
         same_ranks = self._loaded and self._loaded[0]["ranks"] == self._wire.ranks
         wanted = self._wanted or (self._loaded[0]["plan"] if same_ranks else "") or None
         plan, parts = divide(wanted, self._wire.ranks, tensors)
@@ -222,14 +233,17 @@ class State:
                 raise ValueError(f"crumb: ranks 0 and {rank} have different hooks: {what}")
 
     def _undo_unfinished(self):
-        """Undoes a step that never got its last bucket, as an exception ended its backward."""
+        """Undoes a step that never got its last bucket, as an exception ended its backward, and the one that failed."""
         if self._jobs:
-            for job in self._jobs:
-                job.result.wait()
-            for slot in self._slots.values():
-                slot.restore(self._step)
+            self._last = [job.result for job in self._jobs]
             self._jobs, self._seen, self._poisoned = [], set(), False
             self._step += 1
+        elif not self._broken:
+            return
+        for result in self._last:
+            result.wait()
+        for slot in self._slots.values():
+            slot.restore(self._step - 1)
 
     def _begin(self):
         """Begins a step."""
@@ -255,7 +269,7 @@ class State:
     def _slots_of(self, parameter):
         for part in self._parameters[parameter]:
             if part.key not in self._slots:
-                self._slots[part.key] = self._new_slot(part, parameter.element_size())
+                self._slots[part.key] = self._new_slot(part, _floats(parameter)[1])
         return [self._slots[part.key] for part in self._parameters[parameter]]
 
     def _new_slot(self, part, width):
@@ -277,7 +291,7 @@ class State:
             self._say("plain", f"crumb: frames of {', '.join(sorted(self._crowded))} would be more bytes than a plain "
                                f"all-reduce's over {self._wire.ranks} ranks: they, and others of which this is true, "
                                "are averaged plainly")
-        slots = [(part.kind, parameter.element_size(), self._slots[part.key])
+        slots = [(part.kind, _floats(parameter)[1], self._slots[part.key])
                  for parameter, parts in self._parameters.items() for part in parts if part.key in self._slots]
         self._say("policy", advice(self._policy, [(kind, slot.n * width, not slot.raw and not slot.plain)
                                                   for kind, width, slot in slots]))
@@ -466,8 +480,9 @@ class State:
     # ---- between steps ----
 
     def undo_step(self) -> None:
-        """Resets all packers to before the last step, or the one that an exception has ended, for a caller who throws
-        its means away: the gradients that a discriminator gets while the generator trains, say."""
+        """Resets all packers to before the last step, which is one backward that exchanges gradients, for a caller who
+        throws its means away: the gradients that a discriminator gets while the generator trains, say. A step that an
+        exception has ended is taken back without it."""
         if self._jobs:
             self._undo_unfinished()
             return
@@ -541,7 +556,7 @@ class State:
             compare(one, self._said_policy, self._seed, self._sizes, self._strides)
         left = left_of(states, self._wire.rank, self._wire.ranks, self._plan)
         slots = {}
-        for part, width in [(part, parameter.element_size())
+        for part, width in [(part, _floats(parameter)[1])
                             for parameter, parts in self._parameters.items() for part in parts]:
             if left.has(part):
                 slots[part.key] = self._new_slot(part, width)

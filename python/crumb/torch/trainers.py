@@ -16,7 +16,7 @@ def register(model: torch.nn.Module, state: State, hook: Any, scaler: Any = None
     exchange gradients otherwise than by DDP."""
     model = getattr(model, "_orig_mod", model)  # of what torch.compile has made of DDP
     if isinstance(model, DistributedDataParallel):
-        state.follow(scaler)
+        state.follow(model, scaler)
         model.register_comm_hook(state, hook)
     elif dist.is_initialized() and dist.get_world_size() > 1:
         raise TypeError("crumb compresses what DistributedDataParallel exchanges, and the trainer made of the model "

@@ -1,5 +1,6 @@
 """Messages between the ranks of a process group, and the plain mean. SPDX-License-Identifier: MIT"""
 import threading
+from contextlib import contextmanager
 from itertools import count
 from typing import Any, Iterator, List, Sequence, Tuple
 from weakref import WeakKeyDictionary
@@ -37,12 +38,14 @@ class Wire:
         data = data.view(torch.uint8)
         with self._counting:
             self.sent += data.numel()
-        return rank, self.group.send([data], rank, tag)
+        with _named(rank):
+            return rank, self.group.send([data], rank, tag)
 
     def receive(self, room: torch.Tensor, rank: int, tag: int):
         """Starts receiving into a contiguous tensor; returns the work to wait for. The message may be shorter, which
         gloo does not report: it has to carry its length."""
-        return rank, self.group.recv([room.view(torch.uint8)], rank, tag)
+        with _named(rank):
+            return rank, self.group.recv([room.view(torch.uint8)], rank, tag)
 
     def share(self, data: Sequence[torch.Tensor], rooms: Sequence[torch.Tensor], tag: int) -> Works:
         """Starts sending data, one a rank, to the peers and receiving theirs into rooms, one a peer. Returns the works.
@@ -75,12 +78,19 @@ class Wire:
         wait(self.share([part[self.rank]] * self.ranks, [part[peer] for peer in self.peers], tag + 1))
 
 
+@contextmanager
+def _named(peer: Any) -> Iterator[None]:
+    """Names the peer in an error of the group's."""
+    try:
+        yield
+    except RuntimeError as error:
+        raise RuntimeError(f"crumb: no exchange with rank {peer}, or it has not registered this hook: {error}"
+                           ) from error
+
+
 def wait(works: Works) -> None:
     """Waits for the works that send, receive and share return, each as long as the group's timeout allows. Raises
     RuntimeError, which names the rank, if a peer is silent or gone."""
     for peer, work in works:
-        try:
+        with _named(peer):
             work.wait()
-        except RuntimeError as error:
-            raise RuntimeError(f"crumb: no exchange with rank {peer}, or it has not registered this hook: {error}"
-                               ) from error
