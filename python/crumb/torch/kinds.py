@@ -5,7 +5,7 @@ from typing import Dict
 
 from torch import Tensor, nn
 from torch.nn.modules import batchnorm, conv
-from torch.nn.utils.parametrize import is_parametrized
+from torch.nn.utils.parametrize import ParametrizationList
 
 _NEWER = [nn.RMSNorm] if hasattr(nn, "RMSNorm") else []  # since PyTorch 2.4
 _KINDS = (
@@ -35,10 +35,11 @@ def kinds_of(model: nn.Module) -> Dict[str, str]:
     of a parametrization, such as weight_norm's, are of the kind of the layer's own."""
     kinds: Dict[Tensor, str] = {}
     head = None
-    parametrized = {weights: (module, name) for module in model.modules() if is_parametrized(module)
-                    for name, weights in module.parametrizations.items()}
-    for module in model.modules():
-        layer, whole = parametrized.get(module, (module, None))
+    for path, module in model.named_modules():
+        layer, whole = module, ""
+        if isinstance(module, ParametrizationList):
+            owner, _, whole = path.rpartition("parametrizations.")
+            layer = model.get_submodule(owner[:-1])
         for name, parameter in module.named_parameters(recurse=False):
             kind = _kind(layer, whole or name, parameter)
             if kind in ("conv", "fc"):
