@@ -125,7 +125,7 @@ TEXT = ("As the paper counts, convolutions are sent 40 times smaller and other l
         "diverge in the paper, do not diverge here; AdaComp with bins of 5000 is 0.2 points below raw, and its "
         "residual, twice as large, ends below what it was after the first epoch, too.\n\n*Figure 7a.* After 20 "
         "epochs with batches of 128 and seed 1 AdaComp is within a point of raw at 46 times, top-k at 15. That is "
-        "three times more; the paper has five to ten. With bins of 200 and 2000, at 78 times, AdaComp misses the "
+        "three times more; the paper has five to ten. With bins of 200 and 2000, at 74 times, AdaComp misses the "
         "point by 0.05.")
 
 EXPERIMENTS = {

@@ -11,7 +11,7 @@ list(APPEND script_environment INTERNALS=$<TARGET_FILE:python_internals> CRUMB_L
 	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
 set(python_tests arrays policy library dgc)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
-	list(APPEND python_tests kinds hook hook_life hook_property ddp device fsdp outer) # test_gpu.py: by hand
+	list(APPEND python_tests kinds hook hook_life hook_state hook_property ddp device fsdp outer) # test_gpu.py: by hand
 	if(TARGET crumb-train)
 		list(APPEND python_tests step)
 		list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
@@ -28,8 +28,8 @@ foreach(script examples others)
 	script_test(python sh ${CMAKE_CURRENT_SOURCE_DIR}/python/${script}.sh)
 endforeach()
 if("ddp" IN_LIST python_tests) # suite pip runs these with another PyTorch, too
-	set_property(TEST python_test_hook_life python_test_hook_property python_test_ddp python_test_device
-		python_test_outer python_examples APPEND PROPERTY LABELS torch)
+	set_property(TEST python_test_hook_life python_test_hook_state python_test_hook_property python_test_ddp
+		python_test_device python_test_outer python_examples APPEND PROPERTY LABELS torch)
 	if(TARGET crumb-train)
 		set_property(TEST python_test_step APPEND PROPERTY LABELS torch)
 	endif()

@@ -62,6 +62,7 @@ holds "and goes away" test "$(ls left)" = epoch0000001-rank0
 check "gradients are added" "$CRUMB_TRAIN" "$@" --epochs 2 --checkpoint left --resume --dump-gradients dump
 holds "of a resumed run" test "$(ls dump | sed -n 's/-flat.npy$//p' | xargs)" = "step0000001 step0000006 step0000012"
 if [ "$(id -u)" != 0 ]; then
+	: >busy/rank0.lock
 	chmod a-w busy
 	refused 1 "busy: Permission denied" "$CRUMB_TRAIN" "$@" --checkpoint busy --resume
 	chmod u+w busy

@@ -19,7 +19,7 @@ from torch.nn.parallel import DistributedDataParallel
 import crumb
 import crumb.torch
 import crumb.torch.group
-import crumb.torch.state
+import crumb.torch.job
 import test_hook_property
 from ranks import gathered, refused, run
 
@@ -108,7 +108,7 @@ def the_bits_are_the_cpus(rank, ranks):
     for policy in policies(ranks):
         for dtype in (torch.float32, torch.float16) if policy == "half" else (torch.float32,):
             want, there = trained(policy, rank, plan, dtype, sparse=ranks > 2, poison=2)
-            with mock.patch.object(crumb.torch.state, "stage", Later):
+            with mock.patch.object(crumb.torch.job, "stage", Later):
                 Later.made = 0
                 got, here = trained(policy, rank, plan, dtype, sparse=ranks > 2, poison=2)
             assert Later.made > STEPS + 2, Later.made
@@ -124,7 +124,7 @@ def the_bits_are_the_cpus(rank, ranks):
 
 
 def random_models_lose_nothing(rank, ranks):
-    with mock.patch.object(crumb.torch.state, "stage", Later), \
+    with mock.patch.object(crumb.torch.job, "stage", Later), \
             mock.patch.multiple(test_hook_property, FIRST=20, CASES=3):
         test_hook_property.nothing_is_lost(rank, ranks)
 
@@ -134,7 +134,7 @@ def a_failure_reaches_who_waits(rank, ranks):
         def finish(self):
             raise OSError("the link is down")
 
-    with mock.patch.object(crumb.torch.state, "stage", Fails):
+    with mock.patch.object(crumb.torch.job, "stage", Fails):
         try:
             trained("fc,last,bias=sign", rank)
         except Exception as error:

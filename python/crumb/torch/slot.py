@@ -62,7 +62,6 @@ class Kept:
         ctypes.memmove(self.packer.address, packer.address, packer.size)
         self._step = None
 
-
     def inherit_steps(self, packer: Packer) -> None:
         """Takes over from a packer of another rank its steps, which a warm-up counts, and owes nothing."""
         self.load(packer)

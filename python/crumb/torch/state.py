@@ -15,50 +15,16 @@ from crumb.policy import Policy, seed_of
 from crumb.torch.advice import advice
 from crumb.torch.bucket import Bucket, SharedBucket
 from crumb.torch.checkpoint import compare, left_of, states_of
-from crumb.torch.device import stage
+from crumb.torch.job import Job
 from crumb.torch.kinds import kinds_of, plain
 from crumb.torch.lane import Lane
 from crumb.torch.message import FAILED, NONFINITE, PACKED
 from crumb.torch.owner import Owner
 from crumb.torch.plan import GATHER, SHARD, Part, Tensor, divide
 from crumb.torch.slot import Slot
-from crumb.torch.wire import Wire, Works, wait
+from crumb.torch.wire import Wire, wait
 
 _SETUP = 2048  # bytes of a rank's setup, which all ranks compare
-
-
-class _Job:
-    """One bucket in one step."""
-
-    def __init__(self, bucket: Optional[Bucket], flat: torch.Tensor, step: int, tag: int, still: Set[int]):
-        self.staging = stage(flat)
-        self.bucket, self.flat = bucket, self.staging.host  # bucket: None for a sparse gradient
-        self.step, self.tag = step, tag
-        self.still = still  # indices of the slots that are frozen
-        self.framed = bucket.framed() if bucket else []  # those that are packed; the others are averaged plainly
-        self.closes_step = False
-        self.measured: Any = None  # a future of Bucket.measure, if the ranks share statistics
-        self.packing: List[Any] = []  # futures of Bucket.pack
-        self.works: Works = []  # messages in flight
-        self.messages: List[torch.Tensor] = []  # this rank's, one to each rank
-        self.mean: Optional[torch.Tensor] = None  # this rank's message about means, in the plan shard
-        self.done: List[int] = []  # of framed, those whose mean is that of the frames
-        self.error: Optional[BaseException] = None
-        self.result = self.staging.result
-        self.failure: Optional[BaseException] = None  # raised by value(); a future with devices pickles what it gets
-
-    def measure(self):
-        self.staging.wait()
-        return self.bucket.measure(self.framed, self.flat, self.step)
-
-    def pack(self, which: Sequence[int]):
-        self.staging.wait()
-        return self.bucket.pack(which, self.flat, self.still, self.step)
-
-    def value(self, result: torch.futures.Future):
-        if self.failure:
-            raise self.failure
-        return result.value()
 
 
 def _floats(parameter):
@@ -115,7 +81,7 @@ class State:
         self._said: Set[str] = set()
         self._crowded: Set[str] = set()  # names of parameters whose frames are too long
         self._step = 0
-        self._jobs: List[_Job] = []  # of the step that is being reduced
+        self._jobs: List[Job] = []  # of the step that is being reduced
         self._seen: Set[torch.Tensor] = set()  # the parameters of these jobs
         self._ignored: Set[str] = set()  # names of parameters that DDP does not see
         self._poisoned = False  # the mean of this step is not finite
@@ -150,7 +116,7 @@ class State:
         moves = [parameter.requires_grad for parameter in parameters for _ in self._parameters[parameter]]
         still = {i for i, trained in enumerate(moves) if not trained}
         bucket = None if flat.is_sparse else self._bucket(grads.index(), parameters, flat.dtype)
-        job = _Job(bucket, flat, self._step, self._wire.exchange(), still)
+        job = Job(bucket, flat, self._step, self._wire.exchange(), still)
         if bucket is None:
             job.works = [("any", self._wire.group.allreduce([job.flat]))]
         self._seen.update(parameters)
