@@ -11,7 +11,8 @@ list(APPEND script_environment INTERNALS=$<TARGET_FILE:python_internals> CRUMB_L
 	PYTHONPATH=${PROJECT_SOURCE_DIR}/python PYTHONDONTWRITEBYTECODE=1 USE_LIBUV=0)
 set(python_tests arrays policy library dgc)
 if(NOT CMAKE_C_COMPILER_ID MATCHES Clang) # one compiler's library is enough for the tests with PyTorch
-	list(APPEND python_tests kinds hook hook_life hook_state hook_property ddp device fsdp outer) # test_gpu.py: by hand
+	# test_gpu.py is run by hand.
+	list(APPEND python_tests kinds hook hook_life hook_state hook_property ddp device fsdp outer)
 	if(TARGET crumb-train)
 		list(APPEND python_tests step)
 		list(APPEND script_environment CRUMB_TRAIN=$<TARGET_FILE:crumb-train>)
