@@ -80,6 +80,17 @@ void *must(void *memory)
 	return memory;
 }
 
+void in_threads(void *(*run)(void *), void *objects, size_t size, unsigned count)
+{
+	pthread_t *thread = must(calloc(count, sizeof *thread));
+
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, run, (char *)objects + i * size), 0);
+	for (unsigned i = 0; i < count; i++)
+		assert_int_equal(pthread_join(thread[i], NULL), 0);
+	free(thread);
+}
+
 /* Returns true if learners agree on so many floats that they solve for levels, which takes long. */
 static bool solves(const crumb_codec *codec)
 {
@@ -356,7 +367,6 @@ static void *rank_main(void *arg)
 void run_job(const struct job *job, struct rank_run *run)
 {
 	struct crumb_exchange_net *net[MOST_RANKS];
-	pthread_t thread[MOST_RANKS];
 
 	assert_int_equal(crumb_exchange_threads(net, job->ranks), 0);
 	for (unsigned r = 0; r < job->ranks; r++) {
@@ -364,10 +374,7 @@ void run_job(const struct job *job, struct rank_run *run)
 		for (unsigned step = 0; step < STEPS; step++)
 			run[r].mean[step] = must(malloc(total * sizeof(float)));
 	}
-	for (unsigned r = 0; r < job->ranks; r++)
-		assert_int_equal(pthread_create(&thread[r], NULL, rank_main, &run[r]), 0);
-	for (unsigned r = 0; r < job->ranks; r++)
-		assert_int_equal(pthread_join(thread[r], NULL), 0);
+	in_threads(rank_main, run, sizeof *run, job->ranks);
 	crumb_threads_close(net, job->ranks);
 	assert_null(net[0]);
 	for (unsigned r = 0; r < job->ranks; r++)

@@ -35,6 +35,9 @@ struct policy parse_policy(const char *text);
 bool has_momentum(const crumb_codec *codec);
 void *must(void *memory); /* aborts if there is none */
 
+/* Calls run with each of count objects of size bytes, in a thread each; returns when all have returned. */
+void in_threads(void *(*run)(void *), void *objects, size_t size, unsigned count);
+
 /* Calls law for a policy of every codec: with its defaults, and with every key at either end of its range,
  * except where that would take long. */
 void for_every_setting(void (*law)(const struct policy *policy, const char *text, bool defaults));

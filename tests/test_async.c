@@ -7,7 +7,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "tests/exchange_cases.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -246,7 +245,6 @@ static struct seat *take_seats(struct run *run)
 {
 	struct seat *seat = must(calloc(run->ranks, sizeof *seat));
 	struct crumb_exchange_net *net[MOST_RANKS] = {NULL};
-	pthread_t thread[MOST_RANKS];
 	char why[CRUMB_EXCHANGE_WHY_MAX];
 
 	assert_true(total <= FLOATS);
@@ -278,10 +276,7 @@ static struct seat *take_seats(struct run *run)
 		for (unsigned r = 1; r < run->ranks; r++)
 			seat[r].server = &seat[0];
 	}
-	for (unsigned r = 0; r < run->ranks; r++)
-		assert_int_equal(pthread_create(&thread[r], NULL, seat_main, &seat[r]), 0);
-	for (unsigned r = 0; r < run->ranks; r++)
-		assert_int_equal(pthread_join(thread[r], NULL), 0);
+	in_threads(seat_main, seat, sizeof *seat, run->ranks);
 	for (unsigned r = 0; r < run->ranks; r++)
 		if (seat[r].wrong[0])
 			fail_msg("rank %u: %s", r, seat[r].wrong);

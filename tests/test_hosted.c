@@ -78,15 +78,7 @@ static struct host *hosts(unsigned ranks, const char *policy, const char *plan)
 	return host;
 }
 
-static void run_hosts(struct host *host, unsigned ranks)
-{
-	pthread_t thread[RANKS];
-
-	for (unsigned r = 0; r < ranks; r++)
-		assert_int_equal(pthread_create(&thread[r], NULL, host_main, &host[r]), 0);
-	for (unsigned r = 0; r < ranks; r++)
-		assert_int_equal(pthread_join(thread[r], NULL), 0);
-}
+static void run_hosts(struct host *host, unsigned ranks) { in_threads(host_main, host, sizeof *host, ranks); }
 
 static void close_hosts(struct host *host, unsigned ranks)
 {
@@ -395,7 +387,6 @@ static struct parted *run_parted(const char *plan, int overlap, bool in_place)
 {
 	struct parted *parted = must(calloc(PARTED_RANKS, sizeof *parted));
 	struct crumb_exchange_net *net[PARTED_RANKS];
-	pthread_t thread[PARTED_RANKS];
 
 	assert_int_equal(crumb_exchange_threads(net, PARTED_RANKS), 0);
 	for (unsigned r = 0; r < PARTED_RANKS; r++) {
@@ -404,10 +395,9 @@ static struct parted *run_parted(const char *plan, int overlap, bool in_place)
 		parted[r].plan = plan;
 		parted[r].overlap = overlap;
 		parted[r].in_place = in_place;
-		assert_int_equal(pthread_create(&thread[r], NULL, parted_main, &parted[r]), 0);
 	}
+	in_threads(parted_main, parted, sizeof *parted, PARTED_RANKS);
 	for (unsigned r = 0; r < PARTED_RANKS; r++) {
-		assert_int_equal(pthread_join(thread[r], NULL), 0);
 		assert_int_equal(parted[r].opened, 0);
 		for (unsigned step = 0; step < STEPS; step++)
 			assert_int_equal(parted[r].error[step], step == 1 ? CRUMB_ENONFINITE : 0);

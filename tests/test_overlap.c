@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/exchange_cases.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -172,7 +171,6 @@ static void *seat_main(void *arg)
 static void run_ranks(struct run *run, struct seat *seat)
 {
 	struct crumb_exchange_net *net[RANKS];
-	pthread_t thread[RANKS];
 
 	assert_int_equal(crumb_exchange_threads(net, run->ranks), 0);
 	for (unsigned r = 0; r < run->ranks; r++) {
@@ -180,10 +178,7 @@ static void run_ranks(struct run *run, struct seat *seat)
 		for (unsigned step = 0; step < STEPS; step++)
 			seat[r].mean[step] = must(calloc(total, sizeof(float)));
 	}
-	for (unsigned r = 0; r < run->ranks; r++)
-		assert_int_equal(pthread_create(&thread[r], NULL, seat_main, &seat[r]), 0);
-	for (unsigned r = 0; r < run->ranks; r++)
-		assert_int_equal(pthread_join(thread[r], NULL), 0);
+	in_threads(seat_main, seat, sizeof *seat, run->ranks);
 	crumb_threads_close(net, run->ranks);
 	for (unsigned r = 0; r < run->ranks; r++)
 		assert_int_equal(seat[r].opened, 0);
@@ -369,7 +364,6 @@ static void segments_go_out_early(void **state)
 {
 	struct crumb_exchange_net *net[2];
 	struct half half[2];
-	pthread_t thread[2];
 
 	(void)state;
 	swaps = 0;
@@ -378,10 +372,9 @@ static void segments_go_out_early(void **state)
 	for (unsigned r = 0; r < 2; r++) {
 		net[r]->swap = counting_swap;
 		half[r] = (struct half){.net = net[r]};
-		assert_int_equal(pthread_create(&thread[r], NULL, half_main, &half[r]), 0);
 	}
+	in_threads(half_main, half, sizeof *half, 2);
 	for (unsigned r = 0; r < 2; r++) {
-		pthread_join(thread[r], NULL);
 		assert_int_equal(half[r].error, 0);
 		assert_true(half[r].seen >= 2); /* frames, and the end */
 	}

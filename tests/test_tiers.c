@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: MIT */
 #include "tests/exchange_cases.h"
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +141,6 @@ static struct seat *take_seats(const struct run *run)
 {
 	struct seat *seat = must(calloc(run->ranks, sizeof *seat));
 	struct crumb_exchange_net *net[MOST_LEARNERS];
-	pthread_t thread[MOST_LEARNERS];
 
 	assert_true(total <= FLOATS);
 	assert_int_equal(crumb_exchange_threads(net, run->ranks), 0);
@@ -153,10 +151,8 @@ static struct seat *take_seats(const struct run *run)
 			own_swap = net[r]->swap;
 			net[r]->swap = run->swap;
 		}
-		assert_int_equal(pthread_create(&thread[r], NULL, seat_main, &seat[r]), 0);
 	}
-	for (unsigned r = 0; r < run->ranks; r++)
-		assert_int_equal(pthread_join(thread[r], NULL), 0);
+	in_threads(seat_main, seat, sizeof *seat, run->ranks);
 	crumb_threads_close(net, run->ranks);
 	return seat;
 }
