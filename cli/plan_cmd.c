@@ -256,10 +256,8 @@ static int check_async(const struct request *r)
 /* Refuses a policy whose rules are for no slice of the network. */
 static int check_rules(const struct request *r, const char *policy)
 {
-	unsigned kinds = crumb_policy_named(policy);
+	const unsigned named = crumb_policy_named(policy), kinds = crumb_policy_with_fc(named, named);
 	bool any = false;
-	if (kinds & 1u << CRUMB_FC)
-		kinds |= 1u << CRUMB_KIND_LAST | 1u << CRUMB_EMBEDDING;
 	for (size_t i = 0; i < r->sizes.count; i++)
 		any = any || kinds >> r->sizes.tensor[i].kind & 1;
 	return any || !kinds ? STATUS_OK

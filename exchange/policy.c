@@ -89,7 +89,6 @@ static int parse_kinds(unsigned *kinds, const char **at)
 
 static int parse_rules(struct policy *policy, const char **at)
 {
-	static const enum crumb_kind as_fc[] = {CRUMB_KIND_LAST, CRUMB_EMBEDDING};
 	unsigned named = 0, kinds;
 	crumb_codec codec;
 
@@ -107,9 +106,10 @@ static int parse_rules(struct policy *policy, const char **at)
 			break;
 		++*at;
 	}
-	for (size_t i = 0; i < sizeof as_fc / sizeof as_fc[0]; i++)
-		if (!(named & 1u << as_fc[i]))
-			policy->codec[as_fc[i]] = policy->codec[CRUMB_FC];
+	kinds = crumb_policy_with_fc(1u << CRUMB_FC, named);
+	for (int kind = 0; kind < CRUMB_KINDS; kind++)
+		if (kinds & 1u << kind)
+			policy->codec[kind] = policy->codec[CRUMB_FC];
 	return 0;
 }
 
@@ -155,6 +155,13 @@ unsigned crumb_policy_named(const char *text)
 	while (*text)
 		kinds |= crumb_policy_rule(&text);
 	return kinds;
+}
+
+unsigned crumb_policy_with_fc(unsigned kinds, unsigned named)
+{
+	const unsigned others = (1u << CRUMB_KIND_LAST | 1u << CRUMB_EMBEDDING) & ~named;
+
+	return kinds & 1u << CRUMB_FC ? kinds | others : kinds;
 }
 
 int crumb_policy_parse(struct policy *policy, const char *text, const char **bad)

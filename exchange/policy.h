@@ -28,6 +28,9 @@ unsigned crumb_policy_rule(const char **at);
 /* Returns the kinds that the rules of a policy name; 0 if it is a single SPEC, which is for all. */
 unsigned crumb_policy_named(const char *text);
 
+/* Returns these kinds and, if fc is one of them, those of last and embedding that no rule names. */
+unsigned crumb_policy_with_fc(unsigned kinds, unsigned named);
+
 /* Returns true if the learners of a codec of the policy agree before they pack. */
 bool crumb_policy_agrees(const struct policy *policy);
 

@@ -16,13 +16,6 @@ static unsigned kinds_of(const struct net *net)
 	return kinds;
 }
 
-/* Adds last and embedding to the kinds of rules for fc, where no rule of the policy names them. */
-static unsigned with_as_fc(unsigned kinds, unsigned named)
-{
-	const unsigned others = (1u << CRUMB_KIND_LAST | 1u << CRUMB_EMBEDDING) & ~named;
-	return kinds & 1u << CRUMB_FC ? kinds | others : kinds;
-}
-
 static void list(unsigned kinds, char *text, size_t cap)
 {
 	size_t used = 0;
@@ -40,13 +33,13 @@ static int check(const char *option, const char *policy, const struct net *net, 
 	unsigned left = kinds_of(net);
 	char there[96];
 	list(left, there, sizeof there);
-	if (named && !(with_as_fc(named, named) & left)) {
+	if (named && !(crumb_policy_with_fc(named, named) & left)) {
 		snprintf(why, cap, "--%s: no slice of %s is for a rule of \"%s\": there are %s", option,
 		         net->model->name, policy, there);
 		return -1;
 	}
 	for (const char *rule = policy, *end = policy; say && named && *end; rule = end) {
-		const unsigned kinds = with_as_fc(crumb_policy_rule(&end), named);
+		const unsigned kinds = crumb_policy_with_fc(crumb_policy_rule(&end), named);
 		if (!(kinds & left))
 			program_say("crumb-train: --%s: no slice of %s is left for \"%.*s\": there are %s",
 			            option, net->model->name, (int)strcspn(rule, ";"), rule, there);
