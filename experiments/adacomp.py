@@ -71,7 +71,7 @@ def best_rate(results, task, codecs):
         return None
     if has_nan(pairs):
         return math.nan, False
-    good = [ratio for (raw, own), ratio in pairs if own - raw <= 1]
+    good = [ratio for (raw, own), ratio in pairs if abs(own - raw) <= 1]
     return (max(good), True) if good else (min(ratio for _, ratio in pairs), False)
 
 
@@ -89,44 +89,51 @@ def beside_dryden(batch):
                     lambda best: best[0][1] and best[0][0] >= 5 * best[1][0], "5 to 10 times", show)
 
 
-TEXT = ("As the paper counts, convolutions are sent 40 times smaller and other layers 200 times in 20 of 32 rows; "
-        "the others miss it with one learner, with Adam and RMSProp, or in the last layer of ResNet-20 and of the "
-        "LSTM after one epoch. On CIFAR10-CNN and speech the ratio rises with the learners, on Shakespeare after one "
-        "epoch it does not. It is higher for smaller batches after one epoch, in which these take more steps; figure "
-        "7a is of networks that are trained. More is sent in the first quarter of the epochs than in the last in 15 "
-        "of 21 rows, but not in the longest of CIFAR10-CNN and MNIST-CNN.\n\n*Accuracy at the paper's length.* "
-        "MNIST-CNN, after 100 epochs, is 0.06 points ahead of raw in the mean of three seeds (0.13 and 0.03 behind; "
-        "0.35 ahead where raw errs 1.21 %, and 0.77 and 0.85 % with the other seeds). CIFAR10-CNN, after 140, with "
-        "eight learners instead of 128, is 0.15 points behind in the mean of three (0.25 behind, 0.02 ahead, 0.22 "
-        "behind). So these rows of table 2 reproduce. But raw itself ends six points above the paper's error on "
-        "CIFAR10-CNN, which 140 epochs overfit: its training loss is 0.02, and with a schedule of 20 epochs it errs "
-        "less, 22.50 % instead of 23.96.\n\n*In shorter runs* seed 1 of CIFAR10-CNN is 0.1 and 0.2 points behind "
-        "(after 8 epochs and 20), seeds 2 and 3 are 2.1 and 1.6 behind after 8 epochs, and 0.9 each after 20. Of 28 "
-        "short runs in its style 14 are within half a point of raw (or 0.05 nats): on MNIST, after three epochs of "
-        "Shakespeare, after twelve of ResNet-20, with 16 learners or more on CIFAR10-CNN, with 4 on speech after 13 "
-        "epochs, and at half the rate. Those with 16 learners or more and with 4 on speech are seed 1 alone, with "
-        "which 8 learners pass, too (+0.09 and +0.44 points). At half the rate both are worse on CIFAR10-CNN, and "
-        "the gap is 0.49 points instead of 0.69, a change that seeds make, too. Elsewhere AdaComp is behind by half "
-        "a point to seven, or 0.2 to 0.4 nats on text: on CIFAR10-CNN with eight learners by 1.27 points after 8 "
-        "epochs and 0.69 after 20, means of three seeds. Seeds of raw differ by up to 1.0 points, those of AdaComp "
-        "by 1.5.\n\n*Figure 1.* After 8 epochs, with seed 1, sending the 0.3 % largest of the fully connected layer "
-        "costs nothing (0.06 points), and one bit for convolutions as well costs 1.5 points; nothing "
-        "diverges.\n\n*Figure 4.* After 20 epochs, with seed 1 and equal bins in all layers, nothing that is sent "
-        "119 to 137 times smaller is within half a point of raw: AdaComp errs 0.9 points more at either rate of "
-        "learning, top-k 3.2 at the full rate and 2.3 at half of it, LS 18.5 and 4.9. At 338 to 354 times AdaComp is "
-        "1.6 points behind, top-k 5.7 and LS 20.3: the paper's order, and AdaComp within the four points that it "
-        "shows. After 8 epochs, below 250 times and with 8 learners, LS, top-k of 1 % and AdaComp with the paper's "
-        "settings are more than half a point behind raw; AdaComp with factor 3, at 24 times, is 0.33 ahead (one "
-        "seed). At nearly equal rates AdaComp errs least and LS most (135 and 145 times; 332, 301 and 307). LS is "
-        "worse at 145 times than at 307, for which there is no explanation here. In 8 epochs, with all layers "
-        "compressed, residuals of local selection do not explode: it learns badly rather than diverges.\n\n*Figure "
-        "5.* With the fully connected layer alone LS with bins of 200 and of 300 is 0.4 and 0.5 points above raw "
-        "after 60 epochs (one seed), and its residual is half of what it was after the first. Bins of 300, which "
-        "diverge in the paper, do not diverge here; AdaComp with bins of 5000 is 0.2 points below raw, and its "
-        "residual, twice as large, ends below what it was after the first epoch, too.\n\n*Figure 7a.* After 20 "
-        "epochs with batches of 128 and seed 1 AdaComp is within a point of raw at 46 times, top-k at 15. That is "
-        "three times more; the paper has five to ten. With bins of 200 and 2000, at 74 times, AdaComp misses the "
-        "point by 0.05.")
+TEXT = ("As the paper counts, convolutions are sent 40 times smaller and other layers 200 times in 20 of 32 rows; the "
+        "others miss it with one learner, with Adam and RMSProp, or in the last layer of ResNet-20 and of the LSTM "
+        "after one epoch. On CIFAR10-CNN and speech the ratio rises with the learners, on Shakespeare after one epoch "
+        "it does not. It is higher for smaller batches after one epoch, in which these take more steps; figure 7a is "
+        "of networks that are trained. More is sent in the first quarter of the epochs than in the last in 15 of 21 "
+        "rows. On CIFAR10-CNN at the full rate of learning that holds with 64 and 128 learners only, and on MNIST-CNN "
+        "not in 100 epochs.\n\n*Accuracy at the paper's length.* MNIST-CNN, after 100 epochs, is 0.06 points ahead of "
+        "raw in the mean of three seeds (0.13 and 0.03 behind; 0.35 ahead where raw errs 1.21 %, and 0.77 and 0.85 % "
+        "with the other seeds). CIFAR10-CNN, after 140, with eight learners instead of 128, is 0.15 points behind in "
+        "the mean of three (0.25 behind, 0.02 ahead, 0.22 behind). Both hold by the margin of half a point: on "
+        "MNIST-CNN that is half of raw's error, and on CIFAR10-CNN 128 learners have not been run for 140 epochs. Raw "
+        "errs six points more than in the paper on CIFAR-10, which was made again from JPEGs here; 140 epochs also "
+        "overfit (raw's training loss is 0.02, and with a schedule of 20 epochs it errs 22.50 % instead of "
+        "23.96).\n\n*In shorter runs* seed 1 of CIFAR10-CNN is 0.1 and 0.2 points behind (after 8 epochs and 20), "
+        "seeds 2 and 3 are 2.1 and 1.6 behind after 8 epochs, and 0.9 each after 20. Of 28 short runs in its style 14 "
+        "are within half a point of raw (or 0.05 nats): on MNIST, after three epochs of Shakespeare, after twelve of "
+        "ResNet-20, with 16 learners or more on CIFAR10-CNN, with 4 on speech after 13 epochs, and at half the rate. "
+        "Twelve of the 14 are seed 1 alone; MNIST-CNN, and CIFAR10-CNN at half the rate with 8 learners, have three "
+        "seeds. Where three seeds fail with 8 learners, seed 1 alone passes (+0.09 points on CIFAR10-CNN, +0.44 on "
+        "speech). At half the rate both are worse on CIFAR10-CNN, and the gap is 0.49 points instead of 0.69, a "
+        "change that seeds make, too. Elsewhere AdaComp is behind by half a point to seven, or 0.2 to 0.4 nats on "
+        "text: on CIFAR10-CNN with eight learners by 1.27 points after 8 epochs and 0.69 after 20, means of three "
+        "seeds. Seeds of raw differ by up to 1.0 points, those of AdaComp by 1.5.\n\n*Figure 1.* After 8 epochs, with "
+        "seed 1, sending the 0.3 % largest of the fully connected layer costs nothing (0.06 points), and one bit for "
+        "convolutions as well costs 1.5 points; nothing diverges.\n\n*Figure 4.* After 20 epochs, with seed 1 and "
+        "equal bins in all layers, nothing that is sent 119 to 137 times smaller is within half a point of raw: "
+        "AdaComp errs 0.9 points more at either rate of learning, top-k 3.2 at the full rate and 2.3 at half of it, "
+        "LS 18.5 and 4.9. At 338 to 354 times AdaComp is 1.6 points behind, top-k 5.7 and LS 20.3: the paper's order, "
+        "and AdaComp within the four points that it shows. After 8 epochs, below 250 times and with 8 learners, LS, "
+        "top-k of 1 % and AdaComp with the paper's settings are more than half a point behind raw; AdaComp with "
+        "factor 3, at 24 times, is 0.33 ahead (one seed). At nearly equal rates AdaComp errs least and LS most (135 "
+        "and 145 times; 332, 301 and 307). LS is worse at 145 times than at 307, for which there is no explanation "
+        "here. In 8 epochs, with all layers compressed, residuals of local selection do not explode: it learns badly "
+        "rather than diverges.\n\n*Figure 5.* With the fully connected layer alone LS with bins of 200 and of 300 is "
+        "0.4 and 0.5 points above raw after 60 epochs (one seed), and the norm of its residual ends at half of what "
+        "it was after the first epoch. Bins of 300, which diverge in the paper, do not diverge here; AdaComp with "
+        "bins of 5000 is 0.2 points below raw, and its residual, twice as large, ends below what it was after the "
+        "first epoch, too. The 95th percentile of LS's residual falls less, to 0.8 and 0.9 of what it was in epoch 5; "
+        "with bins of 300 that of the gradient falls more, so that beside the gradient the residual ends three times "
+        "as large (16 to 5, single probes that vary as much).\n\n*Figure 6.* After 2 epochs with all layers "
+        "compressed the residual beside the gradient is 3 times as large with LS 50/500 as with AdaComp 500/5000 in "
+        "the convolutions. In the last layer, the fully connected one, it is equal (9.2 and 9.4; one seed, the last "
+        "probe).\n\n*Figure 7a.* After 20 epochs with batches of 128 and seed 1 AdaComp is within a point of raw at "
+        "46 times, top-k at 15. Of the three bins and five fractions that were tried the next ones, at 74 and 31 "
+        "times, miss the point by 0.05 and 0.65: the factor is between 1.5 and 4.8, and the paper has five to ten.")
 
 EXPERIMENTS = {
     "adacomp-table2": Experiment(
@@ -143,7 +150,7 @@ EXPERIMENTS = {
                 "the paper has; its task of 100 epochs has. Table 2 prints the LSTM's 1.73 and 1.75 as percentages of "
                 "top-1 error; they are read as nats here. The LSTM's pieces of 50 characters begin with a zero state, "
                 "while char-rnn, which the paper cites, carries the state on.",
-        not_run="ImageNet's rows: weeks on a desktop",
+        not_run="the rows of AlexNet, ResNet18 and ResNet50 on ImageNet: weeks on a desktop",
         figure=Figure("epoch", "error", {"raw": [(LONG, 8, "raw")], "AdaComp, 8 learners": [(LONG, 8, ADACOMP)],
                                          "AdaComp, 128 learners": [(LONG, 128, ADACOMP)]},
                       marks={"the paper, raw": [(140, 18.0)], "the paper, AdaComp": [(140, 18.4)]})),
@@ -167,9 +174,9 @@ EXPERIMENTS = {
         claims=[near("figure 2a", LONG, 8, ADACOMP, "level", quick=False),
                 near("figure 2a", "cifar10-cnn", 8, ADACOMP, "level"),
                 above("figure 2a", "140 epochs: bins of 800 and 8000 converge, at most 4 points above raw", LONG, 8,
-                      adacomp(800, 8000), 0, 4, "above"),
+                      adacomp(800, 8000), -MARGIN, 4, "above"),
                 above("figure 2a", "8 epochs: bins of 800 and 8000 converge, at most 4 points above raw", "cifar10-cnn",
-                      8, adacomp(800, 8000), 0, 4, "above")],
+                      8, adacomp(800, 8000), -MARGIN, 4, "above")],
         differs="Curves of other networks are in `adacomp-table2-epochs.csv`.",
         figure=Figure("epoch", "error",
                       {name_of(codec): [(LONG, 8, codec)] for codec in ("raw", ADACOMP, adacomp(800, 8000))},
@@ -202,9 +209,9 @@ EXPERIMENTS = {
                 for task in (FIG4, FIG4_SLOW) for codec in AT_200] +
                [near("figure 4", "cifar10-cnn", 8, codec, "close to the baseline below 250x", quick=False)
                 for codec in (ADACOMP, adacomp(500, 5000), local(), "topk:fraction=0.01")] +
-               [above("figure 4", "20 epochs: AdaComp, bins of 5000 (2000 times there), errs up to 4 points more",
+               [above("figure 4", "20 epochs: AdaComp, bins of 5000 (2000 times there), errs at most 4 points more",
                       FIG4, 8, adacomp(5000, 5000), -MARGIN, 4, "18 -> 22 %"),
-                above("figure 4", "8 epochs: AdaComp, bins of 5000 (2000 times there), errs up to 4 points more",
+                above("figure 4", "8 epochs: AdaComp, bins of 5000 (2000 times there), errs at most 4 points more",
                       "cifar10-cnn", 8, adacomp(5000, 5000), -MARGIN, 4, "18 -> 22 %"),
                 ordered("figure 4", "error", FIG4, 8, AT_2000[:1] + AT_2000[2:] + AT_2000[1:2], quick=False),
                 ordered("figure 4", "error", "cifar10-cnn", 8, [adacomp(500, 5000), local()], quick=False),
@@ -232,8 +239,8 @@ EXPERIMENTS = {
         rows(BY_LAYER, 8, [ADACOMP, local(), adacomp(500, 5000), local(500, 5000)]),
         claims=[above("figure 5", "60 epochs, fully connected layer alone: LS 300 diverges (50 points above raw)", FIG5,
                       8, LS300, 50, there="diverges"),
-                above("figure 5", "60 epochs, fully connected layer alone: AdaComp 5000 does not", FIG5, 8, ADA5000,
-                      -MARGIN, 5, "trains"),
+                above("figure 5", "60 epochs, fully connected layer alone: AdaComp 5000 is at most 5 points above raw",
+                      FIG5, 8, ADA5000, -MARGIN, 5, "trains"),
                 at_least("figure 5", "60 epochs: the residual of LS 300 explodes (grows 100 times as much as that of "
                          "AdaComp 5000)", residual_growth("last"), [(FIG5, 8, LS300), (FIG5, 8, ADA5000)], 100,
                          "exponential"),
@@ -245,9 +252,12 @@ EXPERIMENTS = {
                 at_least("figure 5", "8 epochs, all layers: the residual of LS 500/5000 explodes (grows 100 times as "
                          "much)", growth, [("cifar10-cnn", 8, local(500, 5000)),
                                            ("cifar10-cnn", 8, adacomp(500, 5000))], 100, "exponential"),
-                at_least("figure 6", "2 epochs: residual by gradient of LS 50/500 is 1.5 times that of AdaComp "
-                         "500/5000, which sends nearly as little", residual_by_gradient,
-                         [(BY_LAYER, 8, local()), (BY_LAYER, 8, adacomp(500, 5000))], 1.5, "wider")],
+                at_least("figure 6", "2 epochs, last layer: residual by gradient of LS 50/500 is 1.5 times that of "
+                         "AdaComp 500/5000, which sends nearly as little", residual_by_gradient("last"),
+                         [(BY_LAYER, 8, local()), (BY_LAYER, 8, adacomp(500, 5000))], 1.5, "wider"),
+                at_least("not the paper's", "2 epochs, convolutions: residual by gradient of LS 50/500 is 1.5 times "
+                         "that of AdaComp 500/5000", residual_by_gradient("conv"),
+                         [(BY_LAYER, 8, local()), (BY_LAYER, 8, adacomp(500, 5000))], 1.5)],
         differs="The paper compresses the fully connected layer alone for these figures; the rows of 2 and 8 epochs "
                 "compress all layers, and the figure of one layer is of the second convolution. Percentiles are the "
                 "first learner's.",

@@ -59,16 +59,17 @@ TEXT = ("The order of ALQ, AMQ, QSGDinf and NUQSGD by variance is the paper's, w
         "two epochs no accuracy differs beyond the seeds but NUQSGD's, so that neither what each method loses there "
         "is shown nor ALQ's gain over the best that does not adapt, 1.3 to 2.5 points; after 40 epochs that gain is "
         "0.55 points. After 40 epochs with two drops of the rate, with one seed each, ALQ is 0.2 points behind raw, "
-        "AMQ 0.5, QSGDinf 0.8 and TRN 1.9: the paper's order, at smaller distances than the 0.9, 1.2, 2.3 and 2.7 of "
-        "its ResNet-32. ALQ-N, the paper's best with 0.3, is 0.6 behind, as AMQ-N is (1.3 in the paper), and NUQSGD "
-        "41, not 8.5; ALQ, AMQ and their normalized forms are too close for one seed to tell them apart. Levels that "
-        "are fitted at steps 0 and 100 alone lose 0.6 points and have 1.03 times the noise of those that are fitted "
-        "again every 2,000 steps: what ALQ gains in noise over QSGDinf hardly needs that. The variance of "
-        "coordinates falls by a fifth in two epochs. In the 40 epochs, where the paper's variance jumps, it stays "
-        "within 1.26-fold and moves at the drops 0.9 and 1.2 times as much as in the median epoch (one seed). Fitted "
-        "to the paper's normal law instead, ALQ has 2.4 times the noise in the 40 epochs, more than AMQ, and loses "
-        "0.7 points; on gradients of LeNet it has more noise than AMQ, and on most of them than QSGDinf: the paper's "
-        "order fails there ([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
+        "AMQ 0.5, QSGDinf 0.8 and TRN 1.9: in the paper's order, at smaller distances than the 0.9, 1.2, 2.3 and 2.7 "
+        "of its ResNet-32. ALQ-N, the paper's best with 0.3, is 0.6 behind, as AMQ-N is (1.3 in the paper), and "
+        "NUQSGD 41, not 8.5. ALQ, AMQ, QSGDinf and the normalized forms are within 0.55 points of each other, which "
+        "one seed cannot tell apart. Levels that are fitted at steps 0 and 100 alone have 1.03 times the noise of "
+        "those that are fitted again every 2,000 steps, and err 0.35 points more: what ALQ gains in noise over "
+        "QSGDinf hardly needs fitting again. The variance of coordinates falls by a fifth in two epochs. In the 40 "
+        "epochs, where the paper's variance jumps, it stays within 1.26-fold and moves at the drops 0.9 and 1.2 times "
+        "as much as in the median epoch (one seed). Fitted to the paper's normal law instead, ALQ has 2.4 times the "
+        "noise in the 40 epochs, more than AMQ, and errs 0.45 points more; on gradients of LeNet it has more noise "
+        "than AMQ, and on most of them than QSGDinf: the paper's order fails there "
+        "([doc/MEASUREMENTS.md](../doc/MEASUREMENTS.md)).")
 
 EXPERIMENTS = {
     "alq-table": Experiment(
@@ -90,8 +91,8 @@ EXPERIMENTS = {
                 "`model=normal` fits the paper's normal law. They are fitted to one mini-batch a learner, but where "
                 "ten a learner are named (`--measure 10`); the authors' program draws ten in all. SGD is one learner "
                 "with its own batch of 32 and equal epochs, so four times the steps.",
-        not_run="ResNet-32 and -110 and ImageNet: hours to weeks; ResNet-20 with drops of the rate, 10 rows: some two "
-                "days",
+        not_run="ResNet-32, ResNet-110 and ImageNet's networks: hours to weeks; ResNet-20 with drops of the rate, "
+                "10 rows: some two days",
         figure=Figure("epoch", "noise", {name_of(codec): [(SHORT, 4, codec)] for codec in
                                          (ALQ, AMQ, QSGD_INF, NUQSGD, TRN)},
                       "CIFAR10-CNN, two epochs: noise of five methods")),

@@ -184,11 +184,14 @@ def growth(results, *run):
     return own[-1] / own[0] if own else None
 
 
-def residual_by_gradient(results, *run):
-    """Returns residual by gradient at the last probe, 95th percentiles; the mean over convolutions."""
-    rows = results.convolutions(*run) or []
-    last = [float(row["residual_p95"]) / float(row["gradient_p95"]) for row in rows if row["step"] == rows[-1]["step"]]
-    return mean(last) if last else None
+def residual_by_gradient(kind):
+    """Returns a function: residual by gradient at the last probe, 95th percentiles; the mean over layers of a kind."""
+    def value(results, *run):
+        own = [row for row in results.of(*run, "layers") if row["kind"] == kind and row["residual_p95"]]
+        last = [row for row in own if row["step"] == own[-1]["step"]]
+        return mean([float(row["residual_p95"]) / float(row["gradient_p95"]) for row in last]) if last else None
+
+    return value
 
 
 def residual_growth(kind):

@@ -144,8 +144,10 @@ def claims_of(paper):
     """A row a claim of the paper, and what was not run."""
     table_of_claims = claim_table([line for name in paper.experiments for line in longest_claims(name)], ["other runs"])
     waiting = sum(len(it.claims) - len(judged_claims(name)[1]) for name, it in paper.experiments.items())
-    left = wrapped(f"Rows not run; claims that wait for some: {waiting}. {missing_of(paper)}.")
-    return f"{table_of_claims}\n{left}\n" if waiting else table_of_claims
+    missing, never = missing_of(paper), [it.not_run for it in paper.experiments.values() if it.not_run]
+    left = [wrapped(f"Rows not run: {missing}. Claims that wait for them: {waiting}.")] if missing else []
+    left += [wrapped(f"Not run at all: {'. '.join(never)}.")] if never else []
+    return "\n".join([table_of_claims, *(f"{paragraph}\n" for paragraph in left)])
 
 
 def missing_of(paper):
@@ -153,8 +155,8 @@ def missing_of(paper):
     parts = []
     for name, it in paper.experiments.items():
         done = {key_of(row) for row in read(name + ".csv")}
-        left = [told(row.task) for row in it.rows if key_of(row._asdict()) not in done]
-        counts = "; ".join(f"{task} ({left.count(task)})" for task in dict.fromkeys(left))
+        left = [claims.of_run(row.task, row.learners) for row in it.rows if key_of(row._asdict()) not in done]
+        counts = "; ".join(f"{run} ({left.count(run)})" for run in dict.fromkeys(left))
         parts += [f"`{name}`: {counts}"] if left else []
     return ". ".join(parts)
 
