@@ -179,7 +179,7 @@ static int read_plan(struct request *r, const char *name)
 static int read_model(struct request *r, const char *name)
 {
 	struct nearest nearest = {.word = name, .length = strlen(name)};
-	const char *known, *brief;
+	const char *known;
 	double parameters;
 	r->model = name;
 	if (!sizes_find(&r->sizes, name))
@@ -193,7 +193,7 @@ static int read_model(struct request *r, const char *name)
 		sizes_count(&r->sizes, (size_t)whole);
 		return STATUS_OK;
 	}
-	for (size_t i = 0; (known = sizes_list(i, &brief)); i++)
+	for (size_t i = 0; (known = sizes_list(i)); i++)
 		nearest_try(&nearest, known);
 	return refuse_name("network", &nearest);
 }
@@ -321,7 +321,7 @@ static char notes[1024];
 
 static void fill_notes(void)
 {
-	const char *name, *brief;
+	const char *name;
 	int length = snprintf(
 	        notes, sizeof notes,
 	        "A step is compute, and then the exchange: nothing overlaps. Codecs are measured here, on "
@@ -331,7 +331,7 @@ static void fill_notes(void)
 	        "What is measured in place comes from mpirun -n NODES crumb-train --estimate, which prints options "
 	        "for this.\n"
 	        "Networks:");
-	for (size_t i = 0; (name = sizes_list(i, &brief)) && length < (int)sizeof notes; i++)
+	for (size_t i = 0; (name = sizes_list(i)) && length < (int)sizeof notes; i++)
 		length +=
 		        snprintf(notes + length, sizeof notes - (size_t)length, "%s %s", i ? "," : "", name);
 	if (length < (int)sizeof notes)

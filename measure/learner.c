@@ -29,20 +29,19 @@ void learner_close(struct learner *learner)
 
 static int agree(struct learner *learner, const void *grad, enum crumb_dtype dtype)
 {
-	int error = 0;
-	for (size_t count; !error && (count = crumb_agree_count(learner->packer));) {
-		if (count > learner->stats) {
-			free(learner->stat);
-			learner->stats = count;
-			if (!(learner->stat = program_memory(count * sizeof *learner->stat)))
-				exit(STATUS_FAILED);
-		}
-		error = crumb_measure(learner->packer, grad, crumb_packer_count(learner->packer), dtype,
-		                      learner->stat);
-		if (!error)
-			error = crumb_agree(learner->packer, learner->stat, 1);
+	const size_t count = crumb_agree_count(learner->packer);
+	if (!count)
+		return 0;
+	if (count > learner->stats) {
+		float *grown = realloc(learner->stat, count * sizeof *grown);
+		if (!grown)
+			return CRUMB_EMEMORY;
+		learner->stat = grown;
+		learner->stats = count;
 	}
-	return error;
+	const int error = crumb_measure(learner->packer, grad, crumb_packer_count(learner->packer), dtype,
+	                                learner->stat);
+	return error ? error : crumb_agree(learner->packer, learner->stat, 1);
 }
 
 int64_t learner_pack(struct learner *learner, const void *grad, enum crumb_dtype dtype, unsigned flags)

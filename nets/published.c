@@ -29,8 +29,8 @@ static const struct published_layer vgg_a[] = {
         FC(4096, 512 * 7 * 7), FC(4096, 4096),    LAST(1000, 4096),
 };
 
-/* Szegedy et al. 2015, table 1, a row each: channels in, 1x1, 3x3 reduce, 3x3, 5x5 reduce, 5x5, pool
- * projection. */
+/* Szegedy et al. 2015, table 1, without the auxiliary classifiers; a row each: channels in, 1x1, 3x3 reduce,
+ * 3x3, 5x5 reduce, 5x5, pool projection. */
 #define INCEPTION(in, one, reduce3, three, reduce5, five, pool)                                \
 	CONV(one, in, 1), CONV(reduce3, in, 1), CONV(three, reduce3, 3), CONV(reduce5, in, 1), \
 	        CONV(five, reduce5, 5), CONV(pool, in, 1)
@@ -81,12 +81,8 @@ static const struct published_layer gpt2[] = {
 #define LAYERS(table) table, sizeof(table) / sizeof(table[0])
 
 static const struct published networks[] = {
-        {"alexnet", "AlexNet in two halves, 8 layers", LAYERS(alexnet)},
-        {"vgg-a", "VGG's 11 layers", LAYERS(vgg_a)},
-        {"googlenet", "GoogLeNet without its auxiliary classifiers", LAYERS(googlenet)},
-        {"resnet18", "ResNet of 18 layers", LAYERS(resnet18)},
-        {"resnet50", "ResNet of 50 layers", LAYERS(resnet50)},
-        {"gpt2", "GPT-2's smallest, 12 blocks of 768 channels", LAYERS(gpt2)},
+        {"alexnet", LAYERS(alexnet)},   {"vgg-a", LAYERS(vgg_a)},       {"googlenet", LAYERS(googlenet)},
+        {"resnet18", LAYERS(resnet18)}, {"resnet50", LAYERS(resnet50)}, {"gpt2", LAYERS(gpt2)},
 };
 
 const struct published *published_list(size_t i)

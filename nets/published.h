@@ -17,7 +17,6 @@ struct published_layer {
 
 struct published {
 	const char *name;
-	const char *brief;
 	const struct published_layer *layers;
 	size_t layer_count;
 };

@@ -7,16 +7,13 @@
 
 #include <string.h>
 
-const char *sizes_list(size_t i, const char **brief)
+const char *sizes_list(size_t i)
 {
 	size_t trained = 0;
 	for (const struct model *model; (model = model_list(trained)); trained++)
-		if (trained == i) {
-			*brief = model->brief;
+		if (trained == i)
 			return model->name;
-		}
 	const struct published *published = published_list(i - trained);
-	*brief = published ? published->brief : NULL;
 	return published ? published->name : NULL;
 }
 

@@ -15,8 +15,8 @@ struct sizes {
 	struct crumb_slice tensor[SIZES_MOST];
 };
 
-/* Returns the i-th network's name, NULL past the last; *brief describes it. */
-const char *sizes_list(size_t i, const char **brief);
+/* Returns the i-th network's name, NULL past the last. */
+const char *sizes_list(size_t i);
 
 /* Finds a network. Returns 0, or -1 if there is none. One that can be trained has the size of its paper, on
  * model->input. */

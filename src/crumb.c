@@ -187,14 +187,18 @@ int64_t crumb_pack(crumb_packer *packer, const void *grad, size_t n, enum crumb_
 
 /* ---- unpack --------------------------------------------------------------------------------- */
 
-/* Adds elements [first, end) of count frames; consecutive frames of one codec go to it together. */
+/* Adds elements [first, end) of count frames; a codec that adds several at once gets consecutive ones. */
 static void add_runs(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
                      size_t end)
 {
 	for (size_t f = 0, run; f < count; f += run) {
-		for (run = 1; f + run < count && frame[f + run].id == frame[f].id;)
+		const struct codec *const codec = crumb_codec_find(frame[f].id);
+		for (run = 1; codec->unpack_add_many && f + run < count && frame[f + run].id == frame[f].id;)
 			run++;
-		run = crumb_codec_find(frame[f].id)->unpack_add(frame + f, weight + f, run, acc, first, end);
+		if (run > 1)
+			codec->unpack_add_many(frame + f, weight + f, run, acc, first, end);
+		else
+			codec->unpack_add(frame + f, weight[f], acc, first, end);
 	}
 }
 

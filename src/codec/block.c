@@ -237,15 +237,12 @@ V16_FN void add_bits(const struct frame *frame, float weight, float *acc, size_t
 	}
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	if (frame->flags & FLAG_4BIT)
-		add_bits(frame, *weight, acc, first, end, 4);
+		add_bits(frame, weight, acc, first, end, 4);
 	else
-		add_bits(frame, *weight, acc, first, end, 8);
-	return 1;
+		add_bits(frame, weight, acc, first, end, 8);
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

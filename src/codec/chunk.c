@@ -248,15 +248,12 @@ static void levels_times(const struct frame *frame, float weight, float level[MO
 		level[j] = weight * get_f32(frame->payload + 1 + 4 * j);
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	const struct golomb_values values = values_of(frame);
 	float level[MOST_LEVELS];
-	levels_times(frame, *weight, level);
-	crumb_golomb_add_values(&values, level, *weight, acc, first, end);
-	return 1;
+	levels_times(frame, weight, level);
+	crumb_golomb_add_values(&values, level, weight, acc, first, end);
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

@@ -74,11 +74,12 @@ struct codec {
 	 * CHECK_CHUNK of the payload, after the chunk's checksum, while it is in L1; the first chunk
 	 * includes the payload's head. NULL: check has looked at every byte. */
 	bool (*check_chunk)(const struct frame *frame, const uint8_t *from, const uint8_t *to);
-	/* Adds weight * decoded[i] to acc[i] for first <= i < end. It adds the first of count frames of this
-	 * codec, or as many at once as it can with the same bits, and returns how many. first is a multiple
-	 * of CRUMB_RANGE_STEP; end is one, or n. */
-	size_t (*unpack_add)(const struct frame *frames, const float *weights, size_t count, float *acc,
-	                     size_t first, size_t end);
+	/* Adds weight * decoded[i] to acc[i] for first <= i < end. first is a multiple of CRUMB_RANGE_STEP;
+	 * end is one, or n. */
+	void (*unpack_add)(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
+	/* The same for several frames, with the same bits. NULL: they are added one after another. */
+	void (*unpack_add_many)(const struct frame *frames, const float *weights, size_t count, float *acc,
+	                        size_t first, size_t end);
 	/* Sets codec values, sent and facts of the description. */
 	void (*describe)(const struct frame *frame, crumb_frame_info *out);
 

@@ -102,13 +102,10 @@ static bool check(const struct frame *frame, struct part *part)
 	       (!part_leads(part, frame) || crumb_golomb_check_values(&values));
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	const struct golomb_values values = values_of(frame);
-	crumb_golomb_add_values(&values, NULL, *weight, acc, first, end);
-	return 1;
+	crumb_golomb_add_values(&values, NULL, weight, acc, first, end);
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

@@ -87,15 +87,12 @@ V16_FN void unpack_type(const struct frame *frame, const enum crumb_dtype type, 
 	v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, rest), value), rest);
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	if (frame->flags & FLAG_F16)
-		unpack_type(frame, CRUMB_F16, *weight, acc, first, end);
+		unpack_type(frame, CRUMB_F16, weight, acc, first, end);
 	else
-		unpack_type(frame, CRUMB_BF16, *weight, acc, first, end);
-	return 1;
+		unpack_type(frame, CRUMB_BF16, weight, acc, first, end);
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

@@ -95,12 +95,10 @@ static bool check(const struct frame *frame, struct part *part)
 	return !past;
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	enum { BLOCK = 4 * V16 }; /* whose bits fill a register */
-	const v16f plus = v16_set(*weight), minus = v16_set(-*weight);
+	const v16f plus = v16_set(weight), minus = v16_set(-weight);
 	size_t i = first;
 	for (; i + BLOCK <= end; i += BLOCK) {
 		const uint8_t *const at = frame->payload + i / 8;
@@ -116,7 +114,6 @@ static size_t unpack_add(const struct frame *frame, const float *weight, size_t 
 		v16_storef_partial(
 		        acc + i, v16_add(v16_loadf_partial(acc + i, rest), v16_pick(up, plus, minus)), rest);
 	}
-	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out) { out->sent = frame->n; }

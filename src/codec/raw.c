@@ -52,12 +52,10 @@ static bool check_chunk(const struct frame *frame, const uint8_t *from, const ui
 	return gradient_finite(from, (size_t)(to - from) / 4, CRUMB_F32);
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	const float *src = (const float *)frame->payload;
-	const v16f w = v16_set(*weight);
+	const v16f w = v16_set(weight);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16)
 		v16_storef(acc + i, v16_add(v16_streamf(acc + i), v16_mul(w, v16_streamf(src + i))));
@@ -65,7 +63,6 @@ static size_t unpack_add(const struct frame *frame, const float *weight, size_t 
 	const v16f sum =
 	        v16_add(v16_loadf_partial(acc + i, rest), v16_mul(w, v16_loadf_partial(src + i, rest)));
 	v16_storef_partial(acc + i, sum, rest);
-	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out) { out->sent = frame->n; }

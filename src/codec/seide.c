@@ -210,20 +210,17 @@ V16_FN void add_column(float *acc, const uint8_t *bits, size_t i, size_t m, floa
 	}
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	const size_t n = frame->n, column = carried_column(frame);
 	const uint8_t *bits = frame->payload + 8 + 8 * divide_up(n, column);
 	for (size_t c = first / column, next; first < end; c++, first = next) {
 		const size_t begin = c * column;
 		next = end - begin < column ? end : begin + column;
 		const uint8_t *level = frame->payload + 8 + 8 * c, *bit = bits + c * bit_bytes(column);
-		add_column(acc + begin, bit, first - begin, next - begin, *weight * get_f32(level),
-		           *weight * get_f32(level + 4));
+		add_column(acc + begin, bit, first - begin, next - begin, weight * get_f32(level),
+		           weight * get_f32(level + 4));
 	}
-	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

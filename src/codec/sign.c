@@ -98,11 +98,9 @@ static bool check(const struct frame *frame, struct part *part)
 	return isfinite(scale) && !signbit(scale) && !past;
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
-	const float v = *weight * get_f32(frame->payload);
+	const float v = weight * get_f32(frame->payload);
 	const v16f plus = v16_set(v), minus = v16_set(-v);
 	size_t i = first;
 	for (; i + V16 <= end; i += V16) {
@@ -114,7 +112,6 @@ static size_t unpack_add(const struct frame *frame, const float *weight, size_t 
 		const v16f value = v16_pick_bits(get_signs(frame, i), minus, plus);
 		v16_storef_partial(acc + i, v16_add(v16_loadf_partial(acc + i, rest), value), rest);
 	}
-	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

@@ -127,14 +127,11 @@ static bool check(const struct frame *frame, struct part *part)
 	return t > 0 && usable(t) && sparse_signs_check(frame, part, 4);
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
-	const float v = *weight * get_f32(frame->payload);
+	const float v = weight * get_f32(frame->payload);
 	sparse_signs_add(frame->payload + 4, frame->size - 4, frame->n, sparse_signs_form(frame->flags), v,
 	                 -v, acc, first, end);
-	return 1;
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

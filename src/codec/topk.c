@@ -193,21 +193,18 @@ static bool check(const struct frame *frame, struct part *part)
 	       sparse_signs_check(frame, part, 8);
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	if (!(frame->flags & FLAG_EXACT)) {
-		const float plus = *weight * get_f32(frame->payload),
-		            minus = *weight * get_f32(frame->payload + 4);
+		const float plus = weight * get_f32(frame->payload),
+		            minus = weight * get_f32(frame->payload + 4);
 		sparse_signs_add(frame->payload + 8, frame->size - 8, frame->n,
 		                 sparse_signs_form(frame->flags), plus, minus, acc, first, end);
-		return 1;
+		return;
 	}
 	const size_t all = frame->size / 8, stop = sparse_signs_search(frame->payload, all, end);
 	for (size_t i = sparse_signs_search(frame->payload, stop, first); i < stop; i++)
-		acc[get_u32(frame->payload + 4 * i)] += *weight * get_f32(frame->payload + 4 * (all + i));
-	return 1;
+		acc[get_u32(frame->payload + 4 * i)] += weight * get_f32(frame->payload + 4 * (all + i));
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)

@@ -142,7 +142,7 @@ V16_FN v16f values_at(v16t table4, const uint8_t *payload, size_t i)
 	return v16_lookup_pair(table4, v16_seti(get_u32(payload + 4 + i / 4)), v16_loadi(place));
 }
 
-static void add_one(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
+static void unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
 	const uint8_t *payload = frame->payload;
 	const float v = weight * get_f32(payload);
@@ -160,8 +160,8 @@ static void add_one(const struct frame *frame, float weight, float *acc, size_t 
 
 enum { TOGETHER = 8 /* frames added in a register */ };
 
-/* Adds several frames over whole groups. Codes are prefetched, since the hardware prefetcher does not follow
- * so many streams. */
+/* Adds at most TOGETHER frames over whole groups. Codes are prefetched, since the hardware prefetcher does
+ * not follow so many streams. */
 static void add_together(const struct frame *frame, const float *weight, size_t count, float *acc,
                          size_t first, size_t end)
 {
@@ -185,16 +185,15 @@ static void add_together(const struct frame *frame, const float *weight, size_t 
 	}
 }
 
-static size_t unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+static void unpack_add_many(const struct frame *frame, const float *weight, size_t count, float *acc,
+                            size_t first, size_t end)
 {
-	count = count < TOGETHER ? count : TOGETHER;
-	if (count == 1 || end % V16) {
-		add_one(frame, *weight, acc, first, end);
-		return 1;
-	}
-	add_together(frame, weight, count, acc, first, end);
-	return count;
+	const size_t whole = end - end % V16;
+	for (size_t f = 0; f < count; f += TOGETHER)
+		add_together(frame + f, weight + f, count - f < TOGETHER ? count - f : TOGETHER, acc, first,
+		             whole);
+	for (size_t f = 0; f < count && whole < end; f++)
+		unpack_add(frame + f, weight[f], acc, whole, end);
 }
 
 static void describe(const struct frame *frame, crumb_frame_info *out)
@@ -218,5 +217,6 @@ const struct codec PER_ISA(twobit) = {
         .check = check,
         .check_chunk = check_chunk,
         .unpack_add = unpack_add,
+        .unpack_add_many = unpack_add_many,
         .describe = describe,
 };

@@ -140,15 +140,13 @@ __attribute__((noinline)) static void add_cut_bin(struct bin_reader *r, size_t b
 	}
 }
 
-size_t bins_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
-                       size_t end)
+void bins_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	const size_t n = frame->n;
-	const float v = *weight * get_f32(frame->payload);
+	const float v = weight * get_f32(frame->payload);
 	if (frame->flags & BINS_GAPS) {
 		crumb_golomb_add(frame->payload + 4, frame->size - 4, n, v, -v, acc, first, end);
-		return 1;
+		return;
 	}
 	const size_t bin = get_u32(frame->payload + 4), before = first / bin * bin;
 	struct bin_reader r = {skip_bins(frame->payload + 8, symbol_width(bin), first / bin), before};
@@ -157,7 +155,6 @@ size_t bins_unpack_add(const struct frame *frame, const float *weight, size_t co
 	add_bins(&r, end == n ? n : end / bin * bin, bin, v, acc, n);
 	if (r.at < end)
 		add_cut_bin(&r, bin, v, acc, first, end);
-	return 1;
 }
 
 void bins_describe(const struct frame *frame, crumb_frame_info *out, size_t coding)

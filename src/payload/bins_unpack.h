@@ -12,8 +12,7 @@
 #define bins_check      PER_ISA(bins_check)
 
 bool bins_check(const struct frame *frame, struct part *part);
-size_t bins_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc, size_t first,
-                       size_t end);
+void bins_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
 /* coding: the number of the codec's key coding. */
 void bins_describe(const struct frame *frame, crumb_frame_info *out, size_t coding);
 

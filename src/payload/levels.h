@@ -100,8 +100,7 @@ size_t levels_pack(struct crumb_packer *p, const void *grad, enum crumb_dtype ty
                    const struct levels *levels, enum levels_norm norm, uint8_t *dst, struct packed *out);
 bool levels_check(const struct frame *frame, struct part *part);
 bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to);
-size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end);
+void levels_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
 void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero_key);
 
 #endif

@@ -264,14 +264,12 @@ bool levels_check_chunk(const struct frame *frame, const uint8_t *from, const ui
 	return bits == 2 ? bits_clean(from, to) : !codes_full_4(from, to);
 }
 
-size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                         size_t first, size_t end)
+void levels_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	struct levels_payload p;
 	if (!levels_open(&p, frame) || !levels_read(&p)) /* never: the frame passed check */
-		return 1;
-	struct decoding d = {.payload = &p, .n = frame->n, .weight = *weight, .acc = acc};
+		return;
+	struct decoding d = {.payload = &p, .n = frame->n, .weight = weight, .acc = acc};
 	const struct block_code code = levels_block_code(p.levels.count);
 	const size_t last = end < d.n ? end : symbol_count(d.n);
 	if (p.coding == LEVELS_FIXED)
@@ -279,7 +277,6 @@ size_t levels_unpack_add(const struct frame *frame, const float *weight, size_t 
 	else
 		blocks_decode_range(p.codes.low, p.code_size, symbol_count(d.n), &code,
 		                    levels_coder(p.coding), add_symbols, &d, acc, first, last);
-	return 1;
 }
 
 void levels_describe(const struct frame *frame, crumb_frame_info *out, bool zero_key)

@@ -238,12 +238,10 @@ static void add_gaps(const struct adding *a, size_t first, size_t end)
 		}
 }
 
-size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                          size_t first, size_t end)
+void ternary_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end)
 {
-	(void)count;
 	const struct ternary_payload p = ternary_open(frame);
-	struct adding a = {&p, *weight, acc};
+	struct adding a = {&p, weight, acc};
 	switch (p.coding) {
 	case TERNARY_PLANES:
 		add_groups(&a, p.digit + 2 * p.planes * (first / V16), first, end, TERNARY_PLANES);
@@ -261,7 +259,6 @@ size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t
 		blocks_decode_range(p.digit, p.digit_size, p.n, &ternary_codes, BLOCKS_ENTROPY, add_symbols,
 		                    &a, acc, first, end);
 	}
-	return 1;
 }
 
 /* ---- describe ------------------------------------------------------------------------------- */

@@ -38,8 +38,7 @@ static inline size_t ternary_scalers(size_t bucket, size_t n) { return bucket ? 
 /* The codec's check, check_chunk, unpack_add and describe, and its summing (codec/codec.h). */
 bool ternary_check(const struct frame *frame, struct part *part);
 bool ternary_check_chunk(const struct frame *frame, const uint8_t *from, const uint8_t *to);
-size_t ternary_unpack_add(const struct frame *frame, const float *weight, size_t count, float *acc,
-                          size_t first, size_t end);
+void ternary_unpack_add(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
 void ternary_describe(const struct frame *frame, crumb_frame_info *out);
 size_t ternary_sum_bound(size_t count, size_t n);
 int64_t ternary_sum(const struct frame *frames, size_t count, uint8_t *dst, uint16_t *flags);
