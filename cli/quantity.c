@@ -7,18 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct unit *quantity_parse(double *value, const char *text, const struct unit *units)
+bool quantity_parse(double *value, const char *text, const struct unit *units)
 {
 	char *end;
 	if (*text < '0' || *text > '9' || (text[strspn(text, "0123456789.")] | 0x20) == 'x')
-		return NULL;
+		return false;
 	const double number = strtod(text, &end);
 	for (const struct unit *unit = units; unit->name; unit++)
 		if (!strcmp(end, unit->name) && number * unit->factor <= QUANTITY_MOST) {
 			*value = number * unit->factor;
-			return unit;
+			return true;
 		}
-	return NULL;
+	return false;
 }
 
 const char *quantity_print(char *dst, double value, const struct unit *units)

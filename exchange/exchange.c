@@ -13,14 +13,10 @@
 #include "exchange/transport.h"
 #include "exchange/why.h"
 
-enum { CACHE_LINE = 64 };
-
 /* The head of a piece of memory, which begins a cache line later. */
 struct block {
-	struct block *next;
+	_Alignas(64) struct block *next;
 };
-
-static size_t round_up(size_t bytes) { return (bytes + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE; }
 
 uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice)
 {
@@ -49,6 +45,12 @@ static int check_config(const struct crumb_exchange_config *config, char *why, s
 			              (int)slice->kind);
 		at += slice->n;
 	}
+	if (config->overlap && config->plan && !config->plan->mean)
+		return refuse(why, cap, CRUMB_EINVAL, "plan %s has no step that could overlap",
+		              config->plan->name);
+	if (config->overlap && config->net && !config->net->any_thread)
+		return refuse(why, cap, CRUMB_EINVAL,
+		              "overlap wants MPI begun with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
 	return 0;
 }
 
@@ -129,15 +131,22 @@ static bool divide_slices(struct crumb_exchange *x)
 	return true;
 }
 
+void *crumb_exchange_alloc(size_t bytes)
+{
+	enum { LINE = 64 };
+
+	return bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, (bytes / LINE + 1) * LINE) : NULL;
+}
+
 void *crumb_exchange_take(struct crumb_exchange *x, size_t bytes)
 {
-	struct block *block = aligned_alloc(CACHE_LINE, CACHE_LINE + round_up(bytes));
+	struct block *block = crumb_exchange_alloc(sizeof *block + bytes);
 
 	if (!block)
 		return NULL;
 	block->next = x->blocks;
 	x->blocks = block;
-	return (uint8_t *)block + CACHE_LINE;
+	return block + 1;
 }
 
 int crumb_exchange_open_message(struct crumb_exchange *x, struct outgoing *message, const struct share *share,
@@ -229,18 +238,38 @@ static bool allocate(struct crumb_exchange *x, size_t segment)
 	       crumb_average_open(&x->decode_memory, n, x->learners, crumb_team_threads(x->team));
 }
 
+/* Opens all that depends on the model: tiers, codecs, segments, messages, and what the plan needs. */
+static int open_model(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,
+                      size_t cap)
+{
+	struct crumb_exchange_config own = *config;
+	int error = x->plan->between ? crumb_tiers_open(x, config, why, cap) : 0;
+
+	if (error)
+		return error;
+	if (!allocate(x, config->segment))
+		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
+	if (x->tiers) /* within a node nothing is compressed */
+		own.policy = own.down = NULL;
+	if (!x->plan->mean) /* no mean comes down */
+		own.down = NULL;
+	choose_codecs(x, &own);
+	place_segments(x);
+	hash_setup(x, config);
+	error = divide_slices(x) ? open_messages(x, config->seed) : CRUMB_EMEMORY;
+	if (error)
+		return refuse(why, cap, error,
+		              error == CRUMB_EMEMORY ? "no memory for an exchange"
+		                                     : "a slice has no valid codec");
+	return x->plan->open ? x->plan->open(x, config, why, cap) : 0;
+}
+
 int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_exchange_config *config,
                          char *why, size_t cap)
 {
 	int error = check_config(config, why, cap);
 	if (error)
 		return error;
-	if (config->overlap && config->plan && !config->plan->mean)
-		return refuse(why, cap, CRUMB_EINVAL, "plan %s has no step that could overlap",
-		              config->plan->name);
-	if (config->overlap && config->net && !config->net->any_thread)
-		return refuse(why, cap, CRUMB_EINVAL,
-		              "overlap wants MPI begun with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE");
 	struct crumb_exchange *x = calloc(1, sizeof *x);
 	if (!x)
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory for an exchange");
@@ -257,34 +286,12 @@ int crumb_exchange_start(struct crumb_exchange **exchange, const struct crumb_ex
 	x->slice = config->slices;
 	x->slices = config->slice_count;
 	x->shares = x->plan->assign ? x->ranks : 1;
-	if (x->plan->between && (error = crumb_tiers_open(x, config, why, cap)) < 0) {
+	error = open_model(x, config, why, cap);
+	if (error)
 		crumb_exchange_close(x);
-		return error;
-	}
-	error = allocate(x, config->segment) ? 0 : CRUMB_EMEMORY;
-	if (!error) {
-		struct crumb_exchange_config own = *config;
-		if (x->tiers) /* within a node nothing is compressed */
-			own.policy = own.down = NULL;
-		if (!x->plan->mean) /* no mean comes down */
-			own.down = NULL;
-		choose_codecs(x, &own);
-		place_segments(x);
-		hash_setup(x, config);
-		error = divide_slices(x) ? open_messages(x, config->seed) : CRUMB_EMEMORY;
-	}
-	if (error) {
-		crumb_exchange_close(x);
-		return refuse(why, cap, error,
-		              error == CRUMB_EMEMORY ? "no memory for an exchange"
-		                                     : "a slice has no valid codec");
-	}
-	if (x->plan->open && (error = x->plan->open(x, config, why, cap)) < 0) {
-		crumb_exchange_close(x);
-		return error;
-	}
-	*exchange = x;
-	return 0;
+	else
+		*exchange = x;
+	return error;
 }
 
 void crumb_exchange_close(struct crumb_exchange *x)
@@ -335,7 +342,7 @@ static const struct slot *slot_of(const struct crumb_exchange *x, size_t l, size
 	return packing && l < packing->own ? &packing->up[l * x->slices + s] : &x->up[l * x->slices + s];
 }
 
-crumb_packer *crumb_exchange_packer(struct crumb_exchange *x, size_t l, size_t s)
+crumb_packer *crumb_exchange_packer(const struct crumb_exchange *x, size_t l, size_t s)
 {
 	return slot_of(x, l, s)->packer;
 }
@@ -373,7 +380,7 @@ crumb_span crumb_exchange_frame(const struct crumb_exchange *x, size_t l, size_t
 
 const char *crumb_exchange_why(const struct crumb_exchange *x) { return x->why; }
 
-crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *x, size_t s)
+crumb_packer *crumb_exchange_mean_packer(const struct crumb_exchange *x, size_t s)
 {
 	const struct crumb_exchange *packing = crumb_exchange_packing(x);
 

@@ -82,6 +82,9 @@ int crumb_exchange_change(struct crumb_exchange *exchange, const struct crumb_ex
 /* Writes which learners this rank hosts: [first, first + count). */
 void crumb_exchange_learners(const struct crumb_exchange *exchange, size_t *first, size_t *count);
 
+/* Returns memory that begins a cache line, for packers and gradients; free() it. NULL: there is none. */
+void *crumb_exchange_alloc(size_t bytes);
+
 /* Takes a step: averages the gradients. grad[l]: the flat gradient of this rank's l-th learner. weight[i]: of
  * learner i of all learners (the same on every rank; 1/N if batches are equal). mean: the flat result,
  * overwritten; not one of grad, except that of a rank with one learner.
@@ -155,7 +158,7 @@ const crumb_codec *crumb_exchange_codec(const struct crumb_exchange *exchange, s
 
 /* Returns the packer of this rank's l-th learner for slice s, to look at its residual; with tiers the node's
  * for the first learner of its first rank, one without a residual for all others. */
-crumb_packer *crumb_exchange_packer(struct crumb_exchange *exchange, size_t l, size_t s);
+crumb_packer *crumb_exchange_packer(const struct crumb_exchange *exchange, size_t l, size_t s);
 
 /* A debtor is who owes a residual: a learner, or with tiers a node. Writes whose packers this rank has:
  * [first, first + count). */
@@ -173,7 +176,7 @@ crumb_span crumb_exchange_frame(const struct crumb_exchange *exchange, size_t l,
 
 /* Returns the packer of the mean of slice s; NULL if no rank averages it for others, or another one
  * does. */
-crumb_packer *crumb_exchange_mean_packer(struct crumb_exchange *exchange, size_t s);
+crumb_packer *crumb_exchange_mean_packer(const struct crumb_exchange *exchange, size_t s);
 
 /* Returns the seed of one packer, with which plain crumb_* calls give the same frames. learner counts over
  * all ranks; packers of means are those of learner number N. */

@@ -113,6 +113,12 @@ static inline size_t rank_learners(const struct crumb_exchange *x, unsigned rank
 	return rank_first(x, rank + 1) - rank_first(x, rank);
 }
 
+/* Returns the number of elements of a gradient of these slices. */
+static inline size_t slices_total(const struct crumb_slice *slice, size_t count)
+{
+	return count ? slice[count - 1].at + slice[count - 1].n : 0;
+}
+
 /* exchange.c: takes memory that crumb_exchange_close frees, aligned to a cache line; NULL if there is none.
  */
 void *crumb_exchange_take(struct crumb_exchange *x, size_t bytes);

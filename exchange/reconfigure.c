@@ -9,18 +9,13 @@
 #include "exchange/step.h"
 #include "exchange/why.h"
 
-static size_t total(const struct crumb_slice *slice, size_t slices)
-{
-	return slices ? slice[slices - 1].at + slice[slices - 1].n : 0;
-}
-
 int crumb_exchange_change(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,
                           size_t cap)
 {
 	struct crumb_exchange *next;
 
 	if (config->net != x->net || config->learners != x->learners ||
-	    total(config->slices, config->slice_count) != total(x->slice, x->slices))
+	    slices_total(config->slices, config->slice_count) != slices_total(x->slice, x->slices))
 		return refuse(why, cap, CRUMB_EINVAL, "an exchange keeps its ranks, learners and gradient");
 	if (!x->plan->mean || (config->plan && !config->plan->mean))
 		return refuse(why, cap, CRUMB_EINVAL, "plan async cannot be changed to or from");
@@ -101,7 +96,7 @@ static void add_residuals(const struct crumb_exchange *former, float **grad, con
 int crumb_reconfigure_begin(struct step *step)
 {
 	const struct crumb_exchange *x = step->x;
-	const size_t n = total(x->slice, x->slices);
+	const size_t n = slices_total(x->slice, x->slices);
 
 	if (!x->former || !x->own)
 		return 0;

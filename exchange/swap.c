@@ -5,13 +5,11 @@
 #include "exchange/step.h"
 #include "exchange/transport.h"
 
-enum { CACHE_LINE = 64 };
-
 bool crumb_swap_reserve(struct buffer *buffer, size_t size)
 {
 	if (size <= buffer->size)
 		return true;
-	uint8_t *data = aligned_alloc(CACHE_LINE, (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	uint8_t *data = crumb_exchange_alloc(size);
 	if (!data)
 		return false;
 	free(buffer->data);

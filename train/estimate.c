@@ -66,8 +66,9 @@ int estimate_print(const struct options *o, const struct data *data, const struc
 		return -1;
 	if (agree_most(ranks, &seconds, why, cap) < 0)
 		return -1;
-	if (ranks && crumb_probe(&link, ranks, CRUMB_PROBE_ALL, NULL, dense)) {
-		snprintf(why, cap, "%s", ranks->why[0] ? ranks->why : "the link cannot be timed");
+	const int error = ranks ? crumb_probe(&link, ranks, CRUMB_PROBE_ALL, NULL, dense) : 0;
+	if (error) {
+		snprintf(why, cap, "%s", ranks->why[0] ? ranks->why : crumb_strerror(error));
 		return -1;
 	}
 	if (ranks && ranks->rank > 0)

@@ -10,8 +10,6 @@
 #include <string.h>
 #include <zlib.h>
 
-enum { CACHE_LINE = 64 };
-
 bool holding_alike(const struct layout *a, const struct layout *b)
 {
 	return a->ranks == b->ranks && a->learners == b->learners && a->division == b->division;
@@ -78,8 +76,7 @@ bool holding_of(struct holding *h, const struct train *t)
 
 static bool take_packer(crumb_packer **packer, const crumb_codec *codec, const struct crumb_slice *slice)
 {
-	const size_t size = crumb_packer_size(codec, slice->n);
-	*packer = aligned_alloc(CACHE_LINE, (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	*packer = crumb_exchange_alloc(crumb_packer_size(codec, slice->n));
 	return *packer && crumb_packer_init(*packer, codec, slice->n, slice->run, 0) == 0;
 }
 

@@ -16,8 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CACHE_LINE = 64 };
-
 size_t train_steps(const struct train_setting *s) { return s->data->train.count / s->options->batch; }
 
 size_t train_test_chunks(const struct train_setting *s)
@@ -35,10 +33,7 @@ static size_t own_samples(const struct train *t)
 
 static float *floats(size_t n)
 {
-	if (n > (SIZE_MAX - CACHE_LINE) / sizeof(float))
-		return NULL;
-	float *memory =
-	        aligned_alloc(CACHE_LINE, (n * sizeof(float) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	float *memory = n <= SIZE_MAX / sizeof *memory ? crumb_exchange_alloc(n * sizeof *memory) : NULL;
 	if (memory)
 		memset(memory, 0, n * sizeof(float));
 	return memory;

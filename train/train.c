@@ -243,6 +243,12 @@ static int measure(struct train *t, char *why, size_t cap)
 	return 0;
 }
 
+static int exchange_failed(const struct train *t, char *why, size_t cap)
+{
+	snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
+	return -1;
+}
+
 /* Takes one step on the parts from t->part on, and an exchange if t->exchanging. */
 static int step(struct train *t, double epoch, struct report *report, char *why, size_t cap)
 {
@@ -254,27 +260,22 @@ static int step(struct train *t, double epoch, struct report *report, char *why,
 	        t->setting->options->overlap
 	                ? crumb_exchange_begin(t->exchange, (const float *const *)t->grad, t->share, t->mean)
 	                : 0;
-	if (error) {
-		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
-		return -1;
-	}
+	if (error)
+		return exchange_failed(t, why, cap);
 	if (train_gradients(t, t->own, why, cap) < 0 || (t->exchanging && tune(t, why, cap) < 0))
 		return -1;
 	const double computed = crumb_seconds();
+	report->compute_seconds += computed - begin;
 	if (!t->exchanging) {
 		carry(t);
-		report->compute_seconds += computed - begin;
 		return 0;
 	}
 	error = crumb_exchange_step(t->exchange, (const float *const *)t->grad, t->share, t->mean);
 	const double exchanged = crumb_seconds();
-	report->compute_seconds += computed - begin;
 	report->wait_seconds += exchanged - computed;
 	const bool skipped = error == CRUMB_ENONFINITE;
-	if (error < 0 && !skipped) {
-		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
-		return -1;
-	}
+	if (error < 0 && !skipped)
+		return exchange_failed(t, why, cap);
 	if (t->arrival && !skipped)
 		arrival_step(t->arrival, (const float *const *)t->grad, t->mean);
 	if (move(t, skipped, why, cap) < 0)
@@ -401,10 +402,8 @@ static int tell(struct train *t, struct report *report, char *why, size_t cap)
 	add(t->mine[0].elements, stats->elements);
 	add(t->mine[0].sent, stats->sent);
 	add(t->mine[0].down, stats->down);
-	if (crumb_exchange_tell(t->exchange, t->mine, sizeof *t->mine, t->all) < 0) {
-		snprintf(why, cap, "%s: %s", t->codec, crumb_exchange_why(t->exchange));
-		return -1;
-	}
+	if (crumb_exchange_tell(t->exchange, t->mine, sizeof *t->mine, t->all) < 0)
+		return exchange_failed(t, why, cap);
 	for (int kind = 0; kind < CRUMB_KINDS; kind++)
 		stats->dense[kind] = stats->bytes[kind] = stats->elements[kind] = stats->sent[kind] = 0;
 	const uint64_t workers =

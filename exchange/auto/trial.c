@@ -7,7 +7,6 @@
 #include <string.h>
 #include "exchange/seconds.h"
 
-enum { CACHE_LINE = 64 };
 enum { MOST_ELEMENTS = 1 << 20 }; /* of a tensor: beyond L2 */
 
 /* One kind under one policy. */
@@ -30,8 +29,7 @@ static bool contest_open(struct contest *c, const crumb_codec *codec, const stru
 	c->at = slice->at;
 	c->n = slice->n < MOST_ELEMENTS ? slice->n : MOST_ELEMENTS;
 	c->cap = crumb_bound(codec, c->n);
-	const size_t size = crumb_packer_size(codec, c->n);
-	c->packer = aligned_alloc(CACHE_LINE, (size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	c->packer = crumb_exchange_alloc(crumb_packer_size(codec, c->n));
 	c->frame = malloc(c->cap);
 	if (!c->packer || !c->frame || crumb_packer_init(c->packer, codec, c->n, slice->run, 1))
 		return false;

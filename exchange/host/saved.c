@@ -7,8 +7,6 @@
 #include "exchange/exchange_state.h"
 #include "exchange/why.h"
 
-enum { CACHE_LINE = 64 };
-
 struct saved_head {     /* little-endian, as it lies here, without gaps */
 	char magic[4];  /* "CRMS" */
 	uint32_t crumb; /* as in a message_head */
@@ -46,8 +44,7 @@ static crumb_packer *packer_of(const struct crumb_exchange *x, size_t i)
 {
 	const size_t each = debtors(x) + 1, s = i / each, d = i % each;
 
-	return d < each - 1 ? crumb_exchange_debtor_packer(x, d, s)
-	                    : crumb_exchange_mean_packer((struct crumb_exchange *)x, s);
+	return d < each - 1 ? crumb_exchange_debtor_packer(x, d, s) : crumb_exchange_mean_packer(x, s);
 }
 
 static size_t packers(const struct crumb_exchange *x) { return x->slices * (debtors(x) + 1); }
@@ -118,12 +115,12 @@ static int check(struct crumb_exchange *x, const uint8_t *src, size_t len)
 /* Returns 0 if each of the packers at src is one that may take the place of this rank's. */
 static int check_packers(struct crumb_exchange *x, const uint8_t *src)
 {
-	size_t most = CACHE_LINE;
+	size_t most = 0;
 	int error = 0;
 
 	for (size_t i = 0; i < packers(x); i++)
 		most = size_of(packer_of(x, i)) > most ? size_of(packer_of(x, i)) : most;
-	crumb_packer *copy = aligned_alloc(CACHE_LINE, (most + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+	crumb_packer *copy = crumb_exchange_alloc(most);
 	if (!copy)
 		return refuse(x->why, sizeof x->why, CRUMB_EMEMORY, "out of memory");
 	for (size_t i = 0; i < packers(x) && !error; i++) {

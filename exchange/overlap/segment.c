@@ -26,8 +26,7 @@ static size_t suitable(const struct crumb_exchange *x)
 /* Writes each segment's first slice to first, which may be NULL. Returns how many segments there are. */
 static size_t cut(const struct crumb_slice *slice, size_t slices, size_t least, size_t *first)
 {
-	const size_t total = slices ? slice[slices - 1].at + slice[slices - 1].n : 0;
-	const size_t share = total / MOST_SEGMENTS > least ? total / MOST_SEGMENTS : least;
+	const size_t even = slices_total(slice, slices) / MOST_SEGMENTS, share = even > least ? even : least;
 	size_t segments = 1, n = 0;
 
 	for (size_t s = slices; s-- > 0; n += slice[s].n) {

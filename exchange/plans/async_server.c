@@ -27,7 +27,8 @@ static int open_worker(struct crumb_exchange *x, size_t w, const struct crumb_ex
 	struct worker_seen *worker = &x->async->worker[w];
 
 	if (!(worker->slot = crumb_exchange_zeros(x, x->slices, sizeof *worker->slot)) ||
-	    (config->down && !(worker->has = crumb_exchange_zeros(x, parameters_of(x), sizeof *worker->has))))
+	    (config->down && !(worker->has = crumb_exchange_zeros(x, slices_total(x->slice, x->slices),
+	                                                          sizeof *worker->has))))
 		return CRUMB_EMEMORY;
 	for (size_t s = 0; s < x->slices; s++) {
 		struct slot *slot = &worker->slot[s];
@@ -456,7 +457,7 @@ static void begin_pulls(struct crumb_exchange *x, struct worker_seen *worker)
 	const struct async *a = x->async;
 	const size_t number = x->learners + 1 + (size_t)(worker - a->worker);
 
-	memcpy(worker->has, a->epoch->param, parameters_of(x) * sizeof *worker->has);
+	memcpy(worker->has, a->epoch->param, slices_total(x->slice, x->slices) * sizeof *worker->has);
 	for (size_t s = 0; s < x->slices; s++)
 		crumb_packer_init(worker->slot[s].packer, &worker->slot[s].codec, x->slice[s].n,
 		                  x->slice[s].run,

@@ -50,15 +50,10 @@ static inline unsigned rank_of(const struct crumb_exchange *x, size_t worker)
 	return (unsigned)worker + x->servers;
 }
 
-/* Returns the number of a worker's learners, and all parameters. */
+/* Returns the number of a worker's learners. */
 static inline size_t learners_of(const struct crumb_exchange *x, size_t worker)
 {
 	return rank_learners(x, rank_of(x, worker));
-}
-
-static inline size_t parameters_of(const struct crumb_exchange *x)
-{
-	return x->slices ? x->slice[x->slices - 1].at + x->slice[x->slices - 1].n : 0;
 }
 
 /* Returns the error, which is final, after a line that says what. */

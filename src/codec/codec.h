@@ -77,7 +77,7 @@ struct codec {
 	/* Adds weight * decoded[i] to acc[i] for first <= i < end. first is a multiple of CRUMB_RANGE_STEP;
 	 * end is one, or n. */
 	void (*unpack_add)(const struct frame *frame, float weight, float *acc, size_t first, size_t end);
-	/* The same for several frames, with the same bits. NULL: they are added one after another. */
+	/* Adds several frames, with the same bits as one after another, which is done if this is NULL. */
 	void (*unpack_add_many)(const struct frame *frames, const float *weights, size_t count, float *acc,
 	                        size_t first, size_t end);
 	/* Sets codec values, sent and facts of the description. */

@@ -23,9 +23,9 @@ static const struct choice types[] = {
 
 int augment_parse(struct augment *augment, const char *text, const char **bad)
 {
-	size_t type;
 	struct augment parsed = {.type = AUGMENT_NONE};
-	if (choice_parse(types, sizeof types / sizeof *types, text, &type, &parsed, bad) < 0)
+	const int type = choice_parse(types, sizeof types / sizeof *types, text, &parsed, bad);
+	if (type < 0)
 		return -1;
 	if (parsed.pad != floor(parsed.pad) || parsed.side != floor(parsed.side)) { /* pixels */
 		if (bad)

@@ -34,11 +34,10 @@ static int parse_key(const struct choice *choice, double *value, const char **te
 	return at_fault(bad, *text);
 }
 
-int choice_parse(const struct choice *table, size_t rows, const char *text, size_t *row, void *into,
-                 const char **bad)
+int choice_parse(const struct choice *table, int rows, const char *text, void *into, const char **bad)
 {
 	const size_t length = strcspn(text, ":");
-	size_t i = 0;
+	int i = 0;
 	while (i < rows && (strlen(table[i].name) != length || memcmp(table[i].name, text, length) != 0))
 		i++;
 	if (i == rows)
@@ -55,8 +54,7 @@ int choice_parse(const struct choice *table, size_t rows, const char *text, size
 	}
 	for (int k = 0; k < CHOICE_MOST_KEYS && table[i].key[k].name; k++)
 		*(double *)((char *)into + table[i].key[k].offset) = value[k];
-	*row = i;
-	return 0;
+	return i;
 }
 
 void choice_write(const struct choice *row, const void *from, char *text, size_t cap)

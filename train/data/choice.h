@@ -19,11 +19,10 @@ struct choice {
 	struct choice_key key[CHOICE_MOST_KEYS];
 };
 
-/* Finds the text's name in the table, writes the number of its row to *row, and the values of its keys, or
- * their defaults, into the struct at `into`. 0, or -1 with *bad (may be NULL) at the first offending
- * character, and nothing written. */
-int choice_parse(const struct choice *table, size_t rows, const char *text, size_t *row, void *into,
-                 const char **bad);
+/* Finds the text's name in the table and writes the values of its keys, or their defaults, into the struct at
+ * `into`. Returns the number of its row, or -1 with *bad (may be NULL) at the first offending character, and
+ * nothing written. */
+int choice_parse(const struct choice *table, int rows, const char *text, void *into, const char **bad);
 
 /* Writes the text of a row with the values of its keys in the struct at `from`. */
 void choice_write(const struct choice *row, const void *from, char *text, size_t cap);

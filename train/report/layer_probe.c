@@ -74,7 +74,7 @@ static float *key(crumb_codec *codec, const char *name)
 static int clip(crumb_codec codec, const float *grad, size_t n, size_t bucket, float *clipped)
 {
 	*key(&codec, "shared") = 1;
-	crumb_packer *packer = malloc(crumb_packer_size(&codec, n));
+	crumb_packer *packer = crumb_exchange_alloc(crumb_packer_size(&codec, n));
 	float *most = malloc(((n - 1) / bucket + 1) * sizeof *most);
 	int error = packer && most ? crumb_packer_init(packer, &codec, n, 0, 0) : CRUMB_EMEMORY;
 	if (!error)

@@ -28,9 +28,9 @@ static const struct choice types[] = {
 
 int optimizer_parse(struct optimizer *optimizer, const char *text, const char **bad)
 {
-	size_t type;
 	struct optimizer parsed = {.type = OPTIMIZER_SGD};
-	if (choice_parse(types, sizeof types / sizeof *types, text, &type, &parsed, bad) < 0)
+	const int type = choice_parse(types, sizeof types / sizeof *types, text, &parsed, bad);
+	if (type < 0)
 		return -1;
 	parsed.type = (enum optimizer_type)type;
 	*optimizer = parsed;

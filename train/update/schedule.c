@@ -19,9 +19,9 @@ static const struct choice types[] = {
 
 int schedule_parse(struct schedule *schedule, const char *text, const char **bad)
 {
-	size_t type;
 	struct schedule parsed = {.type = SCHEDULE_CONSTANT};
-	if (choice_parse(types, sizeof types / sizeof *types, text, &type, &parsed, bad) < 0)
+	const int type = choice_parse(types, sizeof types / sizeof *types, text, &parsed, bad);
+	if (type < 0)
 		return -1;
 	parsed.type = (enum schedule_type)type;
 	*schedule = parsed;
