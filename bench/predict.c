@@ -176,7 +176,7 @@ static void add_fixed(struct bench *b, enum crumb_auto_way kind, size_t line)
 	crumb_auto_policies(&b->setting, &choice, &up, &down, &exact);
 	const struct plan *plan = crumb_auto_plan(&choice);
 	struct crumb_exchange_config config = training_config(&b->training);
-	if (plan->longest) {
+	if (plan->longest_slice) {
 		config.slices = b->part;
 		config.slice_count = b->parts;
 	}

@@ -76,12 +76,12 @@ void training_close(struct training *t)
 
 struct crumb_slice *training_cut(const struct training *t, const struct plan *plan, size_t *count)
 {
-	*count = crumb_slices_cut(t->model.slice, t->model.slice_count, plan->longest, NULL);
+	*count = crumb_slices_cut(t->model.slice, t->model.slice_count, plan->longest_slice, NULL);
 	struct crumb_slice *slice = calloc(*count, sizeof *slice);
 
 	if (!slice)
 		training_die(t, "out of memory");
-	crumb_slices_cut(t->model.slice, t->model.slice_count, plan->longest, slice);
+	crumb_slices_cut(t->model.slice, t->model.slice_count, plan->longest_slice, slice);
 	return slice;
 }
 

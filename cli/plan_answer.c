@@ -13,7 +13,7 @@ const char *const plan_names[PLANS] = {"gather", "shard", "server", "tiers", "ti
  * enough memory. */
 static bool answer_shares(double share[PLANS], const struct sizes *sizes, uint64_t nodes, uint64_t ranks)
 {
-	const size_t longest = crumb_plan_find(plan_names[SHARD])->longest;
+	const size_t longest = crumb_plan_find(plan_names[SHARD])->longest_slice;
 	const size_t count = crumb_slices_cut(sizes->tensor, sizes->count, longest, NULL);
 	struct crumb_slice *part = calloc(count + 1, sizeof *part);
 	share[GATHER] = share[TIERS] = share[ASYNC] = 0;

@@ -85,24 +85,24 @@ static void hash_setup(struct crumb_exchange *x, const struct crumb_exchange_con
 }
 
 /* Sorts the slices of a segment by length. */
-static void sort_slices(const struct crumb_exchange *x, const struct segment *segment, size_t *longest)
+static void sort_slices(const struct crumb_exchange *x, const struct segment *segment, size_t *by_length)
 {
 	for (size_t i = 0; i < segment->count; i++) {
 		size_t to = i;
-		for (; to > 0 && x->slice[longest[to - 1]].n < x->slice[segment->first + i].n; to--)
-			longest[to] = longest[to - 1];
-		longest[to] = segment->first + i;
+		for (; to > 0 && x->slice[by_length[to - 1]].n < x->slice[segment->first + i].n; to--)
+			by_length[to] = by_length[to - 1];
+		by_length[to] = segment->first + i;
 	}
 }
 
 static void place_segments(struct crumb_exchange *x)
 {
-	size_t *longest = x->longest;
+	size_t *by_length = x->by_length;
 
-	for (size_t i = 0; i < x->segments; longest += x->segment[i++].count) {
+	for (size_t i = 0; i < x->segments; by_length += x->segment[i++].count) {
 		struct segment *segment = &x->segment[i];
-		sort_slices(x, segment, longest);
-		segment->longest = longest;
+		sort_slices(x, segment, by_length);
+		segment->by_length = by_length;
 		segment->share = x->share + i * x->shares;
 		segment->up = x->messages.up + i * x->shares;
 		segment->down = x->messages.down + i;
@@ -222,7 +222,7 @@ static bool allocate(struct crumb_exchange *x, size_t segment)
 
 	return crumb_segments_open(x, segment) &&
 	       (x->slice_state = crumb_exchange_zeros(x, n, sizeof *x->slice_state)) &&
-	       (x->longest = crumb_exchange_zeros(x, n, sizeof *x->longest)) &&
+	       (x->by_length = crumb_exchange_zeros(x, n, sizeof *x->by_length)) &&
 	       (x->order = crumb_exchange_zeros(x, n, sizeof *x->order)) &&
 	       (x->share = crumb_exchange_zeros(x, x->segments * x->shares, sizeof *x->share)) &&
 	       (x->up = crumb_exchange_zeros(x, x->own * n, sizeof *x->up)) &&

@@ -32,7 +32,7 @@ struct share {
  * which backward ends with them: the first one has the last slices. */
 struct segment {
 	size_t first, count;       /* its slices */
-	const size_t *longest;     /* they, the longest first, so that threads end together */
+	const size_t *by_length;   /* they, the longest first, so that threads end together */
 	const struct share *share; /* [shares] */
 	struct outgoing *up;       /* [share]: the frames of this rank's learners */
 	struct outgoing *down;     /* the means of this rank's share */
@@ -58,7 +58,7 @@ struct crumb_exchange {
 	struct segment *segment;
 	size_t segments;
 	size_t packed;       /* segments that have come to packing in this step */
-	size_t *longest;     /* slices, segment after segment */
+	size_t *by_length;   /* slices, segment after segment */
 	size_t *order;       /* slices, segment after segment, share after share */
 	struct share *share; /* [segment][shares] */
 	size_t shares;       /* ranks, or 1 if every rank averages every slice */

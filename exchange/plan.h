@@ -21,7 +21,7 @@ struct plan {
 	/* Makes step->mean of step->grad after the vote; with an error, only swaps. Returns 0 or the error
 	 * that every rank gets. NULL: the plan is not for crumb_exchange_step. */
 	int (*mean)(struct crumb_exchange *x, struct step *step, int error);
-	size_t longest; /* most elements a slice should have (crumb_slices_cut); 0: any number */
+	size_t longest_slice; /* most elements a slice should have (crumb_slices_cut); 0: any number */
 	/* The plan of one rank a node with those of other nodes, after the ranks of each node have averaged
 	 * among themselves; NULL: ranks are alike, and the bits do not depend on which rank hosts which
 	 * learner. */

@@ -70,7 +70,7 @@ static void check_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	const struct crumb_exchange *x = step->x;
-	const size_t s = step->segment->longest[i / step->own], l = i % step->own, n = x->slice[s].n;
+	const size_t s = step->segment->by_length[i / step->own], l = i % step->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
 	const size_t before = x->own * state->due_before + l * state->due, gradients = 1 + x->extras;

@@ -9,7 +9,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
-	const size_t s = step->segment->longest[i / step->own], l = i % step->own, n = x->slice[s].n;
+	const size_t s = step->segment->by_length[i / step->own], l = i % step->own, n = x->slice[s].n;
 	const float *grad = step->grad[l] + x->slice[s].at;
 	const struct slice_state *state = &x->slice_state[s];
 	struct slot *slot = &x->up[l * x->slices + s];

@@ -95,7 +95,7 @@ static void expected_mean(const struct plan *plan, const char *text, float *mean
 	struct crumb_slice cut[SLICES + MOST_FLOATS / 100];
 	const struct crumb_exchange_config config = {
 	        .slices = cut,
-	        .slice_count = crumb_slices_cut(slices, SLICES, plan->longest, cut),
+	        .slice_count = crumb_slices_cut(slices, SLICES, plan->longest_slice, cut),
 	        .policy = &policy,
 	        .down = &policy,
 	        .plan = plan,

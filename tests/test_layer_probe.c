@@ -217,7 +217,7 @@ static void probe_with(const char *plan, const char *text, const struct part of_
 	float *grad[LEARNERS][STEPS], *mean = malloc(TOTAL * sizeof *mean);
 	const struct plan *which = crumb_plan_find(plan);
 	assert_int_equal(crumb_policy_parse(&policy, text, NULL), 0);
-	const size_t cuts = crumb_slices_cut(slices, SLICES, which->longest, cut);
+	const size_t cuts = crumb_slices_cut(slices, SLICES, which->longest_slice, cut);
 	const struct crumb_exchange_config config = {.slices = cut,
 	                                             .slice_count = cuts,
 	                                             .policy = &policy,

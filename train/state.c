@@ -120,13 +120,13 @@ static int open_exchange(struct train *t, size_t codec, char *why, size_t cap)
 	const struct train_setting *s = t->setting;
 	const struct options *o = s->options;
 	const struct net *net = s->net;
-	t->slices = crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, NULL);
+	t->slices = crumb_slices_cut(net->slice, net->slice_count, o->plan->longest_slice, NULL);
 	t->slice = calloc(t->slices + 1, sizeof *t->slice);
 	if (!t->slice) {
 		snprintf(why, cap, "out of memory");
 		return -1;
 	}
-	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest, t->slice);
+	crumb_slices_cut(net->slice, net->slice_count, o->plan->longest_slice, t->slice);
 	const bool tuned = crumb_script_meant(t->codec);
 	t->policy = tuned ? NULL : &o->codec[codec].policy;
 	const struct crumb_exchange_config config = {

@@ -167,14 +167,14 @@ static void one_step(struct result *result, struct crumb_exchange_net *net, cons
                      const struct policy *up, const struct policy *down, const struct plan *plan,
                      double compute)
 {
-	const size_t slices = crumb_slices_cut(sizes->tensor, sizes->count, plan->longest, NULL);
+	const size_t slices = crumb_slices_cut(sizes->tensor, sizes->count, plan->longest_slice, NULL);
 	struct crumb_slice *slice = calloc(slices, sizeof *slice);
 	float *share = calloc(net->ranks, sizeof *share);
 	float *grad = SMPI_SHARED_MALLOC(sizes->parameters * sizeof *grad),
 	      *mean = SMPI_SHARED_MALLOC(sizes->parameters * sizeof *mean);
 	if (!slice || !share || !grad || !mean)
 		fail("not enough memory");
-	crumb_slices_cut(sizes->tensor, sizes->count, plan->longest, slice);
+	crumb_slices_cut(sizes->tensor, sizes->count, plan->longest_slice, slice);
 	for (unsigned r = 0; r < net->ranks; r++)
 		share[r] = 1.0f / (float)net->ranks;
 	if (net->rank == 0)

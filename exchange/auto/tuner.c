@@ -85,7 +85,7 @@ static int change(struct crumb_tuner *t, const struct plan *plan, const struct p
 	const bool opening = !t->x;
 	size_t at = strlen(t->text);
 
-	if (plan->longest) {
+	if (plan->longest_slice) {
 		config.slices = t->part;
 		config.slice_count = t->parts;
 	}
@@ -116,7 +116,7 @@ static int open_all(struct crumb_tuner *t, char *why, size_t cap)
 	const struct plan *shard = crumb_plan_find("shard"), *gather = crumb_plan_find("gather");
 	const unsigned ranks = config->net ? config->net->ranks : 1;
 
-	t->parts = crumb_slices_cut(config->slices, config->slice_count, shard->longest, NULL);
+	t->parts = crumb_slices_cut(config->slices, config->slice_count, shard->longest_slice, NULL);
 	t->part = calloc(t->parts + 1, sizeof *t->part);
 	t->leader = calloc(ranks, sizeof *t->leader);
 	if (!t->part || !t->leader)
@@ -124,7 +124,7 @@ static int open_all(struct crumb_tuner *t, char *why, size_t cap)
 	if (!crumb_tiers_leaders(t->leader, ranks, config->net, config->node_size))
 		return refuse(why, cap, CRUMB_EINVAL, "%u ranks are no nodes of %u", ranks,
 		              config->node_size);
-	crumb_slices_cut(config->slices, config->slice_count, shard->longest, t->part);
+	crumb_slices_cut(config->slices, config->slice_count, shard->longest_slice, t->part);
 	if (crumb_auto_setting(&t->setting, config->slices, config->slice_count, t->part, t->parts, ranks,
 	                       config->learners, t->leader))
 		return refuse(why, cap, CRUMB_EMEMORY, "no memory to choose by");

@@ -76,7 +76,7 @@ bool crumb_hosted_close(struct crumb_exchange *x)
 static int open_slices(struct hosted *hosted, struct crumb_exchange_config *config,
                        const struct crumb_exchange_slice *slices, size_t count, char *why, size_t cap)
 {
-	const size_t longest = config->plan->longest;
+	const size_t longest = config->plan->longest_slice;
 	struct crumb_slice *whole = calloc(count + 1, sizeof *whole);
 	int error = whole ? 0 : CRUMB_EMEMORY;
 	crumb_codec raw;

@@ -15,7 +15,7 @@ enum { MOST_SEGMENTS = 4, LEAST = 16384 };
  * that divide all if there is enough of it for each. */
 static size_t suitable(const struct crumb_exchange *x)
 {
-	const size_t owners = !x->plan->longest ? 1 : x->tiers ? x->tiers->nodes : x->ranks;
+	const size_t owners = !x->plan->longest_slice ? 1 : x->tiers ? x->tiers->nodes : x->ranks;
 	size_t longest = 0;
 
 	for (size_t s = 0; s < x->slices; s++)

@@ -279,7 +279,7 @@ static int take(struct step *step)
 		a->weight[f] = share > 0 ? a->weight[f] / share : 0;
 	const struct decode_job job = {(size_t)frames, x->frame, a->weight, 0};
 	step->mean = a->epoch->mean;
-	int error = crumb_average_slices(step, x->longest, x->slices, &job);
+	int error = crumb_average_slices(step, x->by_length, x->slices, &job);
 	if (!error) {
 		crumb_team_run(x->team, limit_task, step, x->slices);
 		error = a->epoch->move(a->epoch->arg, whole ? 1 : share, a->taken);
@@ -342,8 +342,8 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 {
 	const struct pull *pull = arg;
 	const struct crumb_exchange *x = pull->x;
-	const struct crumb_slice *slice = &x->slice[x->longest[i]];
-	struct slot *slot = &pull->slot[x->longest[i]];
+	const struct crumb_slice *slice = &x->slice[x->by_length[i]];
+	struct slot *slot = &pull->slot[x->by_length[i]];
 	const float *param = x->async->epoch->param + slice->at, *value = param;
 	float *has = pull->has ? pull->has + slice->at : NULL;
 

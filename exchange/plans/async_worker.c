@@ -91,7 +91,7 @@ static void apply_task(void *arg, size_t i, unsigned thread)
 {
 	const struct pull *pull = arg;
 	struct crumb_exchange *x = pull->x;
-	const size_t s = x->longest[i], n = x->slice[s].n;
+	const size_t s = x->by_length[i], n = x->slice[s].n;
 	const crumb_span frame = x->down.frame[s];
 	float *param = x->async->epoch->param + x->slice[s].at;
 

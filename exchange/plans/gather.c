@@ -11,7 +11,7 @@ static int mean(struct crumb_exchange *x, struct step *step, int error)
 	if (!error)
 		error = crumb_upload_find(x, step->segment->share);
 	if (!error)
-		error = crumb_upload_mean(step, step->segment->longest, step->segment->count);
+		error = crumb_upload_mean(step, step->segment->by_length, step->segment->count);
 	crumb_step_lap(x, &x->stats.unpack_seconds);
 	return error;
 }

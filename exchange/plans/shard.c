@@ -108,7 +108,7 @@ static int apply(struct step *step)
 		error = crumb_parcel_find(x, r, &segment->share[r], 1, x->down.frame, 1, x->down.slot);
 	for (size_t s = segment->first; s < segment->first + segment->count; s++)
 		x->down.weight[s] = x->down.slot[s].sum ? step->weight[0] : 1.0f;
-	return error ? error : crumb_average_slices(step, segment->longest, segment->count, &job);
+	return error ? error : crumb_average_slices(step, segment->by_length, segment->count, &job);
 }
 
 /* ---- step ----------------------------------------------------------------------------------- */
@@ -141,7 +141,7 @@ static size_t bytes_down(const struct crumb_exchange *x, size_t s)
 static void assign(struct crumb_exchange *x, unsigned *owner)
 {
 	for (size_t i = 0; i < x->slices; i++) {
-		const size_t s = x->longest[i];
+		const size_t s = x->by_length[i];
 		unsigned least = 0;
 		for (unsigned r = 1; r < x->ranks; r++)
 			if (x->share[r].load < x->share[least].load)
@@ -157,6 +157,6 @@ const struct plan crumb_plan_shard = {
         .brief = "ranks divide the slices; each averages its own and gives their means to all",
         .assign = assign,
         .mean = crumb_shard_mean,
-        .longest = 1 << 16,
+        .longest_slice = 1 << 16,
         .swaps = 3,
 };

@@ -125,7 +125,7 @@ static int average_node(struct step *step)
 			                          t->frame + at, t->learners, NULL);
 			at += rank_learners(x, r);
 		}
-	error = error ? error : crumb_average_slices(step, segment->longest, segment->count, &job);
+	error = error ? error : crumb_average_slices(step, segment->by_length, segment->count, &job);
 	for (size_t i = 0; i < segment->count && !error; i++) {
 		const struct crumb_slice *slice = &x->slice[segment->first + i];
 		crumb_average_limit(step->mean + slice->at, slice->n);
@@ -137,7 +137,7 @@ static void pack_task(void *arg, size_t i, unsigned thread)
 {
 	const struct step *step = arg;
 	struct crumb_exchange *x = step->x;
-	const size_t s = step->segment->longest[i];
+	const size_t s = step->segment->by_length[i];
 	struct slot *slot = &x->down.slot[s];
 
 	(void)thread;
@@ -184,7 +184,7 @@ static int apply(struct step *step)
 
 	for (size_t s = segment->first; s < segment->first + segment->count; s++)
 		x->down.weight[s] = 1;
-	return error ? error : crumb_average_slices(step, segment->longest, segment->count, &job);
+	return error ? error : crumb_average_slices(step, segment->by_length, segment->count, &job);
 }
 
 /* ---- between nodes -------------------------------------------------------------------------- */
@@ -280,7 +280,7 @@ const struct plan crumb_plan_tiers_shard = {
         .brief = "ranks of a node average first, and one a node exchanges by shard",
         .assign = assign,
         .mean = mean,
-        .longest = 1 << 16,
+        .longest_slice = 1 << 16,
         .swaps = 6,
         .between = &crumb_plan_shard,
 };

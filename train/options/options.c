@@ -131,8 +131,7 @@ static const struct option table[] = {
         {"timeout", "SECONDS", "how long a rank waits for another one while none of its messages moves", "60",
          REAL, FIELD(timeout), 0.1, 1e6},
         {"threads", "N",
-         "worker threads a rank, by default one a CPU, divided among a machine's ranks; results do not depend on "
-         "it",
+         "threads a rank, by default one a CPU, divided among a machine's ranks; results do not depend on it",
          NULL, COUNT, FIELD(threads), 1, 1024},
         {"log", "FILE.jsonl",
          "an event an epoch and one a codec; replaces an earlier log unless --resume; rank R: FILE.jsonl.R",

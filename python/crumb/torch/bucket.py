@@ -23,7 +23,7 @@ class Bucket:
     within a ring all-reduce's bytes (raw_too): averaging raw slots plainly loses nothing.
 
     A slot that owes, and whose gradient is 0 on this rank, is neither packed nor settled: DDP throws away the mean of a
-    parameter that no rank has used, and with it would go what was owed. still, in the methods, are indices of slots
+    parameter that no rank has used, and with it would go what was owed. frozen, in the methods, are indices of slots
     that are frozen: whatever stands in their place in flat counts as 0."""
 
     def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, rank: int, ranks: int):
@@ -87,9 +87,9 @@ class Bucket:
         """Returns slot i's elements of flat, a view."""
         return flat[self.at[i]:self.at[i] + self.slots[i].n]
 
-    def silent(self, i: int, flat: torch.Tensor, still: Container[int]) -> bool:
+    def silent(self, i: int, flat: torch.Tensor, frozen: Container[int]) -> bool:
         """Returns true if slot i owes, and nothing is to be sent of it, as this rank's gradient is 0."""
-        return self.slots[i].owed is not None and (i in still or is_zero(self.part(flat, i)))
+        return self.slots[i].owed is not None and (i in frozen or is_zero(self.part(flat, i)))
 
     def restore(self, step: int) -> None:
         """Resets all packers to their state from before the step."""
@@ -121,13 +121,13 @@ class Bucket:
             if mine.numel():
                 check(lib.crumb_agree(packer.address, mine.data_ptr(), self.ranks))
 
-    def pack(self, which: Sequence[int], flat: torch.Tensor, still: Container[int], step: int) -> Tuple[int, float]:
+    def pack(self, which: Sequence[int], flat: torch.Tensor, frozen: Container[int], step: int) -> Tuple[int, float]:
         """Packs these slots up to the first non-finite one. Returns PACKED or NONFINITE, and the seconds taken."""
         began = time.perf_counter()
         status = PACKED
         for i in which:
             slot = self.slots[i]
-            if self.silent(i, flat, still):
+            if self.silent(i, flat, frozen):
                 self._length[i] = 0
                 continue
             slot.remember(step)
@@ -199,10 +199,10 @@ class Bucket:
             else:
                 self.slots[i].plain = True
 
-    def settle(self, which: Sequence[int], flat: torch.Tensor, still: Container[int], step: int) -> None:
+    def settle(self, which: Sequence[int], flat: torch.Tensor, frozen: Container[int], step: int) -> None:
         """Moves what these slots, which are averaged plainly, owe into flat."""
         for i in which:
-            if not self.silent(i, flat, still):
+            if not self.silent(i, flat, frozen):
                 self.slots[i].settle(self.part(flat, i), step, self.ranks)
 
 

@@ -11,11 +11,11 @@ from crumb.torch.wire import Works
 class Job:
     """One bucket in one step."""
 
-    def __init__(self, bucket: Optional[Bucket], flat: torch.Tensor, step: int, tag: int, still: Set[int]):
+    def __init__(self, bucket: Optional[Bucket], flat: torch.Tensor, step: int, tag: int, frozen: Set[int]):
         self.staging = stage(flat)
         self.bucket, self.flat = bucket, self.staging.host  # bucket: None for a sparse gradient
         self.step, self.tag = step, tag
-        self.still = still  # indices of the slots that are frozen
+        self.frozen = frozen  # indices of the slots that are frozen
         self.framed = bucket.framed() if bucket else []  # those that are packed; the others are averaged plainly
         self.closes_step = False
         self.measured: Any = None  # a future of Bucket.measure, if the ranks share statistics
@@ -34,7 +34,7 @@ class Job:
 
     def pack(self, which: Sequence[int]):
         self.staging.wait()
-        return self.bucket.pack(which, self.flat, self.still, self.step)
+        return self.bucket.pack(which, self.flat, self.frozen, self.step)
 
     def value(self, result: torch.futures.Future):
         if self.failure:

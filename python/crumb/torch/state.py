@@ -114,9 +114,9 @@ class State:
             self._begin()
         first = not self._seen
         moves = [parameter.requires_grad for parameter in parameters for _ in self._parameters[parameter]]
-        still = {i for i, trained in enumerate(moves) if not trained}
+        frozen = {i for i, trained in enumerate(moves) if not trained}
         bucket = None if flat.is_sparse else self._bucket(grads.index(), parameters, flat.dtype)
-        job = Job(bucket, flat, self._step, self._wire.exchange(), still)
+        job = Job(bucket, flat, self._step, self._wire.exchange(), frozen)
         if bucket is None:
             job.works = [("any", self._wire.group.allreduce([job.flat]))]
         self._seen.update(parameters)
@@ -425,15 +425,15 @@ class State:
         if not which:
             return
         bucket = job.bucket
-        bucket.settle([i for i in which if bucket.slots[i].plain], job.flat, job.still, job.step)
+        bucket.settle([i for i in which if bucket.slots[i].plain], job.flat, job.frozen, job.step)
         parts = [bucket.part(job.flat, i) for i in which]
-        together = torch.cat(parts) if len(parts) < len(bucket.slots) else job.flat
-        self._wire.mean(together, job.tag + 2)
-        if together is not job.flat:
-            for part, mean in zip(parts, together.split([len(part) for part in parts])):
+        joined = torch.cat(parts) if len(parts) < len(bucket.slots) else job.flat
+        self._wire.mean(joined, job.tag + 2)
+        if joined is not job.flat:
+            for part, mean in zip(parts, joined.split([len(part) for part in parts])):
                 part.copy_(mean)
-        self._poisoned |= not bool(together.isfinite().all())
-        self._count_frames(len(together) * bucket.width)
+        self._poisoned |= not bool(joined.isfinite().all())
+        self._count_frames(len(joined) * bucket.width)
 
     def _close_step(self, step):
         self._skipped += self._poisoned
