@@ -13,9 +13,11 @@
 #include "exchange/transport.h"
 #include "exchange/why.h"
 
+enum { CACHE_LINE = 64 };
+
 /* The head of a piece of memory, which begins a cache line later. */
 struct block {
-	_Alignas(64) struct block *next;
+	_Alignas(CACHE_LINE) struct block *next;
 };
 
 uint64_t crumb_exchange_seed(uint64_t seed, size_t learner, size_t slice)
@@ -133,9 +135,9 @@ static bool divide_slices(struct crumb_exchange *x)
 
 void *crumb_exchange_alloc(size_t bytes)
 {
-	enum { LINE = 64 };
-
-	return bytes <= SIZE_MAX - LINE ? aligned_alloc(LINE, (bytes / LINE + 1) * LINE) : NULL;
+	return bytes <= SIZE_MAX - CACHE_LINE
+	               ? aligned_alloc(CACHE_LINE, (bytes / CACHE_LINE + 1) * CACHE_LINE)
+	               : NULL;
 }
 
 void *crumb_exchange_take(struct crumb_exchange *x, size_t bytes)
@@ -238,7 +240,7 @@ static bool allocate(struct crumb_exchange *x, size_t segment)
 	       crumb_average_open(&x->decode_memory, n, x->learners, crumb_team_threads(x->team));
 }
 
-/* Opens all that depends on the model: tiers, codecs, segments, messages, and what the plan needs. */
+/* Opens tiers, codecs, segments, messages, and what the plan needs. */
 static int open_model(struct crumb_exchange *x, const struct crumb_exchange_config *config, char *why,
                       size_t cap)
 {

@@ -151,7 +151,7 @@ def claims_of(paper):
 
 
 def missing_of(paper):
-    """Returns the rows of a paper's experiments that have not been run, counted by task."""
+    """Returns the rows of a paper's experiments that have not been run, counted by task and learners."""
     parts = []
     for name, it in paper.experiments.items():
         done = {key_of(row) for row in read(name + ".csv")}

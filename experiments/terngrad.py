@@ -70,7 +70,8 @@ EXPERIMENTS = {
         differs="The figure here is of the second convolution of CIFAR10-CNN, the paper's of AlexNet's. Of a normal "
                 "distribution, clipping at 2.5 standard deviations takes 1.1 % and 2.7 degrees, of a Laplace "
                 "distribution 6.8 % and 9.3 degrees.",
-        not_run="figure 2 of AlexNet; tables 2 and 3 and figure 4, of AlexNet and GoogLeNet on ImageNet",
+        not_run="figure 2 of AlexNet; tables 2 and 3 and figure 4, of AlexNet and GoogLeNet on ImageNet: weeks on a "
+                "desktop",
         layer=(2, ["gradient_histogram", "clipped_histogram"])),
     "terngrad-ablation": Experiment(
         "Text: without clipping, with one scaler for all layers, with the last layer as well",
