@@ -7,6 +7,7 @@
 
 #include <getopt.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,15 @@ static int add_frames(const struct file *file, const char *path, float weight, f
 	return STATUS_OK;
 }
 
+/* Refuses a sum beyond the largest float; a frame alone has finite values. */
+static int check_sum(const float *acc, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!isfinite(acc[i]))
+			return program_fail("element %zu of the sum is too large for f4", i);
+	return STATUS_OK;
+}
+
 static int write_array(const char *path, const float *data, size_t n)
 {
 	struct output out;
@@ -82,6 +92,8 @@ static int unpack(struct file *files, char **paths, size_t count, bool mean, con
 	const float weight = mean ? 1.0f / (float)frames : 1.0f;
 	for (size_t i = 0; i < count && !status; i++)
 		status = add_frames(&files[i], paths[i], weight, acc, (size_t)n);
+	if (!status)
+		status = check_sum(acc, (size_t)n);
 	if (!status)
 		status = write_array(out, acc, (size_t)n);
 	free(acc);

@@ -12,6 +12,7 @@ def raw(path, header, data=b"", version=(1, 0)):
 
 grad = np.linspace(-1, 1, 12, dtype="f4")
 np.save("good.npy", grad)
+np.save("large.npy", np.where(np.arange(12) == 3, np.float32(2.0**120), grad))
 np.save("short.npy", grad[:5])
 np.save("matrix.npy", grad.reshape(3, 4))
 np.save("scalar.npy", grad[0])
@@ -152,6 +153,10 @@ done
 refused 1 "mixed.frame: at byte $size: a frame of 0 elements after one of 12" "$CRUMB" unpack mixed.frame -o out
 refused 1 "empty.frame: at byte 0: a frame of 0 elements after one of 12" "$CRUMB" unpack good.frame empty.frame -o out
 refused 1 "No such file or directory" "$CRUMB" unpack absent.frame -o out
+check "the largest gradient" "$CRUMB" pack -c raw large.npy -o large.frame
+for i in $(seq 256); do cat large.frame; done >many.frame
+refused 1 "element 3 of the sum is too large for f4" "$CRUMB" unpack many.frame -o out
+check "its mean" "$CRUMB" unpack --mean many.frame -o mean.npy
 holds "no array was written" test ! -e out
 holds "the frame is as it was" test "$(wc -c <good.frame)" = "$size"
 holds "no temporary file is left" sh -c '! ls | grep "\.tmp$"'
