@@ -21,6 +21,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import crumb.torch
 from crumb.torch import plan
+from crumb.torch.replica import OneBucket
 from crumb.torch.wire import Wire
 from hooked import Compiled, Weights, gradient, hooked, owed, step
 from ranks import gathered, owed_by, refused, run
@@ -33,6 +34,15 @@ def the_group_is_ddps(rank, ranks):
     assert (got == (0.5 if rank < 2 else 2.5)).all()
     said = refused(ValueError, lambda: crumb.torch.hook(ddp, "half", process_group=pairs[1 - rank // 2]))
     assert "process_group" in said
+    model = Weights((100, 10))
+    ddp = DistributedDataParallel(model, process_group=pairs[rank // 2])
+    ddp.register_comm_hook(*crumb.torch.hook(model, "fc,last=half"))
+    ddp.forward(torch.full((100, 10), float(rank))).backward()  # which runs no hook of ddp's
+    assert (model.w[0].grad == (0.5 if rank < 2 else 2.5)).all()
+    model.zero_grad()
+    state, hook = crumb.torch.hook(model, "half")
+    said = refused(RuntimeError, lambda: hook(state, OneBucket(list(model.parameters()), torch.ones(1000))))
+    assert "several groups" in said
 
 
 def a_silent_peer_is_waited_for_as_the_group_says(rank, ranks):
@@ -129,6 +139,9 @@ def what_ddp_does_not_tell_is_refused(rank, ranks):
             continue
         ddp.register_comm_hook(*crumb.torch.hook("topk"))
         assert "skip_all_reduce_unused_params" in refused(Exception, lambda: step(ddp, gradient(0, rank)))
+    ddp = DistributedDataParallel(Weights((400, 10)))
+    ddp._delay_all_reduce_params = list(ddp.parameters())  # as delay_all_reduce_named_params, of PyTorch 2.1
+    assert "delay_all_reduce" in refused(ValueError, lambda: crumb.torch.hook(ddp, "topk"))
     assert "packs none" in refused(ValueError, lambda: crumb.torch.hook("raw", down="block"))
     state, hook = crumb.torch.hook("topk")
     weight = torch.nn.Parameter(torch.ones(3))
@@ -205,6 +218,53 @@ def what_nobody_uses_keeps_what_it_owes(rank, ranks):
         ddp.module.w[1].grad = torch.ones(400, 10)
         ddp(gradient(i, rank)).backward()
         assert torch.equal(owed(state, "w.1"), before)
+
+
+class Adversaries(torch.nn.Module):
+    """Two weights, of which a forward uses one; the loss is its sum times x."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.ParameterList([torch.nn.Parameter(torch.zeros(400, 10)) for _ in range(2)])
+
+    def forward(self, which, gradient):
+        return (self.w[which] * gradient).sum()
+
+
+def gradients_of_an_earlier_step_are_not_sent_again(rank, ranks):
+    """A generator and a discriminator in one DDP, whose optimizers set their own gradients to zero alone."""
+    for way in plan.PLANS:
+        for view in False, True:
+            ddp = DistributedDataParallel(Adversaries(), find_unused_parameters=True, gradient_as_bucket_view=view)
+            state, hook = crumb.torch.hook("fc,last=topk:fraction=0.05", plan=way)
+            ddp.register_comm_hook(state, hook)
+            put, got = torch.zeros(2, 400, 10), torch.zeros(2, 400, 10)
+            for i in range(9):
+                which, given = i % 2, gradient(i, rank)
+                ddp.module.w[which].grad = None
+                stale = ddp.module.w[1 - which].grad
+                before = stale if stale is None else stale.clone()
+                ddp(which, given).backward()
+                assert before is None or torch.equal(ddp.module.w[1 - which].grad, before)
+                put[which] += sum(gathered(given)) / ranks
+                got[which] += ddp.module.w[which].grad
+            for which in range(2):
+                left = sum(gathered(owed_by(state, f"w.{which}", 4000, ranks))).view(400, 10) / ranks
+                torch.testing.assert_close(got[which] + left, put[which], rtol=1e-4, atol=1e-4)
+
+
+def what_is_thrown_away_of_a_step_is_taken_back(rank, ranks):
+    for way in plan.PLANS:
+        ddp, state = hooked("fc,last=topk:fraction=0.05", (400, 10), (400, 10), plan=way)
+        state.undo_step(ddp.module.w)  # before the first step there is nothing
+        step(ddp, gradient(1, rank), gradient(2, rank))
+        before = [owed_by(state, name, 4000, ranks) for name in ("w.0", "w.1")]
+        step(ddp, gradient(3, rank), gradient(4, rank))
+        after = [owed_by(state, name, 4000, ranks) for name in ("w.0", "w.1")]
+        state.undo_step(parameter for parameter in ddp.module.w[1:])
+        assert torch.equal(owed_by(state, "w.0", 4000, ranks), after[0])
+        assert torch.equal(owed_by(state, "w.1", 4000, ranks), before[1])
+        assert "none of" in refused(RuntimeError, lambda: state.undo_step([torch.nn.Parameter(torch.ones(3))]))
 
 
 def nothing_stays_behind(rank, ranks):
@@ -381,7 +441,9 @@ if __name__ == "__main__":
     run((2, [a_lost_connection_names_the_rank, frozen_parameters_cost_nothing,
              what_is_owed_follows_the_scale_of_the_loss, what_ddp_does_not_tell_is_refused,
              the_memory_that_stays_is_told, no_factor_destroys_what_is_owed, a_mean_above_float16_is_owed,
-             the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes, nothing_stays_behind,
+             the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes,
+             gradients_of_an_earlier_step_are_not_sent_again, what_is_thrown_away_of_a_step_is_taken_back,
+             nothing_stays_behind,
              an_exception_of_the_callers_leaves_nothing_to_wait_for, sparse_gradients_are_averaged_plainly,
              a_step_that_is_thrown_away_is_taken_back, a_compiled_model_is_registered,
              models_that_take_turns_are_noted_once,

@@ -98,6 +98,7 @@ class Case:
         self.steady = chance.random() < 0.4  # the same gradient at every step and rank, so that what is owed grows
         self.rescales = not (self.poison or self.uneven) and chance.random() < 0.3
         self.what_has_hook = chance.choice(("ddp", "model", "nothing"))
+        self.stale = self.unused and chance.random() < 0.5  # gradients of what no rank uses are not set to zero
 
     def __str__(self):
         shown = {key: value for key, value in vars(self).items() if key not in ("chance", "model")}
@@ -163,7 +164,10 @@ class Training:
         if case.static:
             used = [[all_names[::2]] * case.ranks]
         victim = chance.randrange(case.ranks) if case.poison and chance.random() < 0.1 else -1
-        for parameter in model.parameters():
+        reached = {name for back in used for rank in live for name in back[rank]}
+        for name, parameter in model.named_parameters():
+            if case.stale and self.step_number and name not in reached:
+                continue
             if case.to_none or parameter.grad is None or parameter.grad.is_sparse:
                 parameter.grad = None
             else:
@@ -181,7 +185,6 @@ class Training:
         self.step_number += 1
         if self.state.stats()["skipped"] > skipped:
             return
-        reached = {name for back in used for rank in live for name in back[rank]}
         reached |= {"table.weight"} if case.sparse else set()
         for name in reached:
             arrived = self.case.model.get_parameter(name).grad

@@ -1,7 +1,7 @@
 """One of DDP's buckets: its parameters' slots, their packing, and the mean. SPDX-License-Identifier: MIT"""
 import ctypes
 import time
-from typing import Container, List, Optional, Sequence, Set, Tuple
+from typing import Container, Iterable, List, Optional, Sequence, Set, Tuple
 
 import torch
 
@@ -22,9 +22,10 @@ class Bucket:
     step is the number of the training step. Raw slots are packed only while all frames of the bucket together may stay
     within a ring all-reduce's bytes (raw_too): averaging raw slots plainly loses nothing.
 
-    A slot that owes, and whose gradient is 0 on this rank, is neither packed nor settled: DDP throws away the mean of a
-    parameter that no rank has used, and with it would go what was owed. frozen, in the methods, are indices of slots
-    that are frozen: whatever stands in their place in flat counts as 0."""
+    DDP throws away the mean of a parameter that no rank has used, and with it would go what was owed. Therefore a slot
+    that owes, and whose gradient is 0 on this rank, is neither packed nor settled, and drop undoes a step of slots that
+    no rank has used: in their place in flat stands the gradient of an earlier step. frozen, in the methods, are indices
+    of slots that are frozen: whatever stands in their place in flat counts as 0."""
 
     def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, rank: int, ranks: int):
         if dtype not in _KINDS:
@@ -144,13 +145,15 @@ class Bucket:
         return {i: (self._room.data_ptr() + self._room_at[i], self._length[i]) for i in which
                 if self.slots[i].raw or self._length[i] <= self.limit(self.slots[i].n)}
 
-    def messages(self, status: int, which: Sequence[int], text: str = "") -> List[torch.Tensor]:
+    def messages(self, status: int, which: Sequence[int], unused: Iterable[int],
+                 text: str = "") -> List[torch.Tensor]:
         """Returns this rank's message to each rank, valid until the next pack. If status is PACKED it has these slots'
-        frames, except those that would make it longer than a ring all-reduce's; if FAILED, the text."""
+        frames, except those that would make it longer than a ring all-reduce's; if FAILED, the text. unused: indices
+        of the slots that this rank's backward has not used."""
         frames = self._fitting(which)
         if sum(length for _, length in frames.values()) > self._most:
             frames = {i: place for i, place in frames.items() if not self.slots[i].raw}
-        return [message.write(self._room, status, len(self.slots), frames, text)] * self.ranks
+        return [message.write(self._room, status, len(self.slots), frames, text, unused)] * self.ranks
 
     # ---- after all messages have arrived ----
 
@@ -187,6 +190,11 @@ class Bucket:
             slot.owed += total - total.clamp(-most, most)
             part.copy_(total.clamp(-most, most))
         return True
+
+    def drop(self, which: Iterable[int], step: int) -> None:
+        """Undoes the step for these slots, which no rank has used. Their gradient in flat stays what it is."""
+        for i in which:
+            self.slots[i].restore(step)
 
     def stop_packing(self, which: Set[int], step: int) -> None:
         """Averages these slots plainly in this step and all later ones, as some rank's frames of them were too long.
@@ -232,12 +240,13 @@ class SharedBucket(Bucket):
         """Returns the most bytes of a frame of n elements: there and back they are those of a ring all-reduce."""
         return n * self.width
 
-    def messages(self, status: int, which: Sequence[int], text: str = "") -> List[torch.Tensor]:
+    def messages(self, status: int, which: Sequence[int], unused: Iterable[int],
+                 text: str = "") -> List[torch.Tensor]:
         """As Bucket's, but a rank gets the frames of its own slots only. Of those of others it gets none, as if the
         gradient were 0, and learns which of them are averaged plainly."""
         frames = self._fitting(which)
         return [message.write(out, status, len(self.slots), {
-            i: place if self.slots[i].owner == rank else (0, 0) for i, place in frames.items()}, text)
+            i: place if self.slots[i].owner == rank else (0, 0) for i, place in frames.items()}, text, unused)
             for rank, out in enumerate(self._out)]
 
     def owned(self, which: Sequence[int]) -> List[int]:

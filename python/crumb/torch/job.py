@@ -24,6 +24,8 @@ class Job:
         self.messages: List[torch.Tensor] = []  # this rank's, one to each rank
         self.mean: Optional[torch.Tensor] = None  # this rank's message about means, in the plan shard
         self.done: List[int] = []  # of framed, those whose mean is that of the frames
+        self.unused: Set[int] = set()  # indices of the slots that this rank's backward has not used
+        self.dropped: Set[int] = set()  # of framed, those that no rank's backward has used
         self.error: Optional[BaseException] = None
         self.result = self.staging.result
         self.failure: Optional[BaseException] = None  # raised by value(); a future with devices pickles what it gets

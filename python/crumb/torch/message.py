@@ -1,13 +1,14 @@
 """A rank's message about a bucket: a head, a mark for each slot, and the slots' frames. SPDX-License-Identifier: MIT"""
 import ctypes
 import struct
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 import torch
 
 PACKED, NONFINITE, FAILED = range(3)  # status of a rank's bucket
 # Mark of a slot: a frame follows; none, and the slot is averaged plainly; none, as this rank's gradient is 0.
 _FRAME, _PLAIN, _NOTHING = range(3)
+_UNUSED = 4  # is added to the mark if this rank's backward has not used the parameter
 _HEAD = struct.Struct("<4sIQ")  # magic, status, bytes of the message
 _MAGIC = b"CRMT"
 _TEXT = 512  # bytes that any message may have: a failed rank says why
@@ -25,10 +26,11 @@ def body(slots: int) -> int:
     return _HEAD.size + slots
 
 
-def write(out: torch.Tensor, status: int, slots: int, frames: Dict[int, Place], text: str = "") -> torch.Tensor:
+def write(out: torch.Tensor, status: int, slots: int, frames: Dict[int, Place], text: str = "",
+          unused: Iterable[int] = ()) -> torch.Tensor:
     """Returns a message, the first bytes of out. If status is PACKED it has these frames, by slot in ascending order,
     and all other slots are to be averaged plainly; if FAILED, the text. Frames may lie in out, in this order, none of
-    them before its place in the message."""
+    them before its place in the message. unused: indices of the slots that this rank's backward has not used."""
     marks, end, address = bytearray([_PLAIN] * slots), body(slots), out.data_ptr()
     if status == PACKED:
         for i, (frame, length) in frames.items():
@@ -40,6 +42,8 @@ def write(out: torch.Tensor, status: int, slots: int, frames: Dict[int, Place], 
         said = text.encode()[:_TEXT]
         ctypes.memmove(address + end, said, len(said))
         end += len(said)
+    for i in unused:
+        marks[i] |= _UNUSED
     ctypes.memmove(address, _HEAD.pack(_MAGIC, status, end) + marks, body(slots))
     return out[:end]
 
@@ -58,8 +62,8 @@ def read(message: torch.Tensor, rank: int, names: Sequence[str],
         said = ctypes.string_at(base + start, end - start).decode(errors="replace")
         raise RuntimeError(f"crumb: rank {rank} has failed: {said}")
     at, frames = start, []
-    for i, mark in enumerate(ctypes.string_at(base + _HEAD.size, len(names))):
-        length = 0
+    for i, mark in enumerate(_marks(message, len(names))):
+        length, mark = 0, mark & ~_UNUSED
         if mark == _FRAME:
             length = measure(i, base + at, end - at)
             if not 0 <= length <= end - at:
@@ -67,3 +71,13 @@ def read(message: torch.Tensor, rank: int, names: Sequence[str],
         frames.append(None if mark == _PLAIN else (base + at, length))
         at += length
     return status, frames
+
+
+def _marks(message, slots):
+    return ctypes.string_at(message.data_ptr() + _HEAD.size, slots)
+
+
+def unused_by_all(messages: Iterable[torch.Tensor], slots: int) -> Set[int]:
+    """Returns the indices of the slots that no rank's backward has used. messages: all ranks', which read has taken."""
+    marks = [_marks(message, slots) for message in messages]
+    return {i for i in range(slots) if all(theirs[i] & _UNUSED for theirs in marks)}

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 import warnings
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Set, Tuple
 
 import torch
 import torch.distributed as dist
@@ -18,10 +18,11 @@ from crumb.torch.checkpoint import compare, left_of, states_of
 from crumb.torch.job import Job
 from crumb.torch.kinds import kinds_of, plain
 from crumb.torch.lane import Lane
-from crumb.torch.message import FAILED, NONFINITE, PACKED
+from crumb.torch.message import FAILED, NONFINITE, PACKED, unused_by_all
 from crumb.torch.owner import Owner
 from crumb.torch.plan import GATHER, SHARD, Part, Tensor, divide
 from crumb.torch.slot import Slot
+from crumb.torch.usage import Usage
 from crumb.torch.wire import Wire, wait
 
 _SETUP = 2048  # bytes of a rank's setup, which all ranks compare
@@ -83,6 +84,7 @@ class State:
         self._step = 0
         self._jobs: List[Job] = []  # of the step that is being reduced
         self._seen: Set[torch.Tensor] = set()  # the parameters of these jobs
+        self._usage = Usage()
         self._ignored: Set[str] = set()  # names of parameters that DDP does not see
         self._poisoned = False  # the mean of this step is not finite
         self._broken: Optional[BaseException] = None
@@ -113,10 +115,11 @@ class State:
         if not self._seen or any(parameter in self._seen for parameter in parameters):
             self._begin()
         first = not self._seen
-        moves = [parameter.requires_grad for parameter in parameters for _ in self._parameters[parameter]]
-        frozen = {i for i, trained in enumerate(moves) if not trained}
+        owners = [parameter for parameter in parameters for _ in self._parameters[parameter]]
+        frozen = {i for i, parameter in enumerate(owners) if not parameter.requires_grad}
         bucket = None if flat.is_sparse else self._bucket(grads.index(), parameters, flat.dtype)
         job = Job(bucket, flat, self._step, self._wire.exchange(), frozen)
+        job.unused = {i for i, parameter in enumerate(owners) if self._usage.unused(parameter)}
         if bucket is None:
             job.works = [("any", self._wire.group.allreduce([job.flat]))]
         self._seen.update(parameters)
@@ -134,6 +137,8 @@ class State:
             self._step += 1
             self._last = [job.result for job in self._jobs]
             self._jobs, self._seen = [], set()
+            if self._owner.leaves_out:
+                self._usage.watch(self._parameters)
             self._advise()
         if bucket is None:  # last: a warning may be an exception
             self._say("sparse", f"crumb: the sparse gradient of {self._parameters[parameters[0]][0].name} is averaged "
@@ -288,7 +293,7 @@ class State:
             self._agree(job)
         if job.framed:
             status = self._packed(job)
-            job.messages = job.bucket.messages(status, job.framed, str(job.error))
+            job.messages = job.bucket.messages(status, job.framed, job.unused, str(job.error))
             job.works = self._wire.share(job.messages, job.bucket.inbox, job.tag + 1)
         if self._averager:
             self._averager.submit(self._guarded, self._average, job)
@@ -348,7 +353,8 @@ class State:
                                            for some in bucket.tasks(which)]]
 
     def _read(self, job):
-        """Returns all ranks' frames, [rank][slot], and sets job.done; None if a gradient is not finite."""
+        """Returns all ranks' frames, [rank][slot], and sets job.dropped and job.done; None if a gradient is not finite.
+        """
         if job.error:
             raise job.error
         messages = self._wire.everyone(job.messages[self._wire.rank], job.bucket.inbox)
@@ -357,7 +363,8 @@ class State:
         self._count_frames(sent)
         if NONFINITE in statuses:
             return None
-        job.done = [i for i in job.framed if all(theirs[i] is not None for theirs in frames)]
+        job.dropped = unused_by_all(messages, len(job.bucket.slots)) & set(job.framed)
+        job.done = [i for i in job.framed if i not in job.dropped and all(theirs[i] is not None for theirs in frames)]
         return frames
 
     def _count_frames(self, count):
@@ -374,7 +381,7 @@ class State:
         if job.bucket:
             done = self._unpack(job) if job.framed else []
             averaged = time.perf_counter()
-            self._mean(job, [i for i in range(len(job.bucket.slots)) if i not in done])
+            self._mean(job, [i for i in range(len(job.bucket.slots)) if i not in done and i not in job.dropped])
             self._dense_bytes += job.bucket.n * job.bucket.width
         else:
             averaged = unpacked
@@ -399,8 +406,10 @@ class State:
         self._overflows += passed
         if passed:
             self._poisoned |= not all(bool(bucket.part(job.flat, i).isfinite().all()) for i in job.done)
-        bucket.stop_packing(set(job.framed) - set(job.done), job.step)
-        self._crowded.update(bucket.slots[i].name for i in job.framed if i not in job.done and not bucket.slots[i].raw)
+        bucket.drop(job.dropped, job.step)
+        crowded = set(job.framed) - set(job.done) - job.dropped
+        bucket.stop_packing(crowded, job.step)
+        self._crowded.update(bucket.slots[i].name for i in crowded if not bucket.slots[i].raw)
         return job.done
 
     def _read_means(self, job):
@@ -425,7 +434,8 @@ class State:
         if not which:
             return
         bucket = job.bucket
-        bucket.settle([i for i in which if bucket.slots[i].plain], job.flat, job.frozen, job.step)
+        settled = [i for i in which if bucket.slots[i].plain and i not in job.unused]
+        bucket.settle(settled, job.flat, job.frozen, job.step)
         parts = [bucket.part(job.flat, i) for i in which]
         joined = torch.cat(parts) if len(parts) < len(bucket.slots) else job.flat
         self._wire.mean(joined, job.tag + 2)
@@ -445,15 +455,20 @@ class State:
 
     # ---- between steps ----
 
-    def undo_step(self) -> None:
-        """Resets all packers to before the last step, which is one backward that exchanges gradients, for a caller who
-        throws its means away: the gradients that a discriminator gets while the generator trains, say. A step that an
-        exception has ended is taken back without it."""
+    def undo_step(self, parameters: Optional[Iterable[torch.nn.Parameter]] = None) -> None:
+        """Resets the packers of these parameters, by default of all, to before the last step, which is one backward
+        that exchanges gradients, for a caller who throws their means away: the gradients that a discriminator gets
+        while the generator trains, say. A step that an exception has ended between two buckets is taken back without
+        it. Raises RuntimeError if a parameter is none of the model's."""
         if self._jobs:
             self._undo_unfinished()
             return
-        for slot in self._slots.values():
-            slot.restore(self._step - 1)
+        mine = self._parameters if parameters is None else list(parameters)
+        if self._wire and any(parameter not in self._parameters for parameter in mine):
+            raise RuntimeError("crumb: a parameter to be undone is none of the hook's model")
+        for part in [part for parameter in mine for part in self._parameters.get(parameter, ())]:
+            if part.key in self._slots:
+                self._slots[part.key].restore(self._step - 1)
 
     def rescale(self, factor: float) -> None:
         """Multiplies what is owed, as the loss is multiplied from now on by factor times what it was before. Raises

@@ -1,0 +1,35 @@
+"""Which parameters a rank's backward has used, where DDP lets it leave some out. SPDX-License-Identifier: MIT"""
+import weakref
+from typing import Dict, Iterable, List, Set
+
+import torch
+from torch.utils.hooks import RemovableHandle
+
+
+def _remove(handles):
+    for handle in handles:
+        handle.remove()
+
+
+class Usage:
+    """Notes use by hooks on the parameters, which run before DDP has their gradients. Those of a backward under no_sync
+    count, as for DDP."""
+
+    def __init__(self) -> None:
+        self._number: Dict[torch.Tensor, int] = {}  # of the parameters that have a hook
+        self._used: Set[int] = set()
+        self._handles: List[RemovableHandle] = []
+        weakref.finalize(self, _remove, self._handles)
+
+    def watch(self, parameters: Iterable[torch.Tensor]) -> None:
+        """Begins anew: no parameter has been used. Those that are frozen now, and not known yet, are not noted."""
+        used = self._used
+        used.clear()
+        for parameter in parameters:
+            if parameter.requires_grad and parameter not in self._number:
+                number = self._number[parameter] = len(self._number)
+                self._handles.append(parameter.register_hook(lambda _, number=number: used.add(number)))
+
+    def unused(self, parameter: torch.Tensor) -> bool:
+        """Returns true if no backward has used the parameter since watch; false if that is not known."""
+        return parameter in self._number and self._number[parameter] not in self._used
