@@ -12,8 +12,8 @@ def _remove(handles):
 
 
 class Usage:
-    """Notes use by hooks on the parameters, which run before DDP has their gradients. Those of a backward under no_sync
-    count, as for DDP."""
+    """Notes use by hooks on the parameters, which run before DDP has their gradients. Use by a backward under no_sync
+    counts, as in PyTorch 2.13's DDP."""
 
     def __init__(self) -> None:
         self._number: Dict[torch.Tensor, int] = {}  # of the parameters that have a hook
