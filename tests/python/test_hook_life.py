@@ -142,6 +142,15 @@ def what_ddp_does_not_tell_is_refused(rank, ranks):
     ddp = DistributedDataParallel(Weights((400, 10)))
     ddp._delay_all_reduce_params = list(ddp.parameters())  # as delay_all_reduce_named_params, of PyTorch 2.1
     assert "delay_all_reduce" in refused(ValueError, lambda: crumb.torch.hook(ddp, "topk"))
+    class Bare(torch.nn.ParameterList):  # as replicate() wraps parameters
+        __call__ = torch.nn.Module.__call__
+
+        def forward(self):
+            return self[0].sum()
+
+    ddp = DistributedDataParallel(Bare([torch.nn.Parameter(torch.ones(3))]))
+    ddp.register_comm_hook(*crumb.torch.hook("topk"))
+    assert "pass it the model" in refused(Exception, lambda: ddp().backward())
     assert "packs none" in refused(ValueError, lambda: crumb.torch.hook("raw", down="block"))
     state, hook = crumb.torch.hook("topk")
     weight = torch.nn.Parameter(torch.ones(3))
@@ -231,7 +240,7 @@ class Adversaries(torch.nn.Module):
         return (self.w[which] * gradient).sum()
 
 
-def gradients_of_an_earlier_step_are_not_sent_again(rank, ranks):
+def gradients_of_an_earlier_step_do_not_count_again(rank, ranks):
     """A generator and a discriminator in one DDP, whose optimizers set their own gradients to zero alone."""
     for way in plan.PLANS:
         for view in False, True:
@@ -248,9 +257,41 @@ def gradients_of_an_earlier_step_are_not_sent_again(rank, ranks):
                 assert before is None or torch.equal(ddp.module.w[1 - which].grad, before)
                 put[which] += sum(gathered(given)) / ranks
                 got[which] += ddp.module.w[which].grad
+                if i == 4:  # a GradScaler skips this step, and its gradient stands there in the next one
+                    ddp.module.w[which].grad = None
+                    ddp(which, torch.full((400, 10), math.inf)).backward()
+            assert state.stats()["skipped"] == 1
             for which in range(2):
                 left = sum(gathered(owed_by(state, f"w.{which}", 4000, ranks))).view(400, 10) / ranks
                 torch.testing.assert_close(got[which] + left, put[which], rtol=1e-4, atol=1e-4)
+
+
+def outputs_that_the_loss_leaves_out_are_not_used(rank, ranks):
+    class Both(Adversaries):
+        def forward(self, gradient):
+            return super().forward(0, gradient), super().forward(1, gradient)
+
+    ddp = DistributedDataParallel(Both(), find_unused_parameters=True)
+    state, hook = crumb.torch.hook("fc,last=topk:fraction=0.05")
+    ddp.register_comm_hook(state, hook)
+    sum(ddp(gradient(0, rank))).backward()
+    before, stale = owed(state, "w.1"), ddp.module.w[1].grad.clone()
+    ddp.module.w[0].grad = None
+    ddp(gradient(1, rank))[0].backward()
+    assert torch.equal(owed(state, "w.1"), before)
+    assert torch.equal(ddp.module.w[1].grad, stale)
+
+
+def an_exception_after_the_last_bucket_is_taken_back(rank, ranks):
+    ddp, state = hooked("fc,last=topk:fraction=0.05", (400, 10))
+    stem = torch.nn.Parameter(torch.ones(()))
+    step(ddp, gradient(0, rank))
+    before = owed(state)
+    before_ddp = stem * gradient(1, rank)
+    before_ddp.register_hook(lambda _: 1 / 0)
+    refused(ZeroDivisionError, lambda: ddp(before_ddp).backward())
+    state.undo_step()
+    assert torch.equal(owed(state), before)
 
 
 def what_is_thrown_away_of_a_step_is_taken_back(rank, ranks):
@@ -442,7 +483,8 @@ if __name__ == "__main__":
              what_is_owed_follows_the_scale_of_the_loss, what_ddp_does_not_tell_is_refused,
              the_memory_that_stays_is_told, no_factor_destroys_what_is_owed, a_mean_above_float16_is_owed,
              the_type_of_a_bucket_may_change, what_nobody_uses_keeps_what_it_owes,
-             gradients_of_an_earlier_step_are_not_sent_again, what_is_thrown_away_of_a_step_is_taken_back,
+             gradients_of_an_earlier_step_do_not_count_again, outputs_that_the_loss_leaves_out_are_not_used,
+             an_exception_after_the_last_bucket_is_taken_back, what_is_thrown_away_of_a_step_is_taken_back,
              nothing_stays_behind,
              an_exception_of_the_callers_leaves_nothing_to_wait_for, sparse_gradients_are_averaged_plainly,
              a_step_that_is_thrown_away_is_taken_back, a_compiled_model_is_registered,

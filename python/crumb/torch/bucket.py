@@ -22,10 +22,11 @@ class Bucket:
     step is the number of the training step. Raw slots are packed only while all frames of the bucket together may stay
     within a ring all-reduce's bytes (raw_too): averaging raw slots plainly loses nothing.
 
-    DDP throws away the mean of a parameter that no rank has used, and with it would go what was owed. Therefore a slot
-    that owes, and whose gradient is 0 on this rank, is neither packed nor settled, and drop undoes a step of slots that
-    no rank has used: in their place in flat stands the gradient of an earlier step. frozen, in the methods, are indices
-    of slots that are frozen: whatever stands in their place in flat counts as 0."""
+    DDP throws away the mean of a parameter that no rank has used, and with it would go what was owed. Therefore a
+    slot that owes is neither packed nor settled if its gradient is 0 on this rank, nor settled if this rank has not
+    used it; and of slots that no rank has used, drop undoes the step: what stands in their place in flat is an
+    earlier step's gradient, or 0. frozen, in the methods, are indices of slots that are frozen: whatever stands in
+    their place in flat counts as 0."""
 
     def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, rank: int, ranks: int):
         if dtype not in _KINDS:

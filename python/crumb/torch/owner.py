@@ -68,7 +68,9 @@ class Owner:
             ddp = holders[-1]
             self.leaves_out = bool(ddp.find_unused_parameters)
             inside = ddp.module
-            if model is not None and isinstance(inside, torch.nn.ParameterList):  # all that replicate() wraps
+            if isinstance(inside, torch.nn.ParameterList):  # all that replicate() wraps: it has neither names nor kinds
+                if model is None:
+                    raise RuntimeError("crumb: replicate() tells a hook no names of parameters: pass it the model")
                 inside = model
             return inside, self._group_of(ddp)
         if model is None:

@@ -204,17 +204,19 @@ class State:
                 raise ValueError(f"crumb: ranks 0 and {rank} have different hooks: {what}")
 
     def _undo_unfinished(self):
-        """Undoes a step that never got its last bucket, as an exception ended its backward, and the one that failed."""
-        if self._jobs:
+        """Waits for the last step. Undoes it if it failed, or if an exception ended it before its last bucket; only in
+        the second case it returns true."""
+        unfinished = bool(self._jobs)
+        if unfinished:
             self._last = [job.result for job in self._jobs]
             self._jobs, self._seen, self._poisoned = [], set(), False
             self._step += 1
-        elif not self._broken:
-            return
-        for result in self._last:
+        for result in self._last:  # an exception may have ended backward before DDP waited for them
             result.wait()
-        for slot in self._slots.values():
-            slot.restore(self._step - 1)
+        if unfinished or self._broken:
+            for slot in self._slots.values():
+                slot.restore(self._step - 1)
+        return unfinished
 
     def _begin(self):
         """Begins a step."""
@@ -361,9 +363,9 @@ class State:
         statuses, frames = zip(*(job.bucket.read(message, sender) for sender, message in enumerate(messages)))
         sent = len(job.messages[0]) if self._plan == GATHER else sum(map(len, job.messages)) // 2
         self._count_frames(sent)
+        job.dropped = unused_by_all(messages, len(job.bucket.slots)) & set(job.framed)
         if NONFINITE in statuses:
             return None
-        job.dropped = unused_by_all(messages, len(job.bucket.slots)) & set(job.framed)
         job.done = [i for i in job.framed if i not in job.dropped and all(theirs[i] is not None for theirs in frames)]
         return frames
 
@@ -460,8 +462,7 @@ class State:
         that exchanges gradients, for a caller who throws their means away: the gradients that a discriminator gets
         while the generator trains, say. A step that an exception has ended between two buckets is taken back without
         it. Raises RuntimeError if a parameter is none of the model's."""
-        if self._jobs:
-            self._undo_unfinished()
+        if self._undo_unfinished():
             return
         mine = self._parameters if parameters is None else list(parameters)
         if self._wire and any(parameter not in self._parameters for parameter in mine):

@@ -3,12 +3,20 @@ import weakref
 from typing import Dict, Iterable, List, Set
 
 import torch
-from torch.utils.hooks import RemovableHandle
+from torch.utils.hooks import RemovableHandle, unserializable_hook
 
 
 def _remove(handles):
     for handle in handles:
         handle.remove()
+
+
+def _note(used, number):
+    @unserializable_hook
+    def note(gradient):
+        if gradient is not None:  # it is None if the loss leaves out the output that the parameter is used for
+            used.add(number)
+    return note
 
 
 class Usage:
@@ -28,7 +36,7 @@ class Usage:
         for parameter in parameters:
             if parameter.requires_grad and parameter not in self._number:
                 number = self._number[parameter] = len(self._number)
-                self._handles.append(parameter.register_hook(lambda _, number=number: used.add(number)))
+                self._handles.append(parameter.register_hook(_note(used, number)))
 
     def unused(self, parameter: torch.Tensor) -> bool:
         """Returns true if no backward has used the parameter since watch; false if that is not known."""
