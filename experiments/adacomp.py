@@ -139,8 +139,9 @@ TEXT = ("As the paper counts, convolutions are sent 40 times smaller and other l
         "next ones, at 74 and 31 times, miss the point by 0.05 and 0.65: the factor is between 1.5 and 4.8, and the "
         "paper has five to ten. With batches of 512 AdaComp is within a point at 36 times (0.9), the next at 59 not "
         "(2.7), and no fraction is: top-k errs 3.1 points more at 15 times. The factor is above 2.3, then; fractions "
-        "above 0.1 were not tried. With batches of 2048, in 480 steps, none of either is within a point: AdaComp errs "
-        "1.8 points more at 32 times and 5.1 at 52, top-k 7.3 at 15 times and 11.2 at 31.")
+        "above 0.1 were not tried, so that the no there means not shown. With batches of 2048, in 480 steps, none of "
+        "either is within a point: AdaComp errs 1.8 points more at 32 times and 5.1 at 52, top-k 7.3 at 15 times and "
+        "11.2 at 31.")
 
 EXPERIMENTS = {
     "adacomp-table2": Experiment(

@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from datetime import timedelta
+from unittest import mock
 
 from counted import need
 
@@ -21,6 +22,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 import crumb.torch
 from crumb.torch import plan
+from crumb.torch.bucket import Bucket
 from crumb.torch.replica import OneBucket
 from crumb.torch.wire import Wire
 from hooked import Compiled, Weights, gradient, hooked, owed, step
@@ -227,6 +229,12 @@ def what_nobody_uses_keeps_what_it_owes(rank, ranks):
         ddp.module.w[1].grad = torch.ones(400, 10)
         ddp(gradient(i, rank)).backward()
         assert torch.equal(owed(state, "w.1"), before)
+    again = DistributedDataParallel(Weights((400, 10), (400, 10)), find_unused_parameters=True)
+    loaded, hook = crumb.torch.hook(again, "fc,last=topk:fraction=0.05")
+    loaded.load_state_dict(state.state_dict())
+    again.register_comm_hook(loaded, hook)
+    step(again, gradient(0, rank))  # the first step, of which the hook does not know what it has used
+    assert torch.equal(owed(loaded, "w.1"), before)
 
 
 class Adversaries(torch.nn.Module):
@@ -289,8 +297,17 @@ def an_exception_after_the_last_bucket_is_taken_back(rank, ranks):
     before = owed(state)
     before_ddp = stem * gradient(1, rank)
     before_ddp.register_hook(lambda _: 1 / 0)
-    refused(ZeroDivisionError, lambda: ddp(before_ddp).backward())
-    state.undo_step()
+    pack = Bucket.pack
+
+    def slowly(*arguments):
+        time.sleep(0.3)
+        return pack(*arguments)
+
+    with mock.patch.object(Bucket, "pack", slowly):
+        refused(ZeroDivisionError, lambda: ddp(before_ddp).backward())
+        state.undo_step()
+    assert torch.equal(owed(state), before)
+    dist.barrier()
     assert torch.equal(owed(state), before)
 
 

@@ -24,9 +24,9 @@ class Bucket:
 
     DDP throws away the mean of a parameter that no rank has used, and with it would go what was owed. Therefore a
     slot that owes is neither packed nor settled if its gradient is 0 on this rank, nor settled if this rank has not
-    used it; and of slots that no rank has used, drop undoes the step: what stands in their place in flat is an
-    earlier step's gradient, or 0. frozen, in the methods, are indices of slots that are frozen: whatever stands in
-    their place in flat counts as 0."""
+    used it; and slots that no rank has used are restored: what stands in their place in flat is an earlier step's
+    gradient, or 0. frozen, in the methods, are indices of slots that are frozen: whatever stands in their place in
+    flat counts as 0."""
 
     def __init__(self, slots: Sequence[Slot], dtype: torch.dtype, rank: int, ranks: int):
         if dtype not in _KINDS:
@@ -93,10 +93,10 @@ class Bucket:
         """Returns true if slot i owes, and nothing is to be sent of it, as this rank's gradient is 0."""
         return self.slots[i].owed is not None and (i in frozen or is_zero(self.part(flat, i)))
 
-    def restore(self, step: int) -> None:
-        """Resets all packers to their state from before the step."""
-        for slot in self.slots:
-            slot.restore(step)
+    def restore(self, step: int, which: Optional[Iterable[int]] = None) -> None:
+        """Resets the packers of these slots, by default of all, to their state from before the step."""
+        for i in range(len(self.slots)) if which is None else which:
+            self.slots[i].restore(step)
 
     # ---- before it is sent ----
 
@@ -191,11 +191,6 @@ class Bucket:
             slot.owed += total - total.clamp(-most, most)
             part.copy_(total.clamp(-most, most))
         return True
-
-    def drop(self, which: Iterable[int], step: int) -> None:
-        """Undoes the step for these slots, which no rank has used. Their gradient in flat stays what it is."""
-        for i in which:
-            self.slots[i].restore(step)
 
     def stop_packing(self, which: Set[int], step: int) -> None:
         """Averages these slots plainly in this step and all later ones, as some rank's frames of them were too long.

@@ -408,7 +408,7 @@ class State:
         self._overflows += passed
         if passed:
             self._poisoned |= not all(bool(bucket.part(job.flat, i).isfinite().all()) for i in job.done)
-        bucket.drop(job.dropped, job.step)
+        bucket.restore(job.step, job.dropped)
         crowded = set(job.framed) - set(job.done) - job.dropped
         bucket.stop_packing(crowded, job.step)
         self._crowded.update(bucket.slots[i].name for i in crowded if not bucket.slots[i].raw)
